@@ -1,0 +1,1 @@
+"""What is asked: questions, exercises, their YAML and its checks."""

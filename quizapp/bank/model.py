@@ -1,0 +1,194 @@
+"""The question and exercise models: frozen, plain, and free of any library."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+LEVELS = ("easy", "medium", "hard")
+KINDS = ("recall", "numeric", "choice", "order", "cloze")
+POINT_KINDS = ("core", "trade-off", "production")
+TRACKS = ("core", "applied-fine-tuning", "training-infrastructure", "research-engineer")
+
+Number = int | float
+Value = Number | str
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A paper or document on which a fact rests."""
+
+    authors: str
+    year: int
+    title: str
+
+    def __str__(self) -> str:
+        return f"{self.authors} ({self.year}), {self.title}"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPoint:
+    """One checkable statement of a full answer; ``terms`` show it in a typed answer."""
+
+    text: str
+    weight: int = 1
+    kind: str = "core"
+    terms: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Misconception:
+    """A false statement as people say it, and its correction."""
+
+    wrong: str
+    right: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowUp:
+    """What an interviewer asks next."""
+
+    ask: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a choice question, with the reason why it is right or wrong."""
+
+    text: str
+    why: str
+    right: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a number may be off: ``relative`` as a share, ``absolute`` in the question's unit."""
+
+    relative: float = 0.0
+    absolute: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One unit of content. Fields that a kind does not use are empty."""
+
+    id: str
+    topic: str
+    level: str
+    kind: str
+    prompt: str
+    answer: str
+    exercise: str
+    say: str = ""
+    sources: tuple[Source, ...] = ()
+    tags: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
+    scenario: bool = False
+    requires: tuple[str, ...] = ()
+    parent: str = ""
+    siblings: tuple[str, ...] = ()
+    aliases: tuple[str, ...] = ()
+    misconceptions: tuple[Misconception, ...] = ()
+    follow_ups: tuple[FollowUp, ...] = ()
+    key_points: tuple[KeyPoint, ...] = ()
+    values: Mapping[str, tuple[Value, ...]] = field(default_factory=dict)
+    where: str = ""
+    let: Mapping[str, str] = field(default_factory=dict)
+    formula: str = ""
+    unit: str = ""
+    tolerance: Tolerance = Tolerance()
+    worked: str = ""
+    options: tuple[Option, ...] = ()
+    steps: tuple[str, ...] = ()
+    text: str = ""
+    file: str = ""
+    line: int = 0
+    content_hash: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of the bank."""
+
+    slug: str
+    name: str
+    about: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A hint; ``behaviours`` names those that it helps with (empty: all)."""
+
+    text: str
+    behaviours: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Forbidden:
+    """Names that a submission may not use, and what to tell the learner who does."""
+
+    names: tuple[str, ...]
+    says: str
+    behaviour: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Exercise:
+    """A runnable task: a starter module and hidden tests in ``folder``."""
+
+    slug: str
+    title: str
+    level: str
+    topic: str
+    minutes: int
+    module: str
+    behaviours: Mapping[int, str]
+    hints: tuple[Hint, ...]
+    folder: Path
+    rubric: tuple[KeyPoint, ...] = ()
+    forbidden: tuple[Forbidden, ...] = ()
+    ranks: tuple[int, ...] = ()
+    timeout: float = 10.0
+
+    @property
+    def prompt(self) -> str:
+        """The task in Markdown."""
+        return (self.folder / "prompt.md").read_text(encoding="utf-8")
+
+    @property
+    def starter(self) -> str:
+        """The module from which the user starts."""
+        return (self.folder / "starter.py").read_text(encoding="utf-8")
+
+    @property
+    def solution(self) -> str:
+        """The reference solution."""
+        return (self.folder / "solution.py").read_text(encoding="utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something wrong in a content file, with the remedy in the message."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Bank:
+    """All good questions and exercises, and the faults of those that were left out."""
+
+    questions: Mapping[str, Question]
+    topics: Mapping[str, Topic]
+    exercises: Mapping[str, Exercise]
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
+
+    def resolve(self, question_id: str) -> str:
+        """The current id of a question, following aliases; the id itself where it is unknown."""
+        return self.aliases.get(question_id, question_id)

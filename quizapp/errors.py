@@ -1,0 +1,22 @@
+"""The one family of errors that a user can cause, and what the command line makes of them."""
+
+DONE, FAULTS, USAGE, INTERNAL = 0, 1, 2, 3
+
+
+class QuizError(Exception):
+    """Something a user can act on; the message is one sentence: what is wrong, where, what to do.
+
+    ``exit_code`` is what the command line returns for it.
+    """
+
+    exit_code = USAGE
+
+
+class UnknownName(QuizError):
+    """A slug, question id or other name that does not exist; the message suggests close ones."""
+
+
+class BrokenData(QuizError):
+    """The user's data folder or database cannot be used as it is."""
+
+    exit_code = INTERNAL

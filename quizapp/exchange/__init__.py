@@ -1,0 +1,1 @@
+"""Plain exports and imports of the bank and the log."""

@@ -1,0 +1,1 @@
+"""Is the code right: probes, transcript, hidden tests, verdict."""

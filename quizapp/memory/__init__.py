@@ -1,0 +1,1 @@
+"""When it is asked: scheduler, queue, ratings."""

@@ -1,0 +1,61 @@
+"""Where data, configuration, the user's exercise files and the packaged content live."""
+
+import os
+from pathlib import Path
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def home() -> Path:
+    """The folder for everything of the user's; ``QUIZAPP_HOME`` overrides the platform's own."""
+    override = os.environ.get("QUIZAPP_HOME")
+    if override:
+        return Path(override).expanduser()
+    import platformdirs  # 4 ms, not needed where QUIZAPP_HOME is set
+
+    return Path(platformdirs.user_data_dir("quizapp", appauthor=False))
+
+
+def database() -> Path:
+    """The SQLite file that holds the event log."""
+    return home() / "quizapp.db"
+
+
+def backups() -> Path:
+    """The folder of database backups."""
+    return home() / "backups"
+
+
+def config() -> Path:
+    """The user's settings file."""
+    return home() / "config.toml"
+
+
+def workspace() -> Path:
+    """The folder in which the user's exercise files lie."""
+    return home() / "exercises"
+
+
+def cache() -> Path:
+    """The folder of files that may be deleted at any time."""
+    return home() / "cache"
+
+
+def log_file() -> Path:
+    """Where details of internal errors are written."""
+    return home() / "quizapp.log"
+
+
+def _packaged(name: str) -> Path:
+    inside = _PACKAGE / name
+    return inside if inside.is_dir() else _PACKAGE.parent / name
+
+
+def content() -> Path:
+    """The shipped questions, interviews and incidents."""
+    return _packaged("content")
+
+
+def exercises() -> Path:
+    """The shipped exercises, one folder each."""
+    return _packaged("exercises")

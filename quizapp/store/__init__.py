@@ -1,0 +1,1 @@
+"""What is remembered: the append-only event log; the only SQL."""

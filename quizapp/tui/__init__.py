@@ -1,0 +1,1 @@
+"""The terminal interface: draws and asks, decides nothing."""

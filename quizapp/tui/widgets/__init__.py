@@ -1,0 +1,1 @@
+"""Reusable widgets, one per file."""
