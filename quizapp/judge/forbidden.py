@@ -1,0 +1,75 @@
+"""Finds the names that an exercise forbids in a submission's syntax tree, without running it."""
+
+import ast
+from collections.abc import Iterable, Iterator
+
+
+def used_names(source: str) -> Iterator[tuple[str, int]]:
+    """Every dotted name that ``source`` refers to, imports resolved, with its line.
+
+    Attributes of unknown objects come as ``.name``; names given as constant strings to ``getattr``,
+    ``__import__`` and ``import_module`` are included. Comments and docstrings are not.
+    """
+    tree = ast.parse(source)
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for name in node.names:
+                yield name.name, node.lineno
+                aliases[name.asname or name.name.split(".")[0]] = (
+                    name.name if name.asname else name.name.split(".")[0]
+                )
+        elif isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                aliases[name.asname or name.name] = f"{node.module or ''}.{name.name}"
+                yield f"{node.module or ''}.{name.name}", node.lineno
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            yield _dotted(node, aliases) or f".{node.attr}", node.lineno
+            yield f".{node.attr}", node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield aliases.get(node.id, node.id), node.lineno
+        elif isinstance(node, ast.Call):
+            yield from _by_string(node, aliases)
+
+
+def _dotted(node: ast.expr, aliases: dict[str, str]) -> str | None:
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    return ".".join([aliases.get(node.id, node.id), *reversed(parts)])
+
+
+def _by_string(node: ast.Call, aliases: dict[str, str]) -> Iterator[tuple[str, int]]:
+    called = _dotted(node.func, aliases) if isinstance(node.func, ast.Attribute) else None
+    if isinstance(node.func, ast.Name):
+        called = aliases.get(node.func.id, node.func.id)
+    texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if called in ("getattr", "builtins.getattr", "operator.attrgetter") and texts:
+        target = _dotted(node.args[0], aliases) if isinstance(node.args[0], ast.Attribute) else None
+        if isinstance(node.args[0], ast.Name):
+            target = aliases.get(node.args[0].id, node.args[0].id)
+        yield f".{texts[0]}", node.lineno
+        if target:
+            yield f"{target}.{texts[0]}", node.lineno
+    elif called in ("__import__", "builtins.__import__", "importlib.import_module") and texts:
+        yield texts[0], node.lineno
+
+
+def first_use(source: str, names: Iterable[str]) -> tuple[str, int] | None:
+    """The first forbidden name that ``source`` uses and its line, or None.
+
+    A name such as ``torch.optim.Adam`` also forbids what lies below it; ``.nan_to_num`` forbids the
+    attribute on any object; ``Adam`` alone forbids the bare name.
+    """
+    wanted = set(names)
+    hits = []
+    for used, line in used_names(source):
+        parts = used.split(".")
+        prefixes = {used} if used.startswith(".") else {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+        if prefixes & wanted:
+            hits.append((used.lstrip("."), line))
+    return min(hits, key=lambda hit: hit[1], default=None)

@@ -1,0 +1,232 @@
+"""The judge's side of a hidden test: evidence in, a sentence for the learner out."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from quizapp.judge.transcript import Opaque
+from quizapp.judge.verdict import TestResult
+
+F = TypeVar("F", bound=Callable[..., None])
+
+# Relative and absolute tolerance by dtype; on an accelerator sums run in another order, hence the factor.
+TOLERANCES = {
+    torch.float64: (1e-7, 1e-9),
+    torch.float32: (1e-4, 1e-6),
+    torch.bfloat16: (2e-2, 1e-2),
+    torch.float16: (3e-3, 1e-3),
+}
+DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
+
+
+class Finding(AssertionError):
+    """A behaviour that does not hold, in the learner's words."""
+
+
+class CodeRaised(Finding):
+    """The submission raised where a value was needed."""
+
+
+class Raised:
+    """An exception of the submission: names of its type and bases, message, line in the user's file."""
+
+    def __init__(self, details: Mapping[str, Any], module: str):
+        self.types = tuple(str(name) for name in details["types"])
+        self.message = str(details["message"])
+        self.line = int(details["line"])
+        self._module = module
+
+    def is_a(self, *names: str) -> bool:
+        """Whether the exception is of one of the named types, subclasses included."""
+        return bool(set(names) & set(self.types))
+
+    def __str__(self) -> str:
+        where = f" (line {self.line} of {self._module})" if self.line else ""
+        text = f": {self.message}" if self.message else ""
+        return f"{self.types[0]}{text}{where}"
+
+
+class Observe:
+    """Evidence of one run. ``given`` are the judge's own inputs; values are looked up by path."""
+
+    def __init__(
+        self, given: Any, values: Mapping[str, Any], errors: Mapping[str, Any], module: str, device: str
+    ):
+        self.given = given
+        self.device = device
+        self._values = values
+        self._errors = {path: Raised(details, module) for path, details in errors.items()}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._values
+
+    def __getitem__(self, path: str) -> Any:
+        """The recorded value; raises `CodeRaised` with the submission's exception if it never came."""
+        if path in self._values:
+            return self._values[path]
+        parts = path.split("/")
+        for length in range(len(parts), 0, -1):
+            error = self._errors.get("/".join(parts[:length]))
+            if error is not None:
+                raise CodeRaised(f"Your code raised {error}")
+        raise Finding(f"The run ended before {path!r} could be observed.")
+
+    def tensor(self, path: str, says: str = "A tensor is expected here.") -> Tensor:
+        """The value at ``path``, which must be a tensor."""
+        value = self[path]
+        expect(isinstance(value, Tensor), says, f"got {describe(value)}")
+        assert isinstance(value, Tensor)
+        return value
+
+    def error(self, path: str) -> Raised | None:
+        """The exception that ended the step ``path`` (or a step around it), or None."""
+        parts = path.split("/")
+        for length in range(len(parts), 0, -1):
+            error = self._errors.get("/".join(parts[:length]))
+            if error is not None:
+                return error
+        return None
+
+    def raised(self, path: str, *names: str, says: str) -> None:
+        """Demand that ``record.raises(path)`` saw one of the named exceptions."""
+        error = self.error(path)
+        kinds = " or ".join(names)
+        if error is None:
+            got = self._values.get(f"{path}/returned")
+            raise Finding(f"{says} Expected {kinds}; the call returned {describe(got)}.")
+        if not error.is_a(*names):
+            raise Finding(f"{says} Expected {kinds}; your code raised {error}.")
+
+
+def describe(value: Any) -> str:
+    """A short account of a value for a message."""
+    if isinstance(value, Tensor):
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
+    if isinstance(value, Opaque):
+        return f"an object of type {value.kind}"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def expect(condition: object, says: str, detail: str = "") -> None:
+    """Fail with the sentence ``says`` unless ``condition`` holds."""
+    if not condition:
+        raise Finding(f"{says} ({detail})" if detail else says)
+
+
+def close(
+    got: Any,
+    want: Any,
+    says: str,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    call: str = "",
+    mistakes: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+    device: str = "cpu",
+) -> None:
+    """Fail unless ``got`` equals ``want`` within the tolerance; compared in float64, NaN equals NaN.
+
+    ``got`` is a tensor or a number (lists of numbers too). Without ``rtol``/``atol`` the table above
+    applies, by the dtype of ``got``. ``mistakes`` maps a sentence to the value that this mistake gives:
+    where ``got`` equals it, the sentence is shown instead of ``says``. ``call`` says what was called.
+    """
+    actual, expected = _numbers(got), _numbers(want)
+    context = f" Called: {call}." if call else ""
+    if actual is None:
+        raise Finding(f"{says} Got {describe(got)}.{context}")
+    assert expected is not None, "the expected value must be numeric"
+    if actual.shape != expected.shape:
+        raise Finding(f"{says} Got shape {tuple(actual.shape)}, expected {tuple(expected.shape)}.{context}")
+    base = TOLERANCES.get(got.dtype, (0.0, 0.0)) if isinstance(got, Tensor) else TOLERANCES[torch.float64]
+    factor = DEVICE_FACTOR.get(device.split(":", maxsplit=1)[0], 1.0)
+    relative = (base[0] if rtol is None else rtol) * factor
+    absolute = ((base[1] if rtol is None else 0.0) if atol is None else atol) * factor
+    if _equal(actual, expected, relative, absolute):
+        return
+    items = mistakes.items() if isinstance(mistakes, Mapping) else mistakes
+    for sentence, value in items:
+        wrong = _numbers(value)
+        if wrong is not None and wrong.shape == actual.shape and _equal(actual, wrong, relative, absolute):
+            says = sentence
+            break
+    raise Finding(f"{says} {_worst(actual, expected, relative, absolute)}{context}")
+
+
+def _numbers(value: Any) -> Tensor | None:
+    if isinstance(value, Tensor):
+        if value.device.type == "meta":
+            return None
+        return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)
+    if isinstance(value, bool | int | float):
+        return torch.tensor(float(value), dtype=torch.float64)
+    if isinstance(value, list | tuple):
+        try:
+            return torch.tensor(value, dtype=torch.float64)
+        except (TypeError, ValueError, RuntimeError):
+            return None
+    return None
+
+
+def _equal(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> bool:
+    return bool(torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True).all())
+
+
+def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
+    bad = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    error = torch.nan_to_num((actual - expected).abs(), nan=float("inf")) * bad
+    error = torch.nan_to_num(error, nan=0.0, posinf=float("inf"))
+    flat = int(error.flatten().argmax()) if bad.any() else 0
+    index = [int(i) for i in torch.unravel_index(torch.tensor(flat), actual.shape)] if actual.dim() else []
+    got, want = actual.flatten()[flat].item(), expected.flatten()[flat].item()
+    allowed = atol + rtol * abs(want)
+    where = f" at index {index}" if index else ""
+    share = f", {int(bad.sum())} of {bad.numel()} elements wrong" if bad.numel() > 1 else ""
+    difference = abs(got - want)
+    return (
+        f"Got {got:.7g}{where}, expected {want:.7g} (off by {difference:.2g}, allowed {allowed:.2g}{share})."
+    )
+
+
+def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
+    """Mark a hidden test with the behaviour that it checks.
+
+    ``on_error`` is said before the exception where the submission raised instead of answering.
+    """
+
+    def mark(test: F) -> F:
+        test.behaviour = number  # type: ignore[attr-defined]
+        test.on_error = on_error  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+def run_test(test: Callable[[Observe], None], observe: Observe) -> TestResult:
+    """Run one hidden test on the evidence."""
+    number = int(getattr(test, "behaviour", 0))
+    name = test.__name__.removeprefix("test_")
+    begin = time.perf_counter()
+    message = ""
+    try:
+        test(observe)
+        passed = True
+    except CodeRaised as raised:
+        passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
+    except AssertionError as failed:
+        passed, message = False, str(failed) or "This behaviour does not hold."
+    except (
+        TypeError,
+        ValueError,
+        KeyError,
+        IndexError,
+        AttributeError,
+        RuntimeError,
+        OverflowError,
+    ) as error:
+        # Evidence of an unforeseen type or shape: it is wrong, whatever it is.
+        passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
+    return TestResult(name, number, passed, message, time.perf_counter() - begin)

@@ -1,0 +1,130 @@
+"""The worker's side of a probe: call the submission, write down what happened, judge nothing."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType, TracebackType
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+class Record:
+    """What one worker saw: values and exceptions under paths such as ``probe/step/name``.
+
+    ``device`` is where the inputs lie; ``rank`` and ``world`` are 0 and 1 unless the probe is distributed.
+    """
+
+    def __init__(self, device: torch.device, filename: str, rank: int = 0, world: int = 1):
+        self.device = device
+        self.rank = rank
+        self.world = world
+        self.values: dict[str, Any] = {}
+        self.errors: dict[str, dict[str, Any]] = {}
+        self._filename = filename
+        self._path: list[str] = []
+
+    def __call__(self, name: str | int, value: Any) -> None:
+        """Store ``value`` as it is now (tensors are copied)."""
+        self.values["/".join([*self._path, str(name)])] = snapshot(value)
+
+    @contextmanager
+    def step(self, name: str | int) -> Iterator[None]:
+        """A part of a probe: an exception ends the part, is written down, and hides nothing else."""
+        self._path.append(str(name))
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - a submission may raise SystemExit too
+            self.errors["/".join(self._path)] = self.describe(error)
+        finally:
+            self._path.pop()
+
+    def raises(self, name: str | int, call: Callable[[], Any]) -> None:
+        """Write down which exception ``call`` raises; without one the value it returned is stored."""
+        with self.step(name):
+            self("returned", call())
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """An exception as plain data: type names (own first), message, line in the submission."""
+        if isinstance(error, SyntaxError):
+            line = error.lineno or 0
+        else:
+            line = _last_line(error.__traceback__, self._filename)
+        return {
+            "types": [kind.__name__ for kind in type(error).__mro__ if kind is not object],
+            "message": _text(error)[:500],
+            "line": line,
+        }
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return str(error)
+    except BaseException:  # noqa: BLE001 - the submission's own __str__ may do anything
+        return ""
+
+
+def _last_line(trace: TracebackType | None, filename: str) -> int:
+    line = 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def snapshot(value: Any) -> Any:
+    """A copy that later in-place changes do not reach; containers are copied, other objects are not."""
+    if isinstance(value, Tensor):
+        with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
+            return value.detach().clone() if value.device.type != "meta" else value
+    if type(value) in (list, tuple):
+        return type(value)(snapshot(item) for item in value)
+    if isinstance(value, dict):
+        return {key: snapshot(item) for key, item in dict.items(value)}
+    return value
+
+
+def distributed(probe: F) -> F:
+    """Mark a probe that every rank of a gloo group runs; the sizes stand under ``ranks`` in exercise.yaml."""
+    probe.distributed = True  # type: ignore[attr-defined]
+    return probe
+
+
+def to_device(value: Any, device: torch.device) -> Any:
+    """``value`` with every tensor in it moved to ``device``."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, list | tuple):
+        return type(value)(to_device(item, device) for item in value)
+    if isinstance(value, dict):
+        return {key: to_device(item, device) for key, item in value.items()}
+    return value
+
+
+def probe_names(probes: ModuleType, *, distributed: bool) -> list[str]:
+    """The names of the module's probes, in the order of the file, without the prefix ``probe_``."""
+    return [
+        name.removeprefix("probe_")
+        for name, value in vars(probes).items()
+        if name.startswith("probe_") and getattr(value, "distributed", False) == distributed
+    ]
+
+
+def run_probes(
+    code: ModuleType,
+    probes: ModuleType,
+    names: list[str],
+    given: Callable[[], Any],
+    record: Record,
+    seed: int,
+) -> None:
+    """Run the named probes; each gets its own fresh copy of the inputs and a fixed global seed."""
+    for name in names:
+        random.seed(seed)
+        torch.manual_seed(seed)
+        with record.step(name):
+            getattr(probes, f"probe_{name}")(code, to_device(given(), record.device), record)

@@ -1,0 +1,193 @@
+"""The wire format between judge and worker: plain data and raw tensor bytes, strictly parsed.
+
+A message is ``MAGIC``, a 4-byte and an 8-byte length, a JSON header and the tensors' bytes. Nothing is
+ever unpickled, so a hostile worker can send wrong values at most.
+"""
+
+import ctypes
+import json
+import math
+import struct
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MAGIC = b"QZT1"
+_LENGTHS = struct.Struct("<4sIQ")
+MAX_HEADER = 8 << 20
+MAX_BYTES = 64 << 20
+MAX_DEPTH = 24
+_MAX_TEXT = 4000
+
+DTYPES = {
+    str(dtype).removeprefix("torch."): dtype
+    for dtype in (
+        *(torch.float64, torch.float32, torch.float16, torch.bfloat16),
+        *(torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool),
+        *(torch.complex64, torch.complex128, torch.float8_e4m3fn, torch.float8_e5m2),
+    )
+}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+# Taken before a submission is imported, so that patching torch.Tensor changes nothing here.
+_detach: Callable[..., Tensor] = torch.Tensor.detach
+_to: Callable[..., Tensor] = torch.Tensor.to
+_contiguous: Callable[..., Tensor] = torch.Tensor.contiguous
+_resolve: Callable[..., Tensor] = torch.Tensor.resolve_conj
+_no_overrides = torch._C.DisableTorchFunctionSubclass
+_string_at = ctypes.string_at
+_cpu = torch.device("cpu")
+_no_grad = torch.no_grad
+
+
+class TranscriptError(ValueError):
+    """The bytes are not a well-formed message."""
+
+
+class Opaque:
+    """Stands for a value that is neither plain data nor a tensor: its type's name and its repr."""
+
+    def __init__(self, kind: str, text: str):
+        self.kind = kind
+        self.text = text
+
+    def __repr__(self) -> str:
+        return self.text or f"<{self.kind}>"
+
+
+class Encoder:
+    """Turns values into JSON nodes and collects the bytes of their tensors."""
+
+    def __init__(self) -> None:
+        self.chunks: list[bytes] = []
+        self.size = 0
+
+    def node(self, value: Any, depth: int = 0) -> Any:
+        """The JSON node of ``value``; anything unknown becomes an `Opaque`."""
+        kind = type(value)
+        if value is None or kind is bool or (kind is int and -(2**53) < value < 2**53):
+            return value
+        if kind is str:
+            return value if len(value) <= MAX_HEADER // 8 else {"o": ["str", value[:_MAX_TEXT]]}
+        if kind is int:
+            return {"i": hex(value)}
+        if kind is float:
+            return {"f": value.hex() if math.isfinite(value) else repr(value)}
+        if isinstance(value, Tensor):
+            return self._tensor(value)
+        if depth < MAX_DEPTH and kind in (list, tuple):
+            return {"l" if kind is list else "u": [self.node(v, depth + 1) for v in value]}
+        if depth < MAX_DEPTH and issubclass(kind, dict):
+            return {"d": [[self.node(k, depth + 1), self.node(v, depth + 1)] for k, v in dict.items(value)]}
+        return {"o": [f"{kind.__module__}.{kind.__qualname__}", _safe_repr(value)]}
+
+    def _tensor(self, value: Tensor) -> Any:
+        with _no_overrides(), _no_grad():
+            name = _NAMES.get(value.dtype)
+            shape = [int(n) for n in value.shape]
+            if name is None or value.layout is not torch.strided:
+                return {"o": ["torch.Tensor", f"tensor of {value.dtype}, {value.layout}"]}
+            if value.device.type == "meta":
+                return {"m": [name, shape]}
+            size = math.prod(shape) * value.dtype.itemsize
+            if self.size + size > MAX_BYTES:
+                raise TranscriptError(f"more than {MAX_BYTES >> 20} MiB of tensors")
+            plain = _contiguous(_resolve(_to(_detach(value), _cpu)))
+            raw = _string_at(plain.data_ptr(), size) if size else b""
+        self.chunks.append(raw)
+        self.size += size
+        return {"t": [self.size - size, size, name, shape]}
+
+
+def _safe_repr(value: Any) -> str:
+    try:
+        return repr(value)[:_MAX_TEXT]
+    except BaseException as error:  # noqa: BLE001 - the submission's own __repr__ may do anything
+        return f"<repr raised {type(error).__name__}>"
+
+
+def encode(value: Any) -> bytes:
+    """One message with ``value``: plain data, tensors, and lists, tuples and dicts of them."""
+    encoder = Encoder()
+    header = json.dumps(encoder.node(value), allow_nan=False).encode()
+    if len(header) > MAX_HEADER:
+        raise TranscriptError(f"more than {MAX_HEADER >> 20} MiB of plain data")
+    return b"".join([_LENGTHS.pack(MAGIC, len(header), encoder.size), header, *encoder.chunks])
+
+
+def decode(message: bytes) -> Any:
+    """The value of one message; raises `TranscriptError` if anything is malformed."""
+    if len(message) < _LENGTHS.size:
+        raise TranscriptError("the message is cut short")
+    magic, header, size = _LENGTHS.unpack_from(message)
+    if magic != MAGIC or header > MAX_HEADER or size > MAX_BYTES:
+        raise TranscriptError("the message has no valid header")
+    if len(message) != _LENGTHS.size + header + size:
+        raise TranscriptError("the message has the wrong length")
+    body = _LENGTHS.size + header
+    try:
+        node = json.loads(message[_LENGTHS.size : body])
+        return _value(node, memoryview(message)[body:], 0)
+    except TranscriptError:
+        raise
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        RecursionError,
+        OverflowError,
+        RuntimeError,
+    ) as error:
+        raise TranscriptError(f"the message is malformed: {type(error).__name__}") from None
+
+
+def _value(node: Any, raw: memoryview, depth: int) -> Any:
+    if depth > MAX_DEPTH + 1:
+        raise TranscriptError("the message is nested too deeply")
+    if not isinstance(node, dict):
+        if isinstance(node, list | float):
+            raise TranscriptError("the message holds an unknown node")
+        return node
+    ((tag, content),) = node.items()
+    match tag:
+        case "f":
+            return float.fromhex(content)
+        case "i":
+            return int(content, 16)
+        case "t":
+            return _read_tensor(content, raw)
+        case "m":
+            return torch.empty(_shape(content[1]), dtype=DTYPES[content[0]], device="meta")
+        case "l":
+            return [_value(item, raw, depth + 1) for item in content]
+        case "u":
+            return tuple(_value(item, raw, depth + 1) for item in content)
+        case "d":
+            return {_value(k, raw, depth + 1): _value(v, raw, depth + 1) for k, v in content}
+        case "o":
+            return Opaque(str(content[0])[:200], str(content[1])[:_MAX_TEXT])
+    raise TranscriptError("the message holds an unknown node")
+
+
+def _shape(sizes: list[Any]) -> list[int]:
+    if len(sizes) > 16 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
+        raise TranscriptError("a tensor has an impossible shape")
+    return sizes
+
+
+def _read_tensor(content: list[Any], raw: memoryview) -> Tensor:
+    offset, size, name, sizes = content
+    dtype = DTYPES[name]
+    shape = _shape(sizes)
+    if type(offset) is not int or not 0 <= offset <= offset + size <= len(raw):
+        raise TranscriptError("a tensor lies outside the message")
+    if size != math.prod(shape) * dtype.itemsize:
+        raise TranscriptError("a tensor's bytes do not fit its shape")
+    if size == 0:
+        return torch.empty(shape, dtype=dtype)
+    return (
+        torch.frombuffer(bytearray(raw[offset : offset + size]), dtype=torch.uint8).view(dtype).reshape(shape)
+    )
