@@ -1,0 +1,58 @@
+"""Finds questions by words and by fields such as ``topic:`` and ``level:``."""
+
+import functools
+from collections.abc import Callable, Iterable
+
+from quizapp.bank.model import Bank, Question
+
+FIELDS: dict[str, Callable[[Question, str], bool]] = {
+    "topic": lambda q, v: q.topic.startswith(v),
+    "level": lambda q, v: q.level.startswith(v),
+    "kind": lambda q, v: q.kind.startswith(v),
+    "exercise": lambda q, v: q.exercise.startswith(v),
+    "track": lambda q, v: any(track.startswith(v) for track in q.tracks),
+    "id": lambda q, v: v in q.id,
+}
+
+
+def search(bank: Bank, query: str) -> list[Question]:
+    """The questions that meet every part of ``query``, those with hits in id or prompt first."""
+    return matching(bank.questions.values(), query)
+
+
+def matching(questions: Iterable[Question], query: str) -> list[Question]:
+    """As `search`, over ``questions``."""
+    words, tests = parse_query(query)
+    found = [q for q in questions if all(test(q) for test in tests) and all(w in full_text(q) for w in words)]
+    if words:
+        found.sort(key=lambda q: -sum(word in f"{q.id} {q.prompt}".casefold() for word in words))
+    return found
+
+
+def parse_query(query: str) -> tuple[list[str], list[Callable[[Question], bool]]]:
+    """The plain words of ``query`` and one test per ``field:value`` in it; unknown fields are words."""
+    words: list[str] = []
+    tests: list[Callable[[Question], bool]] = []
+    for part in query.casefold().split():
+        name, _, value = part.partition(":")
+        if name in FIELDS and value:
+            tests.append(functools.partial(_meets, FIELDS[name], value))
+        elif not (name in FIELDS and part.endswith(":")):
+            words.append(part)
+    return words, tests
+
+
+def _meets(test: Callable[[Question, str], bool], value: str, question: Question) -> bool:
+    return test(question, value)
+
+
+@functools.lru_cache(maxsize=20_000)
+def full_text(question: Question) -> str:
+    """Everything that can be read in a question, case folded."""
+    parts = [question.id, question.topic, question.prompt, question.answer, question.say, question.text]
+    parts += [point.text for point in question.key_points]
+    parts += [text for m in question.misconceptions for text in (m.wrong, m.right)]
+    parts += [text for f in question.follow_ups for text in (f.ask, f.answer)]
+    parts += [text for option in question.options for text in (option.text, option.why)]
+    parts += [*question.steps, question.worked, *question.tags, *map(str, question.sources)]
+    return "\n".join(parts).casefold()

@@ -1,0 +1,138 @@
+"""Numbers with units as people type them, brought to the unit of a question."""
+
+import re
+
+_DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
+
+# Unit to (dimension, factor). A dimension's base unit has the factor 1.
+UNITS: dict[str, tuple[str, float]] = {}
+for _prefix, _size in _DECIMAL.items():
+    UNITS[f"{_prefix}B"] = ("bytes", _size)
+    UNITS[f"{_prefix}bit"] = ("bytes", _size / 8)
+    UNITS[f"{_prefix}FLOP"] = ("flop", _size)
+    for _rate in ("/s", "ps"):
+        UNITS[f"{_prefix}B{_rate}"] = ("bytes/s", _size)
+        UNITS[f"{_prefix}bit{_rate}"] = ("bytes/s", _size / 8)
+    UNITS[f"{_prefix}FLOP/s"] = ("flop/s", _size)
+    UNITS[f"{_prefix}FLOPS"] = ("flop/s", _size)
+    UNITS[f"{_prefix}FLOPs"] = ("flop", _size)
+for _prefix, _size in _BINARY.items():
+    UNITS[f"{_prefix}B"] = ("bytes", _size)
+    UNITS[f"{_prefix}B/s"] = ("bytes/s", _size)
+for _names, _seconds in {
+    "ns": 1e-9,
+    "us µs μs": 1e-6,
+    "ms": 1e-3,
+    "s sec second seconds": 1.0,
+    "min minute minutes": 60.0,
+    "h hr hour hours": 3600.0,
+    "d day days": 86400.0,
+    "week weeks": 604800.0,
+    "year years": 365.0 * 86400.0,
+}.items():
+    for _name in _names.split():
+        UNITS[_name] = ("time", _seconds)
+_COUNTS = {"tokens": "token tokens tok", "params": "param params parameter parameters"}
+_COUNTS |= {"steps": "step steps", "samples": "sample samples", "USD": "USD $ dollar dollars"}
+_COUNTS |= {
+    "tokens/s": "tokens/s tok/s token/s",
+    "GPU-hours": "GPU-hours GPU-hour GPUh GPU-h",
+    "W": "W watt watts",
+}
+_COUNTS |= {"x": "x × times-larger times", "GPUs": "GPU GPUs", "epochs": "epoch epochs"}
+_WORDS = {"thousand": 1e3, "million": 1e6, "mn": 1e6, "billion": 1e9, "bn": 1e9, "trillion": 1e12}
+_COUNT_PREFIX = {"k": 1e3, "K": 1e3, "M": 1e6, "B": 1e9, "T": 1e12}
+for _dimension, _names in _COUNTS.items():
+    for _name in _names.split():
+        UNITS[_name] = (_dimension, 1.0)
+for _word, _size in _WORDS.items():
+    for _dimension in ("params", "tokens"):
+        for _name in _COUNTS[_dimension].split():
+            UNITS[f"{_word} {_name}"] = (_dimension, _size)
+UNITS["%"] = ("share", 0.01)
+UNITS["percent"] = ("share", 0.01)
+UNITS["kW"] = ("W", 1e3)
+
+_NUMBER = re.compile(
+    r"(?P<sign>[-+−–]?)\s*(?P<digits>(?:\d[\d,_ ]*\d|\d)?(?:\.\d*)?)"
+    r"(?:[eE](?P<exp>[-+−]?\d+)|\s*(?:[x×*·]\s*)10(?:\^|\*\*)?(?P<ten>[-+−]?\d+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
+    r"\s*(?P<unit>.*)",
+    re.DOTALL,
+)
+_POWER = re.compile(
+    r"(?P<base>\d+(?:\.\d+)?)\s*(?:\^|\*\*)\s*(?P<exp>[-+−]?\d+)\s*(?P<unit>\D.*)?", re.DOTALL
+)
+_FRACTION = re.compile(
+    r"(?P<top>[-+]?\d+(?:\.\d+)?)\s*/\s*(?P<bottom>\d+(?:\.\d+)?)\s*(?P<unit>[^\d].*)?", re.DOTALL
+)
+_SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−–", "0123456789-+--")
+
+
+def parse(text: str, unit: str) -> float | None:
+    """The number in ``text`` in terms of ``unit``; None where there is no number or the unit does not fit.
+
+    A bare number is taken to be in ``unit``. ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` name
+    the same size; ``3/4``, ``2^24`` and ``1.5 × 10^3`` are numbers too.
+    """
+    found = _split(" ".join(text.strip().lstrip("~≈=$").split()))
+    if found is None:
+        return None
+    number, written = found
+    if "$" in text and not written:
+        written = "USD"
+    factor = _factor(written, unit)
+    return None if factor is None else number * factor
+
+
+def _split(text: str) -> tuple[float, str] | None:
+    if match := _FRACTION.fullmatch(text):
+        bottom = float(match["bottom"])
+        return (float(match["top"]) / bottom, (match["unit"] or "").strip()) if bottom else None
+    if match := _POWER.fullmatch(text):
+        exponent = int(match["exp"].translate(_SUPERSCRIPT))
+        if abs(exponent) > 300 or abs(float(match["base"])) > 1e6:
+            return None
+        try:
+            return float(match["base"]) ** exponent, (match["unit"] or "").strip()
+        except (OverflowError, ZeroDivisionError):
+            return None
+    match = _NUMBER.fullmatch(text)
+    if match is None or not any(c.isdigit() for c in match["digits"]):
+        return None
+    digits = re.sub(r"[,_ ]", "", match["digits"])
+    exponent_text = (match["exp"] or match["ten"] or "0").translate(_SUPERSCRIPT)
+    try:
+        number = float(f"{digits}e{int(exponent_text)}")
+    except ValueError:
+        return None
+    return (-number if match["sign"] in ("-", "−", "–") and match["sign"] else number), match["unit"].strip()
+
+
+def _factor(written: str, unit: str) -> float | None:
+    written, unit = written.rstrip(".").strip(), unit.strip()
+    if not written or written.casefold() == unit.casefold():
+        return 1.0
+    if not unit:
+        return {"%": 0.01, "percent": 0.01, "x": 1.0, "×": 1.0, **_COUNT_PREFIX, **_WORDS}.get(written)
+    target = UNITS.get(unit)
+    if target is None:
+        return 1.0 if written.casefold().rstrip("s") == unit.casefold().rstrip("s") else None
+    source = UNITS.get(written)
+    if source is None or source[0] != target[0]:
+        source = _relaxed(written, target[0])
+    if source is None:
+        return None
+    return source[1] / target[1]
+
+
+def _relaxed(written: str, dimension: str) -> tuple[str, float] | None:
+    """Another spelling of a unit of ``dimension``: case, ``FLOPs``, ``7B`` for 7 billion parameters."""
+    if dimension in _COUNTS:
+        head, _, tail = written.partition(" ")
+        factor = _COUNT_PREFIX.get(head) or _WORDS.get(head.casefold())
+        if factor is not None and (not tail or tail.casefold() in _COUNTS[dimension].casefold().split()):
+            return dimension, factor
+    folded = written.casefold().replace("bytes", "b").replace("byte", "b").replace(" ", "")
+    matches = {value for name, value in UNITS.items() if value[0] == dimension and name.casefold() == folded}
+    return matches.pop() if len(matches) == 1 else None
