@@ -1,0 +1,1 @@
+"""The commands, one module per job; each imports what it needs inside its function."""

@@ -1,0 +1,163 @@
+"""Commands on the bank: list, show, export, check, and the user's own decks."""
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+
+from quizapp import paths
+from quizapp.bank.load import find_question, load_bank
+from quizapp.bank.model import Bank, Question
+from quizapp.errors import DONE, FAULTS, QuizError
+
+
+def bank_of_user() -> Bank:
+    """The shipped bank together with the user's own decks."""
+    from quizapp.memory.settings import load_settings
+
+    return load_bank([Path(deck).expanduser() for deck in load_settings(paths.config()).decks])
+
+
+def questions(options: Namespace) -> int:
+    """List the bank: id, topic, level, kind, exercise."""
+    from quizapp.bank.search import search
+
+    bank = bank_of_user()
+    if options.topic and options.topic not in bank.topics:
+        raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(bank.topics)}")
+    found = [
+        question
+        for question in search(bank, options.search or "")
+        if options.topic in (None, question.topic)
+        and options.level in (None, question.level)
+        and options.kind in (None, question.kind)
+    ]
+    rows = [(q.id, q.topic, q.level, q.kind, q.exercise) for q in found]
+    if options.json:
+        keys = ("id", "topic", "level", "kind", "exercise")
+        sys.stdout.write(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=1) + "\n")
+        return DONE
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(5)]
+    for row in rows:
+        sys.stdout.write(
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() + "\n"
+        )
+    _say_left_out(bank)
+    return DONE
+
+
+def _say_left_out(bank: Bank) -> None:
+    if bank.faults:
+        count = len(bank.faults)
+        sys.stderr.write(f"quizapp: {count} faults in the content; 'quizapp check' names them\n")
+
+
+def show(options: Namespace) -> int:
+    """Print one question with its answer."""
+    from quizapp.exchange.text import question_text
+
+    bank = bank_of_user()
+    sys.stdout.write(question_text(find_question(bank, options.id), options.seed) + "\n")
+    return DONE
+
+
+def export(options: Namespace) -> int:
+    """Write the bank as a book, or the review log as JSON or CSV."""
+    if options.format == "markdown":
+        from quizapp.exchange.book import write_book
+
+        count = write_book(bank_of_user(), options.path)
+        sys.stdout.write(f"{count} questions written to {options.path}\n")
+        return DONE
+    from quizapp.exchange.log import write_log
+    from quizapp.memory.study import Study
+
+    with Study.open(bank_of_user()) as study:
+        count = write_log(study, options.path, options.format)
+    sys.stdout.write(f"{count} events written to {options.path}\n")
+    return DONE
+
+
+def check(options: Namespace) -> int:
+    """Validate content and exercises; every fault with file, line and what to do."""
+    from quizapp.bank.check import check_content
+
+    named = options.paths
+    for path in named:
+        if not path.exists():
+            raise QuizError(
+                f"{path} does not exist; name a YAML file, a content folder or an exercise folder"
+            )
+    folders = [found for path in named for found in _exercise_folders(path)]
+    if folders:
+        from quizapp.judge.matrix import check_folders
+
+        code = check_folders(folders, seeds=options.seeds, sample=options.sample)
+        if all(_exercise_folders(path) for path in named):
+            return code
+    sources = [p for p in named if not _exercise_folders(p)] or [paths.content() / "questions"]
+    whole = not named
+    bank, faults = check_content(
+        sources, paths.exercises(), paths.content() / "paths.yaml" if whole else Path("/nonexistent")
+    )
+    if not whole:
+        faults = [fault for fault in faults if _within(fault.file, sources)]
+        if len(sources) < 2:
+            faults = [fault for fault in faults if "which does not exist" not in fault.message]
+    for fault in faults:
+        sys.stdout.write(f"{fault}\n")
+    good = f"{len(bank.questions)} questions and {len(bank.exercises)} exercises"
+    sys.stdout.write(f"{good}: {len(faults)} faults\n" if faults else f"{good}: no faults\n")
+    return FAULTS if faults else DONE
+
+
+def _exercise_folders(path: Path) -> list[Path]:
+    if (path / "exercise.yaml").is_file():
+        return [path]
+    return sorted(p.parent for p in path.glob("*/exercise.yaml")) if path.is_dir() else []
+
+
+def _within(file: str, sources: list[Path]) -> bool:
+    return any(Path(file).resolve().is_relative_to(source.resolve()) for source in sources)
+
+
+def deck(options: Namespace) -> int:
+    """Add, remove or list the user's own decks."""
+    from quizapp.memory.settings import load_settings, write_setting
+
+    decks = list(load_settings(paths.config()).decks)
+    if options.action == "list":
+        sys.stdout.write("".join(f"{deck}\n" for deck in decks) or "no decks of your own yet\n")
+        return DONE
+    if options.path is None:
+        raise QuizError(f"name the file or folder to {options.action}")
+    path = str(options.path.expanduser().resolve())
+    if options.action == "remove":
+        if path not in decks:
+            raise QuizError(f"{path} is no deck of yours; 'quizapp deck list' shows them")
+        decks.remove(path)
+    else:
+        _refuse_empty(Path(path))
+        if path not in decks:
+            decks.append(path)
+    write_setting(paths.config(), "decks", decks)
+    sys.stdout.write(f"{'removed' if options.action == 'remove' else 'added'} {path}\n")
+    return DONE
+
+
+def _refuse_empty(path: Path) -> None:
+    from quizapp.bank.load import read_file
+    from quizapp.bank.model import Topic
+    from quizapp.bank.yamlio import yaml_files
+
+    if not path.exists():
+        raise QuizError(f"{path} does not exist; name a YAML file or a folder of them")
+    good: dict[str, Question] = {}
+    topics: dict[str, Topic] = {}
+    faults = [
+        f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_file(file, good, topics)
+    ]
+    if not good:
+        raise QuizError(f"{path} holds no good question{': ' + str(faults[0]) if faults else ''}")
+    if faults:
+        sys.stderr.write(f"quizapp: {len(faults)} faults; 'quizapp check {path}' names them\n")

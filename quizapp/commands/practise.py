@@ -1,0 +1,161 @@
+"""Commands on exercises: list, open, grade."""
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+from quizapp.bank.load import find_exercise
+from quizapp.bank.model import Bank, Exercise
+from quizapp.commands.bank import bank_of_user
+from quizapp.errors import DONE, FAULTS, QuizError
+
+
+def exercise(options: Namespace) -> int:
+    """List the exercises with their state, open one, or scaffold a new one."""
+    if options.slug == "new":
+        return _new(options.name)
+    if options.name:
+        raise QuizError(f"'{options.name}' is one name too many; open one exercise at a time")
+    bank = bank_of_user()
+    if options.slug is None:
+        return _list(bank, as_json=options.json)
+    found = find_exercise(bank, options.slug)
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        from quizapp.tui.app import run
+
+        return run("exercise", slug=found.slug)
+    from quizapp.judge.workspace import user_file
+
+    path = user_file(found)
+    sys.stdout.write(f"{found.prompt.strip()}\n\nYour file: {path}\nGrade it: quizapp grade {found.slug}\n")
+    return DONE
+
+
+def _new(slug: str | None) -> int:
+    from quizapp.judge.scaffold import scaffold
+
+    if not slug:
+        raise QuizError("name the exercise to scaffold, such as 'quizapp exercise new my-exercise'")
+    sys.stdout.write(f"created {scaffold(Path('exercises') / slug)}\n")
+    return DONE
+
+
+def _list(bank: Bank, *, as_json: bool) -> int:
+    from quizapp.memory.study import Study
+
+    with Study.open(bank) as study:
+        rows: list[dict[str, Any]] = [
+            {
+                "slug": item.slug,
+                "title": item.title,
+                "level": item.level,
+                "topic": item.topic,
+                "minutes": item.minutes,
+                "state": study.exercise_state(item.slug).state,
+            }
+            for item in bank.exercises.values()
+        ]
+    if as_json:
+        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        return DONE
+    width = max((len(row["slug"]) for row in rows), default=0)
+    for row in rows:
+        facts = f"{row['level']:6}  {row['minutes']:3} min  {row['state']:8}"
+        sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}
+")
+    return DONE
+
+
+def grade(options: Namespace) -> int:
+    """Grade a file (the user's own by default), a folder of files, or every save of a file."""
+    bank = bank_of_user()
+    found = find_exercise(bank, options.slug)
+    if options.file is not None and options.file.is_dir():
+        return _grade_folder(found, options)
+    from quizapp.judge.workspace import user_file
+
+    path = options.file if options.file is not None else user_file(found)
+    if options.watch:
+        return _watch(bank, found, path, options)
+    from quizapp.judge.client import grade as judge
+
+    verdict = judge(
+        found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
+    )
+    if options.file is None:
+        _remember(bank, found, verdict.as_json(), path)
+    _write(verdict, found, options)
+    return DONE if verdict.passed else FAULTS
+
+
+def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path) -> None:
+    """Log the verdict on the user's own file; it schedules the exercise."""
+    from quizapp.memory.study import Study
+
+    source = path.read_text(encoding="utf-8-sig", errors="replace")
+    with Study.open(bank) as study:
+        study.record_verdict(found.slug, verdict, source_text=source)
+
+
+def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
+    from quizapp.judge.report import verdict_text
+
+    if options.junit is not None:
+        from quizapp.judge.junit import write_junit
+
+        write_junit(options.junit, [verdict])
+    if options.json:
+        sys.stdout.write(json.dumps(verdict.as_json()) + "\n")
+    else:
+        sys.stdout.write(verdict_text(verdict, found) + "\n")
+    sys.stdout.flush()
+
+
+def _grade_folder(found: Exercise, options: Namespace) -> int:
+    from quizapp.judge.folder import grade_folder
+    from quizapp.judge.progress import Progress
+
+    verdicts = []
+    files = sorted(options.file.glob("*.py"))
+    if not files:
+        raise QuizError(f"{options.file} holds no .py file; name a folder of submissions")
+    with Progress(len(files), f"grading {found.slug}") as progress:
+        for verdict in grade_folder(
+            found,
+            files,
+            jobs=options.jobs,
+            device=options.device,
+            timeout=options.timeout,
+            seed=options.seed,
+            tier=options.tier,
+        ):
+            verdicts.append(verdict)
+            line = json.dumps(verdict.as_json()) if options.json else f"{verdict.status:8} {verdict.file}"
+            sys.stdout.write(line + "\n")
+            sys.stdout.flush()
+            progress.advance()
+    if options.junit is not None:
+        from quizapp.judge.junit import write_junit
+
+        write_junit(options.junit, verdicts)
+    return DONE if all(verdict.passed for verdict in verdicts) else FAULTS
+
+
+def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
+    from quizapp.judge.watch import watch
+
+    own = options.file is None
+    code = FAULTS
+    try:
+        for verdict in watch(
+            found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
+        ):
+            if own:
+                _remember(bank, found, verdict.as_json(), path)
+            _write(verdict, found, options)
+            code = DONE if verdict.passed else FAULTS
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+    return code

@@ -1,0 +1,115 @@
+"""Commands on the schedule: home, drill, due, answer, stats."""
+
+import json
+import sys
+from argparse import Namespace
+from datetime import UTC, datetime
+from typing import Any
+
+from quizapp.bank.load import find_question
+from quizapp.commands.bank import bank_of_user
+from quizapp.errors import DONE, QuizError
+
+
+def _in_terminal() -> bool:
+    return sys.stdout.isatty() and sys.stdin.isatty()
+
+
+def home(_options: Namespace) -> int:
+    """The app at its home screen; not in a terminal: what is due, in plain text."""
+    if _in_terminal():
+        from quizapp.tui.app import run
+
+        return run("home")
+    from quizapp.memory.study import Study
+
+    with Study.open(bank_of_user()) as study:
+        counts = study.counts()
+        sys.stdout.write(f"{counts.due} due, {counts.new} new, about {counts.minutes} minutes\n")
+        for card in study.due(limit=20):
+            sys.stdout.write(f"{card.id}\n")
+    sys.stdout.write("'quizapp drill' in a terminal starts; 'quizapp --help' lists the commands\n")
+    return DONE
+
+
+def _filter(options: Namespace) -> Any:
+    from quizapp.memory.study import Filter
+
+    if options.topic:
+        topics = bank_of_user().topics
+        if options.topic not in topics:
+            raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(topics)}")
+    return Filter(topic=options.topic, level=options.level, kind=options.kind)
+
+
+def drill(options: Namespace) -> int:
+    """Go straight into the due cards."""
+    chosen = _filter(options)
+    if not _in_terminal():
+        raise QuizError("a drill needs a terminal; use 'quizapp due' and 'quizapp answer' in scripts")
+    from quizapp.tui.app import run
+
+    return run("drill", filter=chosen, limit=options.limit)
+
+
+def due(options: Namespace) -> int:
+    """List what is due, then new cards within the day's limit."""
+    from quizapp.memory.study import Study
+
+    with Study.open(bank_of_user()) as study:
+        cards = study.due(_filter(options))
+    if options.json:
+        rows = [
+            {
+                "id": card.id,
+                "kind": card.kind,
+                "level": card.level,
+                "topic": card.topic,
+                "due": _utc(card.due),
+                "state": card.state,
+            }
+            for card in cards
+        ]
+        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        return DONE
+    width = max((len(card.id) for card in cards), default=0)
+    for card in cards:
+        when = card.due.astimezone().strftime("%Y-%m-%d %H:%M") if card.due else ""
+        sys.stdout.write(
+            f"{card.id:{width}}  {card.kind:7}  {card.level:6}  {card.state:10}  {when}".rstrip() + "\n"
+        )
+    if not cards:
+        sys.stdout.write("nothing is due\n")
+    return DONE
+
+
+def _utc(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="seconds") if moment else None
+
+
+def answer(options: Namespace) -> int:
+    """Rate a card and print its next due date once it is on disk."""
+    from quizapp.memory.rating import Rating
+    from quizapp.memory.study import Study
+
+    bank = bank_of_user()
+    question = find_question(bank, options.id)
+    with Study.open(bank) as study:
+        answered = study.answer(question.id, Rating[options.rating.capitalize()], source="script")
+    sys.stdout.write(f"{question.id} {_utc(answered.due)}\n")
+    return DONE
+
+
+def stats(options: Namespace) -> int:
+    """Retention, forecast and progress per topic."""
+    from quizapp.memory.study import Study
+
+    with Study.open(bank_of_user()) as study:
+        found = study.stats()
+    if options.json:
+        sys.stdout.write(json.dumps(found.as_json(), indent=1) + "\n")
+        return DONE
+    from quizapp.exchange.summary import stats_text
+
+    sys.stdout.write(stats_text(found.as_json()) + "\n")
+    return DONE

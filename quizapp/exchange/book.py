@@ -1,0 +1,28 @@
+"""The bank as a book: one Markdown file per topic and an index."""
+
+from pathlib import Path
+
+from quizapp.bank.model import Bank
+from quizapp.errors import QuizError
+from quizapp.exchange.text import question_text
+
+
+def write_book(bank: Bank, folder: Path) -> int:
+    """Write the book into ``folder`` and return the number of questions; raises `QuizError`."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        index = ["# The question bank", ""]
+        for topic in bank.topics.values():
+            questions = [q for q in bank.questions.values() if q.topic == topic.slug]
+            if not questions:
+                continue
+            index.append(f"- [{topic.name}]({topic.slug}.md): {len(questions)} questions. {topic.about}")
+            pages = "\n\n".join(
+                question_text(q).replace("\n## ", "\n### ").replace("# ", "## ", 1) for q in questions
+            )
+            text = f"# {topic.name}\n\n{topic.about}\n\n{pages}\n"
+            (folder / f"{topic.slug}.md").write_text(text, encoding="utf-8")
+        (folder / "README.md").write_text("\n".join(index) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise QuizError(f"{folder} cannot be written: {error.strerror}; name another folder") from None
+    return len(bank.questions)

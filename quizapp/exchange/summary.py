@@ -1,0 +1,21 @@
+"""Statistics as plain text."""
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def stats_text(stats: Mapping[str, Any]) -> str:
+    """The figures that matter, one line each, then a line per topic."""
+    retention = stats.get("retention")
+    lines = [
+        f"reviews    {stats['reviews']}",
+        f"due        {stats['due']}",
+        f"new        {stats['new']}",
+        f"learned    {stats['learned']}",
+        f"retention  {'-' if retention is None else f'{retention:.1%}'}",
+    ]
+    lines += [
+        f"  {row['topic']:18} {row['learned']:4} of {row['total']:4} learned, {row['due']} due"
+        for row in stats.get("topics", ())
+    ]
+    return "\n".join(lines)
