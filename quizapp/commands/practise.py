@@ -63,8 +63,7 @@ def _list(bank: Bank, *, as_json: bool) -> int:
     width = max((len(row["slug"]) for row in rows), default=0)
     for row in rows:
         facts = f"{row['level']:6}  {row['minutes']:3} min  {row['state']:8}"
-        sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}
-")
+        sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}\n")
     return DONE
 
 
