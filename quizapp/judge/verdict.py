@@ -36,6 +36,24 @@ class Verdict:
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> "Verdict":
+        """The verdict of which ``data`` is the JSON form."""
+        return cls(
+            exercise=data["exercise"],
+            file=data["file"],
+            device=data["device"],
+            status=data["status"],
+            tests=tuple(TestResult(**test) for test in data["tests"]),
+            seconds=data["seconds"],
+            seed=data["seed"],
+            tier=data["tier"],
+            error=data["error"],
+            printed=data["printed"],
+            notes=tuple(data["notes"]),
+            versions=dict(data["versions"]),
+        )
+
     @property
     def passed(self) -> bool:
         """Whether every hidden test held."""

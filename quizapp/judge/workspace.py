@@ -1,0 +1,99 @@
+"""The user's own exercise files: where they lie, how they begin, and how a submission is read."""
+
+import contextlib
+import errno
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+from quizapp import paths
+from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
+
+MAX_SOURCE = 256 << 10
+
+_KINDS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
+
+
+def user_path(exercise: Exercise) -> Path:
+    """Where the user's file for ``exercise`` lies, whether it exists or not."""
+    return paths.workspace() / exercise.slug / exercise.module
+
+
+def user_file(exercise: Exercise) -> Path:
+    """The user's file for ``exercise``; made from the starter if missing, never overwritten."""
+    path = user_path(exercise)
+    if os.path.lexists(path):
+        return path
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _create(path, exercise.starter)
+    except OSError as error:
+        raise QuizError(
+            f"{path} cannot be created: {error.strerror}; free the place or set QUIZAPP_HOME."
+        ) from None
+    return path
+
+
+def _create(path: Path, text: str) -> None:
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as stream:
+            stream.write(text)
+        Path(draft).chmod(0o644)
+        with contextlib.suppress(FileExistsError):
+            os.link(draft, path)  # unlike a rename, a link never replaces what is there
+    finally:
+        Path(draft).unlink()
+
+
+def read_source(path: Path) -> bytes:
+    """The submission's bytes: a regular file of at most 256 KiB, UTF-8; else a `QuizError` says why."""
+    try:
+        _refuse_special(path, path.stat().st_mode)
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(descriptor, "rb") as stream:
+            # Asked again: between stat and open another process may have put something else there.
+            _refuse_special(path, os.fstat(descriptor).st_mode)
+            source = stream.read(MAX_SOURCE + 1)
+    except OSError as error:
+        raise QuizError(f"{path} cannot be read: {_reason(error)}.") from None
+    except ValueError:
+        raise QuizError(f"{str(path)!r} is no file name; check it for stray bytes.") from None
+    return check_source(source, str(path))
+
+
+def _refuse_special(path: Path, mode: int) -> None:
+    for test, name in _KINDS:
+        if test(mode):
+            raise QuizError(f"{path} is {name}; give a Python file.")
+
+
+def _reason(error: OSError) -> str:
+    known = {
+        errno.ENOENT: "there is no such file",
+        errno.ELOOP: "its links go round in a circle",
+        errno.EACCES: "you may not read it; change its permissions",
+        errno.ENOTDIR: "a part of its path is no folder",
+    }
+    return known.get(error.errno or 0, error.strerror or "the system refuses")
+
+
+def check_source(source: bytes, name: str) -> bytes:
+    """``source`` itself if it may be graded, else a `QuizError` that says what is wrong with it."""
+    if len(source) > MAX_SOURCE:
+        raise QuizError(f"{name} is larger than {MAX_SOURCE >> 10} KiB; submit the exercise's module alone.")
+    try:
+        text = source.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise QuizError(f"{name} is not UTF-8 at byte {error.start}; save it as UTF-8.") from None
+    if "\0" in text:
+        raise QuizError(f"{name} holds a zero byte; it is no Python source.")
+    return source
