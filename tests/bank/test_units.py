@@ -1,0 +1,75 @@
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quizapp.bank.units import parse
+
+
+@pytest.mark.parametrize(
+    "text", ["112 GB", "1.12e11 B", "0.112 TB", "112", "112,000 MB", "112gb", "~112 GB", "1.12 × 10^11 B"]
+)
+def test_the_same_size_in_every_spelling(text: str) -> None:
+    assert parse(text, "GB") == pytest.approx(112)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "value"),
+    [
+        ("104.3 GiB", "GB", 104.3 * 2**30 / 1e9),
+        ("112 GB", "GiB", 112e9 / 2**30),
+        ("8 Gbit", "GB", 1.0),
+        ("3/4", "", 0.75),
+        ("2^24", "", 2**24),
+        ("-3.5", "", -3.5),
+        ("−3.5", "", -3.5),
+        ("1.5×10⁻³", "", 0.0015),
+        ("1e-8", "", 1e-8),
+        ("12 h", "day", 0.5),
+        ("250 us", "ms", 0.25),
+        ("50%", "", 0.5),
+        ("50 %", "%", 50.0),
+        ("7B", "params", 7e9),
+        ("7 billion", "params", 7e9),
+        ("4k tokens", "tokens", 4000.0),
+        ("312 TFLOPS", "TFLOP/s", 312.0),
+        ("0.312 PFLOP/s", "TFLOP/s", 312.0),
+        ("1 000 000", "steps", 1e6),
+        ("$12", "USD", 12.0),
+        ("3x", "x", 3.0),
+    ],
+)
+def test_units_are_converted_to_the_questions(text: str, unit: str, value: float) -> None:
+    assert parse(text, unit) == pytest.approx(value, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("text", "unit"),
+    [
+        ("", "GB"),
+        ("many", "GB"),
+        ("5 apples", "GB"),
+        ("5 s", "GB"),
+        ("1/0", ""),
+        ("9^99999", ""),
+        ("1.2.3", ""),
+        ("--3", ""),
+    ],
+)
+def test_what_is_no_number_in_the_unit_is_refused(text: str, unit: str) -> None:
+    assert parse(text, unit) is None
+
+
+@given(st.text(max_size=40), st.sampled_from(["", "GB", "tokens", "%", "s"]))
+def test_no_input_raises_and_every_number_is_a_float(text: str, unit: str) -> None:
+    number = parse(text, unit)
+    assert number is None or not math.isnan(number)
+
+
+@given(st.floats(min_value=1e-6, max_value=1e12), st.sampled_from(["B", "kB", "MB", "GiB", "TiB", "Gbit"]))
+def test_conversion_there_and_back_changes_nothing(value: float, unit: str) -> None:
+    there = parse(f"{value!r} {unit}", "GB")
+    assert there is not None
+    back = parse(f"{there!r} GB", unit)
+    assert back == pytest.approx(value, rel=1e-9)
