@@ -1,1 +1,5 @@
 """What is remembered: the append-only event log; the only SQL."""
+
+from quizapp.store.store import Store
+
+__all__ = ["Store"]

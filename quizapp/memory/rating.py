@@ -1,0 +1,31 @@
+"""The four ratings."""
+
+from enum import IntEnum
+
+
+class Rating(IntEnum):
+    """How well a card was recalled; the numbers are FSRS's and the keys of the drill."""
+
+    AGAIN = 1
+    HARD = 2
+    GOOD = 3
+    EASY = 4
+
+    # the field writes them with a capital
+    Again = AGAIN
+    Hard = HARD
+    Good = GOOD
+    Easy = EASY
+
+    @property
+    def label(self) -> str:
+        """The word on the button."""
+        return self.name.capitalize()
+
+
+def parse_rating(text: str) -> Rating | None:
+    """The rating named by a word (any case) or a digit 1-4; None where there is no such rating."""
+    word = text.strip().upper()
+    if word in Rating.__members__:
+        return Rating[word]
+    return Rating(int(word)) if word in {"1", "2", "3", "4"} else None

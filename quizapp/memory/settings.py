@@ -1,0 +1,184 @@
+"""The user's settings: one TOML file, every key with a default, wrong values named by file and line."""
+
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from quizapp.errors import QuizError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What the user may choose; the defaults are used without a file.
+
+    ``retention`` overrides ``desired_retention`` for the decks named by folder. ``keys`` maps actions
+    to keys, for the interface.
+    """
+
+    desired_retention: float = 0.90
+    new_per_day: int = 20
+    reviews_per_day: int = 200
+    rollover_hour: int = 4
+    max_interval_days: int = 36500
+    leech_lapses: int = 8
+    decks: tuple[str, ...] = ()
+    tracks: tuple[str, ...] = ()
+    retention: Mapping[str, float] = field(default_factory=dict)
+    editor: str = ""
+    theme: str = ""
+    confidence: bool = False
+    typed_answers: bool = True
+    keys: Mapping[str, str] = field(default_factory=dict)
+
+    def retention_for(self, file: str) -> float:
+        """Desired retention of a question, by the deck folder in which its file lies."""
+        if not self.retention:
+            return self.desired_retention
+        path = Path(file)
+        for deck, value in self.retention.items():
+            if path.is_relative_to(Path(deck).expanduser()):
+                return value
+        return self.desired_retention
+
+
+class _Wrong(Exception):  # noqa: N818 - never leaves this module
+    """What a value should have been."""
+
+
+def _number(low: float, high: float) -> Callable[[Any], float]:
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+            raise _Wrong(f"a number from {low} to {high}")
+        return float(value)
+
+    return check
+
+
+def _whole(low: int, high: int) -> Callable[[Any], int]:
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+            raise _Wrong(f"a whole number from {low} to {high}")
+        return value
+
+    return check
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise _Wrong("text in quotes")
+    return value
+
+
+def _switch(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _Wrong("true or false")
+    return value
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise _Wrong('a list of texts such as ["a", "b"]')
+    return tuple(value)
+
+
+def _table(check: Callable[[Any], Any], what: str) -> Callable[[Any], dict[str, Any]]:
+    def check_all(value: Any) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise _Wrong(f"a table of {what}")
+        return {name: check(item) for name, item in value.items()}
+
+    return check_all
+
+
+_RETENTION = _number(0.70, 0.97)
+CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "desired_retention": _RETENTION,
+    "new_per_day": _whole(0, 9999),
+    "reviews_per_day": _whole(0, 9999),
+    "rollover_hour": _whole(0, 23),
+    "max_interval_days": _whole(1, 36500),
+    "leech_lapses": _whole(2, 99),
+    "decks": _texts,
+    "tracks": _texts,
+    "retention": _table(_RETENTION, "deck folders and numbers from 0.7 to 0.97"),
+    "editor": _text,
+    "theme": _text,
+    "confidence": _switch,
+    "typed_answers": _switch,
+    "keys": _table(_text, "actions and keys"),
+}
+assert set(CHECKS) == {known.name for known in fields(Settings)}
+
+
+def load_settings(path: Path) -> Settings:
+    """Read the settings; the defaults where there is no file.
+
+    Raises ``QuizError`` naming file and line where the TOML or a value is wrong.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return Settings()
+    except (OSError, UnicodeDecodeError) as error:
+        raise QuizError(f"The settings file {path} cannot be read ({error}).") from error
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise QuizError(f"{path}: not valid TOML: {error}.") from error
+    values = {}
+    for key, value in found.items():
+        where = f"{path}:{_line(text, key)}"
+        if key not in CHECKS:
+            raise QuizError(f"{where}: there is no setting {key!r}{_closest(key)}.")
+        try:
+            values[key] = CHECKS[key](value)
+        except _Wrong as wrong:
+            raise QuizError(f"{where}: {key} must be {wrong}, not {value!r}.") from wrong
+    return Settings(**values)
+
+
+def write_setting(path: Path, key: str, value: Any) -> None:
+    """Set one key and keep everything else in the file, comments included.
+
+    Raises ``QuizError`` for an unknown key, a wrong value or a file that cannot be written.
+    """
+    if key not in CHECKS:
+        raise QuizError(f"There is no setting {key!r}{_closest(key)}.")
+    plain = list(value) if isinstance(value, tuple) else value
+    try:
+        CHECKS[key](plain)
+    except _Wrong as wrong:
+        raise QuizError(f"{key} must be {wrong}, not {plain!r}.") from wrong
+    import tomlkit  # 30 ms, only for writing
+    from tomlkit.exceptions import ParseError
+
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
+        document[key] = plain
+        path.parent.mkdir(parents=True, exist_ok=True)
+        part = path.with_name(f".{path.name}.{os.getpid()}")
+        part.write_text(tomlkit.dumps(document), encoding="utf-8")
+        part.replace(path)
+    except (OSError, UnicodeDecodeError) as error:
+        raise QuizError(f"The settings file {path} cannot be written ({error}).") from error
+    except ParseError as error:
+        raise QuizError(f"{path}: not valid TOML: {error}.") from error
+
+
+def _line(text: str, key: str) -> int:
+    """The line on which a top-level key or table stands, 1 where it is not found."""
+    for number, line in enumerate(text.splitlines(), 1):
+        head = line.strip().lstrip("[").split("=")[0].split("]")[0].split(".")[0].strip().strip("\"'")
+        if head == key:
+            return number
+    return 1
+
+
+def _closest(key: str) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, CHECKS, 1)
+    return f", do you mean {close[0]!r}?" if close else f"; known are {', '.join(CHECKS)}"

@@ -1,0 +1,172 @@
+"""Backups of the database: taken by SQLite itself, thinned with age, restored without loss."""
+
+import os
+import re
+import sqlite3
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from quizapp.errors import BrokenData
+from quizapp.store.faults import explained
+
+_NAME = re.compile(r"quizapp-(\d{8}T\d{6}Z)-(\d+)(?:-([a-z]+))?\.db")
+SPACING = timedelta(minutes=30)  # scripts may start the program every second
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """One file of the backup folder: when it was taken, the events in it, and why."""
+
+    path: Path
+    time: datetime
+    events: int
+    reason: str
+
+
+def listed(folder: Path) -> list[Backup]:
+    """The backups in a folder, newest first."""
+    found = []
+    for path in folder.glob("quizapp-*.db") if folder.is_dir() else ():
+        match = _NAME.fullmatch(path.name)
+        if match:
+            time = datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
+            found.append(Backup(path, time, int(match[2]), match[3] or "start"))
+    return sorted(found, key=lambda backup: (backup.time, backup.events), reverse=True)
+
+
+def thinned(times: Sequence[datetime], now: datetime) -> set[datetime]:
+    """The times to keep: all of 2 days, then the newest of 12 days, 10 weeks and 9 months that have one."""
+    keep = {time for time in times if now - time <= timedelta(days=2)}
+    periods: tuple[tuple[int, Callable[[datetime], Hashable]], ...] = (
+        (12, lambda time: time.date()),
+        (10, lambda time: time.isocalendar()[:2]),
+        (9, lambda time: (time.year, time.month)),
+    )
+    for number, period in periods:
+        seen: set[Hashable] = set()
+        for time in sorted(set(times) - keep, reverse=True):
+            key = period(time)
+            if key not in seen and len(seen) < number:
+                seen.add(key)
+                keep.add(time)
+    return keep
+
+
+def thin(folder: Path, now: datetime) -> None:
+    """Delete the backups that age has made superfluous."""
+    backups = listed(folder)
+    keep = thinned([backup.time for backup in backups], now)
+    for backup in backups:
+        if backup.time not in keep:
+            backup.path.unlink(missing_ok=True)
+
+
+def take(source: Path, folder: Path, *, now: datetime, reason: str = "start") -> Backup:
+    """Copy the database while others may use it; the copy is checked and complete or not there at all.
+
+    Raises ``Corrupt`` where the database is damaged, ``BrokenData`` where the copy cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BrokenData(f"The backup folder {folder} cannot be made ({error.strerror}).") from error
+    part = folder / f".{os.getpid()}-{now:%H%M%S%f}.part"
+    try:
+        events = _copy(source, part)
+        name = f"quizapp-{now:%Y%m%dT%H%M%SZ}-{events}" + ("" if reason == "start" else f"-{reason}")
+        path = folder / f"{name}.db"
+        _settle(part, path)
+    except OSError as error:
+        raise BrokenData(f"The backup in {folder} failed ({error.strerror}).") from error
+    finally:
+        part.unlink(missing_ok=True)
+    return Backup(path, now.replace(microsecond=0), events, reason)
+
+
+def _copy(source: Path, target: Path) -> int:
+    """Copy, check the copy, and return the number of events in it."""
+    with explained(source):
+        origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+        copy = sqlite3.connect(target, isolation_level=None)
+        try:
+            copy.execute("PRAGMA synchronous = OFF")  # the whole file is synced once, below
+            origin.backup(copy)
+            copy.execute("PRAGMA journal_mode = DELETE")  # one file, no -wal beside it
+            if copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise sqlite3.DatabaseError("damaged")
+            return int(copy.execute("SELECT count(*) FROM events").fetchone()[0])
+        finally:
+            copy.close()
+            origin.close()
+
+
+def _settle(part: Path, path: Path) -> None:
+    """Give the finished copy its name, durably."""
+    with part.open("rb+") as file:
+        os.fsync(file.fileno())
+    part.replace(path)
+
+
+def newest_good(folder: Path | None) -> Backup | None:
+    """The newest backup that passes SQLite's own check."""
+    for backup in listed(folder) if folder else ():
+        if is_good(backup.path):
+            return backup
+    return None
+
+
+def is_good(path: Path) -> bool:
+    """Whether a file is a sound database of ours."""
+    try:
+        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        try:
+            sound = db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            db.execute("SELECT count(*) FROM events")
+            return sound
+        finally:
+            db.close()
+    except sqlite3.Error:
+        return False
+
+
+def set_aside(path: Path, now: datetime) -> Path:
+    """Move a damaged database and its companions out of the way; where it lies now."""
+    aside = path.with_name(f"{path.name}.broken-{now:%Y%m%dT%H%M%SZ}")
+    number = 1
+    while aside.exists():
+        number += 1
+        aside = path.with_name(f"{path.name}.broken-{now:%Y%m%dT%H%M%SZ}-{number}")
+    for suffix in ("", "-wal", "-shm"):
+        old = path.with_name(path.name + suffix)
+        if old.exists():
+            old.replace(aside.with_name(aside.name + suffix))
+    return aside
+
+
+def restore(path: Path, backup: Path, folder: Path, *, now: datetime) -> Path | None:
+    """Put a backup in place of the database at ``path``; what was there is kept.
+
+    Returns where the former database lies now (a backup, or the damaged file set aside), None where
+    there was none. Raises ``BrokenData`` where the backup is damaged: nothing is changed then.
+    """
+    if not is_good(backup):
+        raise BrokenData(f"{backup} is damaged or no backup of quizapp: choose another one.")
+    kept = None
+    if path.exists():
+        kept = take(path, folder, now=now, reason="replaced").path if is_good(path) else set_aside(path, now)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with explained(path):
+        origin = sqlite3.connect(f"{backup.absolute().as_uri()}?mode=ro", uri=True)
+        # through SQLite and not by renaming: another process may have the file open
+        target = sqlite3.connect(path, timeout=3, isolation_level=None)
+        try:
+            target.execute("PRAGMA synchronous = FULL")
+            origin.backup(target)
+            # events appended from now on must not look like a continuation of the replaced ones
+            target.execute("INSERT INTO identity (device) VALUES (lower(hex(randomblob(16))))")
+        finally:
+            target.close()
+            origin.close()
+    return kept

@@ -1,0 +1,130 @@
+"""Documents beside the log: submissions with their verdicts, and mock interviews.
+
+They schedule nothing by themselves (the events that came with them do), but they must not be lost.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from quizapp.store.database import Database, Row
+from quizapp.store.events import compact, new_id
+
+_VOID = "EXISTS (SELECT 1 FROM voids WHERE voids.event = {}.event)"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One run of the user's code: ``time`` is UTC in ms, ``verdict`` the JSON of ``grade --json``."""
+
+    id: int
+    slug: str
+    time: int
+    status: str
+    passed: bool
+    tests_passed: int
+    tests: int
+    seconds: float
+    source: str
+    verdict: Mapping[str, Any]
+    event: str
+
+
+@dataclass(frozen=True, slots=True)
+class MockDocument:
+    """A saved mock interview; ``state`` is running, done or undone, times are UTC in ms."""
+
+    id: str
+    state: str
+    created: int
+    updated: int
+    document: Mapping[str, Any]
+    event: str
+
+
+class Documents:
+    """Reads and writes submissions and mock interviews; a write is on disk when it returns."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def add_submission(
+        self, slug: str, time: int, verdict: Mapping[str, Any], source: str, event: str = ""
+    ) -> None:
+        """Keep a submission and what the judge found."""
+        tests = list(verdict.get("tests") or ())
+        values = (
+            slug,
+            time,
+            str(verdict.get("status", "")),
+            int(bool(verdict.get("passed"))),
+            sum(bool(test.get("passed")) for test in tests),
+            len(tests),
+            float(verdict.get("seconds") or 0.0),
+            source,
+            compact(dict(verdict)),
+            event,
+        )
+        with self._db.transaction():
+            self._db.run(
+                "INSERT INTO submissions (slug, time, status, passed, tests_passed, tests, seconds, source,"
+                " verdict, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                values,
+            )
+
+    def submissions(self, slug: str) -> list[Submission]:
+        """All submissions for an exercise, oldest first."""
+        rows = self._db.rows(
+            "SELECT id, slug, time, status, passed, tests_passed, tests, seconds, source, verdict, event"
+            " FROM submissions WHERE slug = ? ORDER BY id",
+            (slug,),
+        )
+        return [Submission(*row[:4], bool(row[4]), *row[5:9], json.loads(row[9]), row[10]) for row in rows]
+
+    def summary(self) -> dict[str, tuple[int, int | None, float]]:
+        """By slug: the number of submissions, when one last passed (UTC ms, undone ones left out), and
+        the best share of hidden tests passed."""
+        rows = self._db.rows(
+            "SELECT slug, count(*),"
+            f" max(CASE WHEN passed AND NOT {_VOID.format('submissions')} THEN time END),"
+            " max(CASE WHEN tests THEN 1.0 * tests_passed / tests ELSE passed END)"
+            " FROM submissions GROUP BY slug"
+        )
+        return {slug: (int(number), passed, float(best)) for slug, number, passed, best in rows}
+
+    def save_mock(
+        self, document: Mapping[str, Any], time: int, *, id: str = "", state: str = "running", event: str = ""
+    ) -> str:
+        """Write a mock interview, new or again (autosave); its id."""
+        name = id or str(document.get("id") or new_id()[:12])
+        with self._db.transaction():
+            self._db.run(
+                "INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
+                " state = excluded.state, updated = excluded.updated, document = excluded.document,"
+                " event = CASE WHEN excluded.event = '' THEN event ELSE excluded.event END",
+                (name, state, time, time, compact(dict(document)), event),
+            )
+        return name
+
+    def mock(self, id: str) -> MockDocument | None:
+        """A mock interview by its id."""
+        rows = self._db.rows(self._mocks("WHERE id = ?"), (id,))
+        return _mock(rows[0]) if rows else None
+
+    def mocks(self, state: str = "") -> list[MockDocument]:
+        """All mock interviews, newest first; with ``state`` only those in it."""
+        found = [_mock(row) for row in self._db.rows(self._mocks("ORDER BY created DESC, rowid DESC"))]
+        return [mock for mock in found if not state or mock.state == state]
+
+    @staticmethod
+    def _mocks(rest: str) -> str:
+        void = _VOID.format("mocks")
+        return (
+            f"SELECT id, CASE WHEN {void} THEN 'undone' ELSE state END, created, updated, document, event"
+            f" FROM mocks {rest}"
+        )
+
+
+def _mock(row: Row) -> MockDocument:
+    return MockDocument(*row[:4], json.loads(row[4]), row[5])

@@ -1,0 +1,161 @@
+"""The events of the log: what happened, never changed afterwards."""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+ANSWER = "answer"
+UNDO = "undo"
+BURY = "bury"
+SUSPEND = "suspend"
+UNSUSPEND = "unsuspend"
+FLAG = "flag"
+UNFLAG = "unflag"
+EDIT_SEEN = "edit_seen"
+VERDICT = "verdict"
+MOCK_MARK = "mock_mark"
+SETTINGS = "settings"
+RECALL = "recall"  # the card becomes due by the next study day, first in the queue; no review
+CREDIT = "credit"  # the card is not asked before the next study day; no review
+RENAME = "rename"  # the history of ``target`` belongs to ``card`` from now on
+
+TYPES = frozenset(
+    {
+        ANSWER,
+        UNDO,
+        BURY,
+        SUSPEND,
+        UNSUSPEND,
+        FLAG,
+        UNFLAG,
+        EDIT_SEEN,
+        VERDICT,
+        MOCK_MARK,
+        SETTINGS,
+        RECALL,
+        CREDIT,
+        RENAME,
+    }
+)
+# what one press of "undo" takes back; children of such an event go with it
+ACTS = (ANSWER, BURY, SUSPEND, UNSUSPEND, FLAG, UNFLAG, EDIT_SEEN, VERDICT, MOCK_MARK)
+
+
+class Moment(NamedTuple):
+    """A point in time as the log keeps it.
+
+    ``time``: UTC in milliseconds since 1970; ``offset``: local time minus UTC in seconds;
+    ``day``: the learner's study day as a proleptic ordinal (``date.toordinal``).
+    """
+
+    time: int
+    offset: int
+    day: int
+
+
+class Event(NamedTuple):
+    """One row of the log, in the order of its columns.
+
+    A named tuple and not a dataclass: a rebuild makes hundreds of thousands straight from rows.
+    ``stamp`` orders the events of all devices: the time, but always later than any event known
+    when it was written, so that a clock set back cannot reorder history. ``ms`` is the answering
+    time in milliseconds, ``interval`` what was promised on the button in seconds, ``ticks`` and
+    ``data`` are JSON.
+    """
+
+    seq: int
+    id: str
+    device: str
+    device_seq: int
+    stamp: int
+    time: int
+    offset: int
+    day: int
+    type: str
+    card: str
+    content: str
+    proposed: int | None
+    rating: int | None
+    ms: int
+    hints: int
+    ticks: str
+    seed: int | None
+    confidence: int | None
+    model: str
+    source: str
+    interval: int | None
+    target: str
+    parent: str
+    data: str
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """The JSON of ``data``; empty where there is none."""
+        loaded: dict[str, Any] = json.loads(self.data) if self.data else {}
+        return loaded
+
+
+COLUMNS = ", ".join(Event._fields)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event before the log gives it its place; fields as in ``Event``."""
+
+    type: str
+    moment: Moment
+    card: str = ""
+    content: str = ""
+    proposed: int | None = None
+    rating: int | None = None
+    ms: int = 0
+    hints: int = 0
+    ticks: Sequence[int] = ()
+    seed: int | None = None
+    confidence: int | None = None
+    model: str = ""
+    source: str = ""
+    interval: int | None = None
+    target: str = ""
+    parent: str = ""
+    data: Mapping[str, Any] | None = None
+    id: str = ""
+
+    def placed(self, seq: int, device: str, device_seq: int, stamp: int) -> Event:
+        """The event at its place in the log."""
+        return Event(
+            seq,
+            self.id or new_id(),
+            device,
+            device_seq,
+            stamp,
+            *self.moment,
+            self.type,
+            self.card,
+            self.content,
+            self.proposed,
+            self.rating,
+            self.ms,
+            self.hints,
+            compact(list(self.ticks)) if self.ticks else "",
+            self.seed,
+            self.confidence,
+            self.model,
+            self.source,
+            self.interval,
+            self.target,
+            self.parent,
+            compact(self.data) if self.data else "",
+        )
+
+
+def new_id() -> str:
+    """A fresh id that no other device will ever draw."""
+    return os.urandom(16).hex()
+
+
+def compact(value: Any) -> str:
+    """JSON with sorted keys and no spaces: the same value is always the same text."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

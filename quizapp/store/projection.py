@@ -1,0 +1,182 @@
+"""Cards and reviews as they follow from the log: kept up to date with it, or rebuilt from it."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
+from operator import attrgetter
+
+from quizapp.store.database import Database
+from quizapp.store.events import COLUMNS, RENAME, SETTINGS, UNDO, Event
+from quizapp.store.rows import CardRow, Fold, ReviewRow
+
+ORDER = "stamp, device, device_seq"
+CARD_COLUMNS = tuple(field.name for field in fields(CardRow))
+CARD_LIST = ", ".join(CARD_COLUMNS)
+_values = attrgetter(*CARD_COLUMNS)
+_SAVE_CARD = f"INSERT OR REPLACE INTO cards VALUES ({', '.join('?' * len(CARD_COLUMNS))})"
+_SAVE_REVIEW = f"INSERT INTO reviews VALUES ({', '.join('?' * len(ReviewRow._fields))})"
+# an event stands unless it, or the event that it is part of, was undone
+STANDS = "NOT EXISTS (SELECT 1 FROM voids WHERE voids.event IN (events.id, events.parent))"
+
+
+class Projection:
+    """Applies events to the derived tables; every method runs inside a transaction of the caller."""
+
+    def __init__(self, db: Database, fold: Fold) -> None:
+        self._db = db
+        self._fold = fold
+        self._configure()
+
+    def _configure(self) -> None:
+        self._fold.configure(self._events("type = ?", (SETTINGS,)))
+
+    def _events(self, condition: str, values: Iterable[str] = ()) -> list[Event]:
+        sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
+        return [Event._make(row) for row in self._db.rows(sql, tuple(values))]
+
+    def apply(self, event: Event) -> None:
+        """Follow one event that was just appended."""
+        if event.type == UNDO:
+            self._toggle(event.target, 1)
+        elif event.type == SETTINGS:
+            self._settings_changed()
+        elif event.type == RENAME:
+            self._rename(event)
+        elif event.card:
+            name = self._canonical(event.card)
+            row = self.card(name) or CardRow(name)
+            review = self._fold.apply(row, event)
+            self._save(row, [review] if review else [])
+
+    def card(self, name: str) -> CardRow | None:
+        """The row of a card, None where no event that stands speaks of it."""
+        found = self._db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
+        return CardRow(*found) if found else None
+
+    def _save(self, row: CardRow, reviews: Iterable[ReviewRow]) -> None:
+        self._db.run(_SAVE_CARD, _values(row))
+        for review in reviews:
+            self._db.run(_SAVE_REVIEW, review)
+
+    def _canonical(self, name: str) -> str:
+        found = self._db.row("SELECT new FROM renames WHERE old = ?", (name,))
+        return str(found[0]) if found else name
+
+    def refold(self, name: str) -> None:
+        """Derive one card anew from all its events that stand."""
+        self._db.run("DELETE FROM reviews WHERE card = ?", (name,))
+        names = [name, *(old for (old,) in self._db.rows("SELECT old FROM renames WHERE new = ?", (name,)))]
+        marks = ", ".join("?" * len(names))
+        skip = f"type NOT IN ('{UNDO}', '{SETTINGS}', '{RENAME}')"
+        events = self._events(f"card IN ({marks}) AND {skip}", names)
+        if not events:
+            self._db.run("DELETE FROM cards WHERE card = ?", (name,))
+            return
+        row = CardRow(name)
+        reviews = [self._fold.apply(row, event) for event in events]
+        self._save(row, [review for review in reviews if review])
+
+    def _toggle(self, target: str, by: int) -> None:
+        """Count one more (or fewer) undo of ``target``, follow chains of undone undos, refold."""
+        changed: list[Event] = []
+        waiting = [(target, by)]
+        while waiting:
+            name, step = waiting.pop()
+            if not self._count_undo(name, step):
+                continue
+            for event in self._with_children(name):
+                if event.type == UNDO:
+                    waiting.append((event.target, -step))
+                else:
+                    changed.append(event)
+        types = {event.type for event in changed}
+        if types & {SETTINGS, RENAME}:
+            self.rebuild()
+            return
+        for name in sorted({self._canonical(event.card) for event in changed if event.card}):
+            self.refold(name)
+
+    def _count_undo(self, name: str, step: int) -> bool:
+        """Change the number of undos of an event; True where that turns it around."""
+        found = self._db.row("SELECT n FROM voids WHERE event = ?", (name,))
+        before = int(found[0]) if found else 0
+        after = before + step
+        if after:
+            self._db.run("INSERT OR REPLACE INTO voids VALUES (?, ?)", (name, after))
+        else:
+            self._db.run("DELETE FROM voids WHERE event = ?", (name,))
+        return bool(before) != bool(after)
+
+    def _with_children(self, name: str) -> list[Event]:
+        sql = f"SELECT {COLUMNS} FROM events WHERE id = ? UNION ALL SELECT {COLUMNS} FROM events WHERE parent = ?"
+        return [Event._make(row) for row in self._db.rows(sql, (name, name))]
+
+    def _settings_changed(self) -> None:
+        before = self._fold.version
+        self._configure()
+        if self._fold.version != before:
+            self.rebuild()
+
+    def _rename(self, event: Event) -> None:
+        renames = dict(self._db.rows("SELECT old, new FROM renames"))
+        touched = {event.target, event.card, renames.get(event.target, "")} - {""}
+        _follow(renames, event.target, event.card)
+        self._write_renames(renames)
+        for name in sorted(touched):
+            self.refold(name) if name not in renames else self._forget(name)
+
+    def _forget(self, name: str) -> None:
+        self._db.run("DELETE FROM cards WHERE card = ?", (name,))
+        self._db.run("DELETE FROM reviews WHERE card = ?", (name,))
+
+    def _write_renames(self, renames: dict[str, str]) -> None:
+        self._db.run("DELETE FROM renames")
+        self._db.run_many("INSERT INTO renames VALUES (?, ?)", sorted(renames.items()))
+
+    def rebuild(self) -> None:
+        """Forget everything derived and replay the log."""
+        for table in ("cards", "reviews", "voids", "renames"):
+            self._db.run(f"DELETE FROM {table}")
+        self._db.run_many("INSERT INTO voids VALUES (?, ?)", sorted(self._undone().items()))
+        self._configure()
+        renames: dict[str, str] = {}
+        for event in self._events("type = ?", (RENAME,)):
+            _follow(renames, event.target, event.card)
+        self._write_renames(renames)
+        cards: dict[str, CardRow] = {}
+        self._db.run_many(_SAVE_REVIEW, self._replay(cards, renames))
+        self._db.run_many(_SAVE_CARD, [_values(cards[name]) for name in sorted(cards)])
+
+    def _replay(self, cards: dict[str, CardRow], renames: dict[str, str]) -> Iterator[ReviewRow]:
+        apply = self._fold.apply
+        skip = f"card <> '' AND type NOT IN ('{UNDO}', '{SETTINGS}', '{RENAME}')"
+        for event in self._events(skip):
+            name = renames.get(event.card, event.card)
+            row = cards.get(name)
+            if row is None:
+                row = cards[name] = CardRow(name)
+            review = apply(row, event)
+            if review:
+                yield review._replace(card=name) if review.card != name else review
+
+    def _undone(self) -> dict[str, int]:
+        """How often each event is undone, by replaying the undo events in order."""
+        undos = self._db.rows(f"SELECT id, target FROM events WHERE type = ? ORDER BY {ORDER}", (UNDO,))
+        targets: dict[str, str] = dict(undos)
+        counts: dict[str, int] = {}
+        for _, target in undos:
+            name, step = target, 1
+            while name:
+                before = counts.get(name, 0)
+                counts[name] = before + step
+                turned = bool(before) != bool(before + step)
+                name, step = (targets.get(name, ""), -step) if turned else ("", step)
+        return {name: n for name, n in counts.items() if n}
+
+
+def _follow(renames: dict[str, str], old: str, new: str) -> None:
+    """Let ``old`` and all that led to it lead to ``new``; a rename back ends the circle."""
+    for name, target in renames.items():
+        if target == old:
+            renames[name] = new
+    renames[old] = new
+    renames.pop(new, None)

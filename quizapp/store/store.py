@@ -1,0 +1,315 @@
+"""The store: the append-only log, what follows from it, documents and backups."""
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from quizapp.errors import BrokenData, QuizError
+from quizapp.store import backups as backup_files
+from quizapp.store.database import Database, Row
+from quizapp.store.documents import Documents
+from quizapp.store.events import ACTS, COLUMNS, TYPES, UNDO, Draft, Event
+from quizapp.store.faults import Corrupt
+from quizapp.store.migrations import migrate, pending
+from quizapp.store.projection import CARD_LIST, ORDER, STANDS, Projection
+from quizapp.store.rows import CardRow, Fold, ReviewRow
+
+_INSERT = f"INSERT INTO events VALUES ({', '.join('?' * len(Event._fields))})"
+_DERIVED = (
+    ("cards", "card"),
+    ("reviews", "seq"),
+    ("voids", "event"),
+    ("renames", "old"),
+)
+
+
+class Store:
+    """One learner's database. Open with ``Store.open``; give it a fold before appending."""
+
+    def __init__(self, db: Database, backups: Path | None = None) -> None:
+        self.db = db
+        self.path = db.path
+        self.documents = Documents(db)
+        self.backups = backups
+        self.warning = ""
+        self._projection: Projection | None = None
+        self._fold: Fold | None = None
+        self._copying: threading.Thread | None = None
+        devices = [device for (device,) in db.rows("SELECT device FROM identity ORDER BY since")]
+        self.devices: tuple[str, ...] = tuple(devices)
+
+    @classmethod
+    def open(cls, path: Path, *, backups: Path | None = None) -> Self:
+        """Open or create the database at ``path``, migrate it, and back it up in the background.
+
+        A damaged file is set aside. Raises ``BrokenData`` with a sentence in that case, and where the
+        folder cannot be written or the database comes from a newer version.
+        """
+        existed = path.exists() and path.stat().st_size > 0
+        try:
+            db = Database(path)
+        except Corrupt as error:
+            raise _broken(path, backups) from error
+        try:
+            steps = pending(db.connection, path)
+            if steps:
+                if existed and backups and len(steps) < _all_steps():
+                    backup_files.take(path, backups, now=datetime.now(UTC), reason="migration")
+                with db_errors(db):
+                    migrate(db.connection, steps)
+            store = cls(db, backups)
+        except BaseException:
+            db.close()
+            raise
+        if backups and existed:
+            store.back_up_soon()
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Finish a running backup and close the file."""
+        if self._copying:
+            self._copying.join()
+        self.db.close()
+
+    # the log
+
+    def attach(self, fold: Fold) -> None:
+        """Give the store the rules by which cards follow from events; catches up with the log."""
+        self._fold = fold
+        self._projection = Projection(self.db, fold)
+        _, _, _, known = self._head()
+        if known != fold.version:
+            self.rebuild()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Several reads and appends as one, with one fsync at the end."""
+        with self.db.transaction():
+            yield
+
+    def append(self, *drafts: Draft) -> tuple[Event, ...]:
+        """Append events and derive what follows, in one transaction; on disk when it returns."""
+        with self.db.transaction():
+            seq, stamp, device_seq, _ = self._head()
+            events = []
+            for draft in drafts:
+                assert draft.type in TYPES, draft.type
+                seq, device_seq, stamp = seq + 1, device_seq + 1, max(stamp + 1, draft.moment.time)
+                event = draft.placed(seq, self.devices[-1], device_seq, stamp)
+                self.db.run(_INSERT, event)
+                if self._projection:
+                    self._projection.apply(event)
+                events.append(event)
+            # without a fold the projections fall behind: the empty version makes ``attach`` rebuild them
+            version = self._fold.version if self._fold else ""
+            self.db.run(
+                "UPDATE head SET seq = ?, stamp = ?, device_seq = ?, fold = ?", (seq, stamp, device_seq, version)
+            )
+        return tuple(events)
+
+    def merge(self, events: Iterable[Event]) -> int:
+        """Take over events of another device that are not known yet and replay; how many were new."""
+        with self.db.transaction():
+            seq, stamp, device_seq, fold = self._head()
+            known = {name for (name,) in self.db.rows("SELECT id FROM events")}
+            before = seq
+            for event in sorted(events, key=lambda event: (event.stamp, event.device, event.device_seq)):
+                if event.id not in known:
+                    seq += 1
+                    known.add(event.id)
+                    self.db.run(_INSERT, event._replace(seq=seq))
+                    stamp = max(stamp, event.stamp)
+            if seq > before:
+                self.db.run("UPDATE head SET seq = ?, stamp = ?", (seq, stamp))
+                if self._projection:
+                    self.rebuild()
+                elif fold:
+                    self.db.run("UPDATE head SET fold = ''")
+        return seq - before
+
+    def events(self, after: int = 0) -> list[Event]:
+        """The log in the order of arrival, from the event behind sequence number ``after``."""
+        sql = f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq"
+        return [Event._make(row) for row in self.db.rows(sql, (after,))]
+
+    def standing(self, type: str, card: str = "") -> list[Event]:
+        """The events of a type (and card) that were not undone, in order."""
+        condition = "type = ? AND card = ?" if card else "type = ?"
+        sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
+        return [Event._make(row) for row in self.db.rows(sql, (type, card) if card else (type,))]
+
+    def last_act(self) -> Event | None:
+        """The newest act on this device that stands: what undo takes back."""
+        return self._newest(f"type IN ({_quoted(ACTS)}) AND parent = '' AND {STANDS}")
+
+    def last_undo(self) -> Event | None:
+        """The undo that redo takes back: the newest that stands, unless something was done since."""
+        undo = self._newest(
+            f"type = '{UNDO}' AND {STANDS} AND EXISTS"
+            f" (SELECT 1 FROM events AS t WHERE t.id = events.target AND t.type <> '{UNDO}')"
+        )
+        act = self._newest(f"type IN ({_quoted(ACTS)}) AND parent = ''")
+        return undo if undo and act and undo.seq > act.seq else None
+
+    def _newest(self, condition: str) -> Event | None:
+        own = _quoted(self.devices)
+        sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND device IN ({own}) ORDER BY seq DESC LIMIT 1"
+        found = self.db.row(sql)
+        return Event._make(found) if found else None
+
+    def event(self, id: str) -> Event | None:
+        """An event by its id."""
+        found = self.db.row(f"SELECT {COLUMNS} FROM events WHERE id = ?", (id,))
+        return Event._make(found) if found else None
+
+    # what follows from it
+
+    def _head(self) -> tuple[int, int, int, str]:
+        found = self.db.row("SELECT seq, stamp, device_seq, fold FROM head")
+        if found is None:
+            raise BrokenData(f"{self.path} has lost its head row: run `quizapp restore`.")
+        return int(found[0]), int(found[1]), int(found[2]), str(found[3])
+
+    def rebuild(self) -> None:
+        """Delete everything derived and replay the log."""
+        assert self._projection is not None
+        assert self._fold is not None
+        with self.db.transaction():
+            self._projection.rebuild()
+            seq, stamp = self.db.rows("SELECT coalesce(max(seq), 0), coalesce(max(stamp), 0) FROM events")[0]
+            self.db.run("UPDATE head SET seq = ?, stamp = ?, fold = ?", (seq, stamp, self._fold.version))
+
+    def derived(self) -> dict[str, list[Row]]:
+        """All derived rows by table, in a fixed order: two stores agree if these are equal."""
+        return {
+            table: self.db.rows(f"SELECT * FROM {table} ORDER BY {key}") for table, key in _DERIVED
+        }
+
+    def card(self, name: str) -> CardRow | None:
+        """The row of one card."""
+        found = self.db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
+        return CardRow(*found) if found else None
+
+    def cards(self) -> list[CardRow]:
+        """The rows of all cards, by id."""
+        return [CardRow(*row) for row in self.db.rows(f"SELECT {CARD_LIST} FROM cards ORDER BY card")]
+
+    def due_cards(self, day: int) -> list[CardRow]:
+        """The cards that fall due on or before a study day, and those that stand first in the queue."""
+        sql = (
+            f"SELECT {CARD_LIST} FROM cards WHERE suspended = 0 AND buried < ? AND"
+            " ((due_day <= ? AND state > 0) OR (state = 0 AND priority > 0)) ORDER BY due_day, due, card"
+        )
+        return [CardRow(*row) for row in self.db.rows(sql, (day, day))]
+
+    def not_new(self, day: int) -> set[str]:
+        """The cards that cannot be introduced on a study day: seen, suspended or buried ones."""
+        rows = self.db.rows("SELECT card FROM cards WHERE state > 0 OR suspended = 1 OR buried >= ?", (day,))
+        return {name for (name,) in rows}
+
+    def known(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that have a card."""
+        wanted = list(names)
+        found: list[str] = []
+        for start in range(0, len(wanted), 500):  # SQLite limits the number of parameters
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            found += [name for (name,) in self.db.rows(f"SELECT card FROM cards WHERE card IN ({marks})", part)]
+        return found
+
+    def typical_seconds(self) -> float:
+        """The mean answering time of the last 200 timed reviews in seconds, 0.0 without any."""
+        sql = "SELECT avg(ms) FROM (SELECT ms FROM reviews WHERE ms > 0 ORDER BY seq DESC LIMIT 200)"
+        return float(self.db.rows(sql)[0][0] or 0.0) / 1000
+
+    def reviews(self, *, card: str = "", since: int = 0) -> list[ReviewRow]:
+        """The reviews that stand, of one card or from a study day on, in the order of the log."""
+        if card:
+            rows = self.db.rows("SELECT * FROM reviews WHERE card = ? ORDER BY time, seq", (card,))
+        else:
+            rows = self.db.rows("SELECT * FROM reviews WHERE day >= ? ORDER BY seq", (since,))
+        return [ReviewRow._make(row) for row in rows]
+
+    def study_days(self) -> list[tuple[int, int]]:
+        """(study day, reviews on it), newest first."""
+        rows = self.db.rows("SELECT day, count(*) FROM reviews GROUP BY day ORDER BY day DESC")
+        return [(int(day), int(number)) for day, number in rows]
+
+    def review_count(self) -> int:
+        """The number of reviews that stand."""
+        return int(self.db.rows("SELECT count(*) FROM reviews")[0][0])
+
+    # health
+
+    def integrity(self) -> str:
+        """Empty where the database is sound, else what SQLite found."""
+        found = "; ".join(str(row[0]) for row in self.db.rows("PRAGMA integrity_check(5)"))
+        return "" if found == "ok" else found
+
+    def backup(self, reason: str = "manual") -> backup_files.Backup:
+        """Take a backup now. Raises ``BrokenData`` where that fails."""
+        if self.backups is None:
+            raise BrokenData("No backup folder is set.")
+        return backup_files.take(self.path, self.backups, now=datetime.now(UTC), reason=reason)
+
+    def back_up_soon(self) -> None:
+        """Take the backup of the start in a thread, unless the newest is recent or nothing happened since."""
+        folder, now = self.backups, datetime.now(UTC)
+        assert folder is not None
+        kept = backup_files.listed(folder)
+        events = self.db.rows("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)")[0][0]
+        if not events or (kept and (kept[0].events == self._head()[0] or now - kept[0].time < backup_files.SPACING)):
+            return
+
+        def copy() -> None:
+            try:
+                backup_files.take(self.path, folder, now=now)
+                backup_files.thin(folder, now)
+            except QuizError as error:
+                self.warning = str(error)
+
+        self._copying = threading.Thread(target=copy, name="backup")
+        self._copying.start()
+
+
+@contextmanager
+def db_errors(db: Database) -> Iterator[None]:
+    """SQLite errors of code that uses the bare connection, as sentences."""
+    from quizapp.store.faults import explained
+
+    with explained(db.path):
+        yield
+
+
+def _all_steps() -> int:
+    from quizapp.store.migrations import MIGRATIONS
+
+    return len(MIGRATIONS)
+
+
+def _quoted(names: Iterable[str]) -> str:
+    return ", ".join(f"'{name}'" for name in names)
+
+
+def _broken(path: Path, folder: Path | None) -> BrokenData:
+    """Set the damaged file aside and say so, with what can be had instead."""
+    aside = backup_files.set_aside(path, datetime.now(UTC))
+    backup = backup_files.newest_good(folder)
+    offer = (
+        f"run `quizapp restore` for the backup of {backup.time:%Y-%m-%d %H:%M} UTC"
+        if backup
+        else "there is no backup, so the next start begins an empty one"
+    )
+    return BrokenData(f"The database was damaged and now lies at {aside}: {offer}.")
