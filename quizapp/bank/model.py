@@ -105,6 +105,9 @@ class Question:
     line: int = 0
     content_hash: str = ""
 
+    def __hash__(self) -> int:
+        return hash((self.id, self.content_hash))
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

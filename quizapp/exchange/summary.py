@@ -15,7 +15,7 @@ def stats_text(stats: Mapping[str, Any]) -> str:
         f"retention  {'-' if retention is None else f'{retention:.1%}'}",
     ]
     lines += [
-        f"  {row['topic']:18} {row['learned']:4} of {row['total']:4} learned, {row['due']} due"
-        for row in stats.get("topics", ())
+        f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {row['due']} due"
+        for name, row in stats.get("topics", {}).items()
     ]
     return "\n".join(lines)

@@ -1,0 +1,71 @@
+"""What a clean interpreter loads: the layers of the design, proved at run time."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis"}
+
+
+def loaded(code: str, home: Path) -> set[str]:
+    """The top-level packages that a fresh interpreter has loaded after ``code``."""
+    listing = "json.dumps(sorted({m.split('.')[0] for m in sys.modules}))"
+    script = f"import sys, json\n{code}\nprint(); print({listing})"
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "QUIZAPP_HOME": str(home)},
+    )
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    ("module", "allowed"),
+    [
+        ("quizapp", set()),
+        ("quizapp.cli", set()),
+        ("quizapp.commands.arguments", set()),
+        ("quizapp.bank.load", set()),
+        ("quizapp.bank.values", set()),
+        ("quizapp.bank.check", {"yaml"}),
+        ("quizapp.store.store", set()),
+        ("quizapp.memory.study", set()),
+        ("quizapp.judge.client", set()),
+        ("quizapp.exchange.text", set()),
+        ("quizapp.tui.app", {"textual", "rich"}),
+    ],
+)
+def test_import_loads_nothing_above_its_layer(module: str, allowed: set[str], home: Path) -> None:
+    assert loaded(f"import {module}", home) & HEAVY <= allowed
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--version"],
+        ["--help"],
+        ["grade", "--help"],
+        ["due", "--json"],
+        ["stats", "--json"],
+        ["questions"],
+        ["show", "lr-warmup"],
+    ],
+    ids=" ".join,
+)
+def test_command_loads_neither_textual_nor_torch(arguments: list[str], home: Path) -> None:
+    call = f"from quizapp.cli import main\nmain({arguments!r})"
+    loaded(call, home)  # the first run writes the bank's cache
+    seen = loaded(call, home) & HEAVY
+    assert seen == set(), f"{arguments} loads {seen}"
+
+
+def test_answering_loads_neither_textual_nor_torch(home: Path) -> None:
+    call = "from quizapp.cli import main\nassert main(['answer', 'lr-warmup', 'good']) == 0"
+    loaded(call, home)
+    assert loaded(call, home) & HEAVY == set()
