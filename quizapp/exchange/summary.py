@@ -15,7 +15,7 @@ def stats_text(stats: Mapping[str, Any]) -> str:
         f"retention  {'-' if retention is None else f'{retention:.1%}'}",
     ]
     lines += [
-        f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {row['due']} due"
+        f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {row['reviews']} reviews"
         for name, row in stats.get("topics", {}).items()
     ]
     return "\n".join(lines)
