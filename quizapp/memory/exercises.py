@@ -40,13 +40,20 @@ def record(
             "submissions": submissions,
             "opened_solution": opened_solution,
         }
-        common: dict[str, Any] = {"type": VERDICT, "hints": hints, "source": "exercise", "id": event_id}
+        common: dict[str, Any] = {"hints": hints, "source": "exercise", "id": event_id}
         if rated and proposal:
             draft = study.draft_answer(
-                name, proposal.rating, now, seconds=seconds, proposed=int(proposal.rating), data=details, **common
+                name,
+                proposal.rating,
+                now,
+                kind=VERDICT,
+                seconds=seconds,
+                proposed=int(proposal.rating),
+                data=details,
+                **common,
             )
         else:
-            draft = Draft(moment=now, card=name, ms=round(seconds * 1000), data=details, **common)
+            draft = Draft(VERDICT, now, card=name, ms=round(seconds * 1000), data=details, **common)
         linked = _linked(study, slug, now, event_id, opened_solution) if rated else []
         event, *_ = study.store.append(draft, *linked)
         study.store.documents.add_submission(slug, now.time, verdict, source, event_id)

@@ -83,9 +83,7 @@ class CardFold:
         steps = has_steps(card.card)
         after = self.scheduler.review(before, event.rating, event.day, steps)
         elapsed = max(0, event.day - before.last_day) if before.state != NEW else 0
-        predicted = (
-            self.scheduler.retrievability(before.stability, elapsed) if before.state != NEW else None
-        )
+        predicted = self.scheduler.retrievability(before.stability, elapsed) if before.state != NEW else None
         caps = self._caps(card, event, after.state)
         interval = self._interval(card, event, before, steps, after.state)
         review = ReviewRow(
@@ -146,7 +144,7 @@ class CardFold:
 
     @staticmethod
     def _caps(card: CardRow, event: Event, state: int) -> str:
-        """The caps that remain after this review; the event may bring new ones, a step of minutes uses none."""
+        """The caps that remain after this review: the event may bring new ones, steps use none."""
         if event.data:
             brought = event.details.get("caps")
             if brought:

@@ -37,18 +37,20 @@ def record(
     document: Mapping[str, Any],
     reviews: Sequence[MockReview],
     recalls: Sequence[str],
-    id: str,
+    mock_id: str,
 ) -> tuple[str, list[tuple[Event, int]]]:
     """Document, mark, reviews and recalls in one transaction; the id and the reviews with lapses before."""
     now = study.now()
     names = [study.resolve(review.card) for review in reviews]
     twice = {name for name in names if names.count(name) > 1}
     if twice:
-        raise QuizError(f"A mock interview makes one review of a card, not two of {sorted(twice)[0]}.")
+        raise QuizError(f"A mock interview makes one review of a card, not two of {min(twice)}.")
     parent = new_id()
     with study.store.transaction():
-        mock_id = study.store.documents.save_mock(document, now.time, id=id, state="done", event=parent)
-        drafts = [Draft(MOCK_MARK, now, id=parent, source="mock", data={"mock": mock_id})]
+        saved = study.store.documents.save_mock(
+            document, now.time, mock_id=mock_id, state="done", event=parent
+        )
+        drafts = [Draft(MOCK_MARK, now, id=parent, source="mock", data={"mock": saved})]
         lapses = {}
         for name, review in zip(names, reviews, strict=True):
             row = study.store.card(name)
@@ -71,7 +73,9 @@ def record(
             )
         reviewed = set(names)
         later = [name for name in map(study.resolve, recalls) if name not in reviewed]
-        drafts += [Draft(RECALL, now, card=name, source="mock", parent=parent) for name in dict.fromkeys(later)]
+        drafts += [
+            Draft(RECALL, now, card=name, source="mock", parent=parent) for name in dict.fromkeys(later)
+        ]
         events = study.store.append(*drafts)
     made = [(event, lapses[event.card]) for event in events if event.rating is not None]
-    return mock_id, made
+    return saved, made

@@ -67,7 +67,12 @@ def propose_mark(mark: Marked, seconds: float = 0.0, hints: int = 0, *, budget: 
 
 
 def propose_verdict(
-    passed: bool, submissions: int, hints: int, opened_solution: bool, seconds: float = 0.0, budget: float = 0.0
+    passed: bool,
+    submissions: int,
+    hints: int,
+    opened_solution: bool,
+    seconds: float = 0.0,
+    budget: float = 0.0,
 ) -> Proposal | None:
     """Rate an exercise by its verdict; None where there is nothing to rate yet.
 

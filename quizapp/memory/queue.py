@@ -71,7 +71,9 @@ class Queue:
         self._not_new = None
         questions = self._bank.questions
         self._rows = {row.card: row for row in self._store.due_cards(day) if row.card in questions}
-        self._learning = {name: row for name, row in self._rows.items() if row.state in {LEARNING, RELEARNING}}
+        self._learning = {
+            name: row for name, row in self._rows.items() if row.state in {LEARNING, RELEARNING}
+        }
         self._touched = {}
         self._reviewed = self._introduced = 0
         for review in self._store.reviews(since=day):

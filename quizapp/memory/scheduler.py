@@ -70,7 +70,7 @@ def _date(day: int) -> datetime:
 class Scheduler:
     """FSRS for one model; ``steps=False`` leaves out the learning steps (exercises have none)."""
 
-    def __init__(self, model: Model = Model()) -> None:  # noqa: B008 - frozen
+    def __init__(self, model: Model = Model()) -> None:
         self.model = model
         self._decay = -model.weights[20]
         self._factor = 0.9 ** (1 / self._decay) - 1

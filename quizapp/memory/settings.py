@@ -44,7 +44,7 @@ class Settings:
         return self.desired_retention
 
 
-class _Wrong(Exception):  # noqa: N818 - never leaves this module
+class _Wrong(Exception):
     """What a value should have been."""
 
 

@@ -122,7 +122,7 @@ def is_good(path: Path) -> bool:
     try:
         db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
         try:
-            sound = db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",)
+            sound = bool(db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
             db.execute("SELECT count(*) FROM events")
             return sound
         finally:

@@ -30,7 +30,7 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BrokenData(
-                f"The folder {path.parent} cannot be made ({error.strerror}): set QUIZAPP_HOME to one that can."
+                f"The folder {path.parent} cannot be made ({error.strerror}): set QUIZAPP_HOME."
             ) from error
         with explained(path):
             self.connection = sqlite3.connect(

@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
 """Documents beside the log: submissions with their verdicts, and mock interviews.
 
 They schedule nothing by themselves (the events that came with them do), but they must not be lost.
@@ -80,11 +81,13 @@ class Documents:
             " FROM submissions WHERE slug = ? ORDER BY id",
             (slug,),
         )
-        return [Submission(*row[:4], bool(row[4]), *row[5:9], json.loads(row[9]), row[10]) for row in rows]
+        return [_submission(row) for row in rows]
 
     def summary(self) -> dict[str, tuple[int, int | None, float]]:
-        """By slug: the number of submissions, when one last passed (UTC ms, undone ones left out), and
-        the best share of hidden tests passed."""
+        """By slug: number of submissions, when one last passed, and the best share of tests passed.
+
+        The time is UTC in ms; passes that were undone are left out.
+        """
         rows = self._db.rows(
             "SELECT slug, count(*),"
             f" max(CASE WHEN passed AND NOT {_VOID.format('submissions')} THEN time END),"
@@ -94,10 +97,16 @@ class Documents:
         return {slug: (int(number), passed, float(best)) for slug, number, passed, best in rows}
 
     def save_mock(
-        self, document: Mapping[str, Any], time: int, *, id: str = "", state: str = "running", event: str = ""
+        self,
+        document: Mapping[str, Any],
+        time: int,
+        *,
+        mock_id: str = "",
+        state: str = "running",
+        event: str = "",
     ) -> str:
         """Write a mock interview, new or again (autosave); its id."""
-        name = id or str(document.get("id") or new_id()[:12])
+        name = mock_id or str(document.get("id") or new_id()[:12])
         with self._db.transaction():
             self._db.run(
                 "INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
@@ -107,9 +116,9 @@ class Documents:
             )
         return name
 
-    def mock(self, id: str) -> MockDocument | None:
+    def mock(self, mock_id: str) -> MockDocument | None:
         """A mock interview by its id."""
-        rows = self._db.rows(self._mocks("WHERE id = ?"), (id,))
+        rows = self._db.rows(self._mocks("WHERE id = ?"), (mock_id,))
         return _mock(rows[0]) if rows else None
 
     def mocks(self, state: str = "") -> list[MockDocument]:
@@ -126,5 +135,14 @@ class Documents:
         )
 
 
+def _submission(row: Row) -> Submission:
+    number, slug, time, status, passed, tests_passed, tests, seconds, source, verdict, event = row
+    found = json.loads(verdict)
+    return Submission(
+        number, slug, time, status, bool(passed), tests_passed, tests, seconds, source, found, event
+    )
+
+
 def _mock(row: Row) -> MockDocument:
-    return MockDocument(*row[:4], json.loads(row[4]), row[5])
+    name, state, created, updated, document, event = row
+    return MockDocument(name, state, created, updated, json.loads(document), event)

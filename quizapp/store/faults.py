@@ -39,9 +39,7 @@ def explain(error: sqlite3.Error, path: Path) -> QuizError:
             f"{path} cannot be opened: check that its folder exists and is writable, or set QUIZAPP_HOME."
         )
     if code == sqlite3.SQLITE_IOERR:
-        return BrokenData(
-            f"Reading or writing {path} failed: check the disk and its free space; the last step was not saved."
-        )
+        return BrokenData(f"Reading or writing {path} failed, the last step was not saved: check the disk.")
     if code in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}:
         return Corrupt(f"{path} is damaged: run `quizapp restore` to bring back a backup.")
     return BrokenData(f"The database {path} cannot be used ({error}): run `quizapp doctor`.")

@@ -179,7 +179,8 @@ def migrate(db: sqlite3.Connection, steps: list[Migration]) -> None:
         db.execute("BEGIN IMMEDIATE")
         try:
             db.execute(
-                "CREATE TABLE IF NOT EXISTS migrations (name TEXT PRIMARY KEY, applied TEXT DEFAULT CURRENT_TIMESTAMP)"
+                "CREATE TABLE IF NOT EXISTS migrations"
+                " (name TEXT PRIMARY KEY, applied TEXT DEFAULT CURRENT_TIMESTAMP)"
             )
             # another process may have been faster
             ran = db.execute("SELECT 1 FROM migrations WHERE name = ?", (step.__name__,)).fetchone()

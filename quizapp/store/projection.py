@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
 """Cards and reviews as they follow from the log: kept up to date with it, or rebuilt from it."""
 
 from collections.abc import Iterable, Iterator
@@ -107,7 +108,8 @@ class Projection:
         return bool(before) != bool(after)
 
     def _with_children(self, name: str) -> list[Event]:
-        sql = f"SELECT {COLUMNS} FROM events WHERE id = ? UNION ALL SELECT {COLUMNS} FROM events WHERE parent = ?"
+        select = f"SELECT {COLUMNS} FROM events"
+        sql = f"{select} WHERE id = ? UNION ALL {select} WHERE parent = ?"
         return [Event._make(row) for row in self._db.rows(sql, (name, name))]
 
     def _settings_changed(self) -> None:
@@ -117,7 +119,7 @@ class Projection:
             self.rebuild()
 
     def _rename(self, event: Event) -> None:
-        renames = dict(self._db.rows("SELECT old, new FROM renames"))
+        renames: dict[str, str] = dict(self._db.rows("SELECT old, new FROM renames"))
         touched = {event.target, event.card, renames.get(event.target, "")} - {""}
         _follow(renames, event.target, event.card)
         self._write_renames(renames)

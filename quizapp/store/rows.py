@@ -66,7 +66,9 @@ class ReviewRow(NamedTuple):
 class Fold(Protocol):
     """How the schedule follows from events; given to the store by the part that knows."""
 
-    version: str
+    @property
+    def version(self) -> str:
+        """Names rules and model; tables derived under another version are rebuilt."""
 
     def configure(self, settings: Iterable[Event]) -> None:
         """Take over the settings events that stand, in order; called before any ``apply``."""

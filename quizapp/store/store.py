@@ -1,3 +1,4 @@
+# ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
 """The store: the append-only log, what follows from it, documents and backups."""
 
 import threading
@@ -115,14 +116,15 @@ class Store:
             # without a fold the projections fall behind: the empty version makes ``attach`` rebuild them
             version = self._fold.version if self._fold else ""
             self.db.run(
-                "UPDATE head SET seq = ?, stamp = ?, device_seq = ?, fold = ?", (seq, stamp, device_seq, version)
+                "UPDATE head SET seq = ?, stamp = ?, device_seq = ?, fold = ?",
+                (seq, stamp, device_seq, version),
             )
         return tuple(events)
 
     def merge(self, events: Iterable[Event]) -> int:
         """Take over events of another device that are not known yet and replay; how many were new."""
         with self.db.transaction():
-            seq, stamp, device_seq, fold = self._head()
+            seq, stamp, _, fold = self._head()
             known = {name for (name,) in self.db.rows("SELECT id FROM events")}
             before = seq
             for event in sorted(events, key=lambda event: (event.stamp, event.device, event.device_seq)):
@@ -144,11 +146,11 @@ class Store:
         sql = f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq"
         return [Event._make(row) for row in self.db.rows(sql, (after,))]
 
-    def standing(self, type: str, card: str = "") -> list[Event]:
+    def standing(self, kind: str, card: str = "") -> list[Event]:
         """The events of a type (and card) that were not undone, in order."""
         condition = "type = ? AND card = ?" if card else "type = ?"
         sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
-        return [Event._make(row) for row in self.db.rows(sql, (type, card) if card else (type,))]
+        return [Event._make(row) for row in self.db.rows(sql, (kind, card) if card else (kind,))]
 
     def last_act(self) -> Event | None:
         """The newest act on this device that stands: what undo takes back."""
@@ -165,13 +167,15 @@ class Store:
 
     def _newest(self, condition: str) -> Event | None:
         own = _quoted(self.devices)
-        sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND device IN ({own}) ORDER BY seq DESC LIMIT 1"
+        sql = (
+            f"SELECT {COLUMNS} FROM events WHERE {condition} AND device IN ({own}) ORDER BY seq DESC LIMIT 1"
+        )
         found = self.db.row(sql)
         return Event._make(found) if found else None
 
-    def event(self, id: str) -> Event | None:
+    def event(self, event_id: str) -> Event | None:
         """An event by its id."""
-        found = self.db.row(f"SELECT {COLUMNS} FROM events WHERE id = ?", (id,))
+        found = self.db.row(f"SELECT {COLUMNS} FROM events WHERE id = ?", (event_id,))
         return Event._make(found) if found else None
 
     # what follows from it
@@ -193,9 +197,7 @@ class Store:
 
     def derived(self) -> dict[str, list[Row]]:
         """All derived rows by table, in a fixed order: two stores agree if these are equal."""
-        return {
-            table: self.db.rows(f"SELECT * FROM {table} ORDER BY {key}") for table, key in _DERIVED
-        }
+        return {table: self.db.rows(f"SELECT * FROM {table} ORDER BY {key}") for table, key in _DERIVED}
 
     def card(self, name: str) -> CardRow | None:
         """The row of one card."""
@@ -226,7 +228,9 @@ class Store:
         for start in range(0, len(wanted), 500):  # SQLite limits the number of parameters
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
-            found += [name for (name,) in self.db.rows(f"SELECT card FROM cards WHERE card IN ({marks})", part)]
+            found += [
+                name for (name,) in self.db.rows(f"SELECT card FROM cards WHERE card IN ({marks})", part)
+            ]
         return found
 
     def typical_seconds(self) -> float:
@@ -270,7 +274,9 @@ class Store:
         assert folder is not None
         kept = backup_files.listed(folder)
         events = self.db.rows("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)")[0][0]
-        if not events or (kept and (kept[0].events == self._head()[0] or now - kept[0].time < backup_files.SPACING)):
+        if not events or (
+            kept and (kept[0].events == self._head()[0] or now - kept[0].time < backup_files.SPACING)
+        ):
             return
 
         def copy() -> None:
