@@ -43,6 +43,7 @@ class Acts(StudyCore):
                 name,
                 rating,
                 now,
+                row=before,
                 seconds=seconds,
                 proposed=int(proposed) if proposed is not None else None,
                 hints=hints,
@@ -53,7 +54,7 @@ class Acts(StudyCore):
                 data={"typed": typed} if typed else None,
             )
             (event,) = self.store.append(draft)
-        row = self._row(name)
+            row = self.store.latest(name)
         queue.answered(before.state, row, source)
         return self._answered(event, before.lapses, row)
 

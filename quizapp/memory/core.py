@@ -159,7 +159,7 @@ class StudyCore:
     def _row(self, name: str) -> CardRow:
         return self.store.card(name) or CardRow(name)
 
-    def outcomes(self, row: CardRow, now: Moment) -> dict[Rating, Outcome]:
+    def outcomes(self, row: CardRow, now: Moment, up_to: Rating = Rating.EASY) -> dict[Rating, Outcome]:
         """What each rating would make of a card now."""
         question = self._question(row.card)
         retention = (
@@ -174,6 +174,7 @@ class StudyCore:
             most=self.settings.max_interval_days,
             steps=has_steps(row.card),
             cap=next_cap(row),
+            up_to=up_to,
         )
 
     def previews(self, card_id: str) -> dict[Rating, Preview]:
@@ -201,11 +202,13 @@ class StudyCore:
         kind: str = ANSWER,
         seconds: float = 0.0,
         data: Mapping[str, Any] | None = None,
+        row: CardRow | None = None,
         **rest: Any,
     ) -> Draft:
         """The event of a review, with the interval that the button promised."""
         question = self._question(name)
-        interval = self.outcomes(self._row(name), now)[Rating(rating)].interval
+        given = Rating(rating)
+        interval = self.outcomes(row or self._row(name), now, given)[given].interval
         return Draft(
             kind,
             now,
@@ -213,7 +216,7 @@ class StudyCore:
             content=question.content_hash if question else "",
             rating=int(rating),
             ms=round(max(0.0, seconds) * 1000),
-            model=self._fold.scheduler.model.version,
+            model=self._fold.scheduler.version,
             interval=interval,
             data=data or None,
             **rest,

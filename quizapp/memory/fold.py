@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 
 from quizapp.memory.days import DAY_S, day_start
+from quizapp.memory.rating import Rating
 from quizapp.memory.scheduler import Memory, Model, Scheduler
 from quizapp.store.events import (
     ANSWER,
@@ -46,7 +47,7 @@ class CardFold:
     @property
     def version(self) -> str:
         """Rules and model: a database derived under another version is rebuilt."""
-        return f"{RULES} {self.scheduler.model.version}"
+        return f"{RULES} {self.scheduler.version}"
 
     def configure(self, settings: Iterable[Event]) -> None:
         """Take the newest weights from the settings events."""
@@ -129,8 +130,9 @@ class CardFold:
             most=36500,
             steps=steps,
             cap=next_cap(card),
+            up_to=Rating(event.rating),
         )
-        return {int(rating): outcome.interval for rating, outcome in outcomes.items()}[event.rating]
+        return outcomes[Rating(event.rating)].interval
 
     def due_after(self, when: Moment, interval: int) -> tuple[int, int]:
         """When a card is due after an interval in seconds: UTC ms and study day.

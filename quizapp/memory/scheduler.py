@@ -28,6 +28,13 @@ DEFAULT_WEIGHTS = (
 STABILITY = (0.001, 36500.0)
 LEARNING_STEPS = (60, 600)
 RELEARNING_STEPS = (600,)
+# whose outcomes decide on a rating's interval: Again stands alone, the others wait longer than those below
+_NEEDED = {
+    Rating.AGAIN: (Rating.AGAIN,),
+    Rating.HARD: (Rating.HARD,),
+    Rating.GOOD: (Rating.HARD, Rating.GOOD),
+    Rating.EASY: tuple(Rating),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +79,11 @@ class Scheduler:
 
     def __init__(self, model: Model = Model()) -> None:
         self.model = model
+        self.version = model.version
         self._decay = -model.weights[20]
         self._factor = 0.9 ** (1 / self._decay) - 1
         self._packages: dict[bool, fsrs.Scheduler] = {}
+        self._known: dict[tuple[Memory, int, int, bool], Memory] = {}
 
     def _package(self, steps: bool) -> "fsrs.Scheduler":
         if steps not in self._packages:
@@ -90,6 +99,15 @@ class Scheduler:
 
     def review(self, memory: Memory, rating: int, day: int, steps: bool = True) -> Memory:
         """The memory after a review on a study day (``interval`` is left for the caller)."""
+        key = (memory, rating, day, steps)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= 64:  # enough for the buttons of the cards on screen
+                self._known.clear()
+            found = self._known[key] = self._review(*key)
+        return found
+
+    def _review(self, memory: Memory, rating: int, day: int, steps: bool) -> Memory:
         package = self._package(steps)
         import fsrs
 
@@ -131,12 +149,13 @@ class Scheduler:
         most: int,
         steps: bool = True,
         cap: int | None = None,
+        up_to: Rating = Rating.EASY,
     ) -> dict[Rating, Outcome]:
         """What each rating would make of the card now.
 
         ``most`` is the longest interval in days and ``cap`` a shorter one for this review only. Once a
         card has graduated Hard waits at least 1 day, Good longer than Hard and Easy longer than Good;
-        an interval that FSRS lengthens is not shortened by fuzz.
+        an interval that FSRS lengthens is not shortened by fuzz. ``up_to`` leaves out the better ratings.
         """
         draw = fuzz.uniform(card, repetition)
         # the order of the three passing intervals needs room below the longest one
@@ -144,7 +163,7 @@ class Scheduler:
         before = memory.interval // DAY_S if memory.state == REVIEW else 0
         found: dict[Rating, Outcome] = {}
         floor = 1
-        for rating in Rating:
+        for rating in _NEEDED[up_to]:
             after = self.review(memory, rating, day, steps)
             if after.state != REVIEW:
                 seconds = _step_seconds(after, rating)

@@ -129,7 +129,7 @@ class Study(Acts):
     @property
     def model(self) -> str:
         """Name and version of the memory model in force."""
-        return self._fold.scheduler.model.version
+        return self._fold.scheduler.version
 
     @property
     def warning(self) -> str:

@@ -99,7 +99,6 @@ def create_projections(db: sqlite3.Connection) -> None:
             interval INTEGER NOT NULL
         )""")
     db.execute("CREATE INDEX reviews_day ON reviews (day)")
-    db.execute("CREATE INDEX reviews_card ON reviews (card)")
     db.execute("CREATE TABLE voids (event TEXT PRIMARY KEY, n INTEGER NOT NULL) WITHOUT ROWID")
     db.execute("CREATE TABLE renames (old TEXT PRIMARY KEY, new TEXT NOT NULL) WITHOUT ROWID")
     db.execute("""

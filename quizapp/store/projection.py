@@ -25,6 +25,7 @@ class Projection:
     def __init__(self, db: Database, fold: Fold) -> None:
         self._db = db
         self._fold = fold
+        self.latest: CardRow | None = None
         self._configure()
 
     def _configure(self) -> None:
@@ -55,6 +56,7 @@ class Projection:
 
     def _save(self, row: CardRow, reviews: Iterable[ReviewRow]) -> None:
         self._db.run(_SAVE_CARD, _values(row))
+        self.latest = row
         for review in reviews:
             self._db.run(_SAVE_REVIEW, review)
 
@@ -64,9 +66,11 @@ class Projection:
 
     def refold(self, name: str) -> None:
         """Derive one card anew from all its events that stand."""
-        self._db.run("DELETE FROM reviews WHERE card = ?", (name,))
         names = [name, *(old for (old,) in self._db.rows("SELECT old FROM renames WHERE new = ?", (name,)))]
         marks = ", ".join("?" * len(names))
+        # by way of the log's index: one on reviews would cost a page in every answer
+        seqs = f"SELECT seq FROM events WHERE card IN ({marks})"
+        self._db.run(f"DELETE FROM reviews WHERE seq IN ({seqs})", names)
         skip = f"type NOT IN ('{UNDO}', '{SETTINGS}', '{RENAME}')"
         events = self._events(f"card IN ({marks}) AND {skip}", names)
         if not events:
@@ -124,11 +128,10 @@ class Projection:
         _follow(renames, event.target, event.card)
         self._write_renames(renames)
         for name in sorted(touched):
-            self.refold(name) if name not in renames else self._forget(name)
-
-    def _forget(self, name: str) -> None:
-        self._db.run("DELETE FROM cards WHERE card = ?", (name,))
-        self._db.run("DELETE FROM reviews WHERE card = ?", (name,))
+            if name in renames:
+                self._db.run("DELETE FROM cards WHERE card = ?", (name,))
+            else:
+                self.refold(name)
 
     def _write_renames(self, renames: dict[str, str]) -> None:
         self._db.run("DELETE FROM renames")

@@ -14,8 +14,8 @@ from quizapp.store import backups as backup_files
 from quizapp.store.database import Database, Row
 from quizapp.store.documents import Documents
 from quizapp.store.events import ACTS, COLUMNS, TYPES, UNDO, Draft, Event
-from quizapp.store.faults import Corrupt
-from quizapp.store.migrations import migrate, pending
+from quizapp.store.faults import Corrupt, explained
+from quizapp.store.migrations import MIGRATIONS, migrate, pending
 from quizapp.store.projection import CARD_LIST, ORDER, STANDS, Projection
 from quizapp.store.rows import CardRow, Fold, ReviewRow
 
@@ -39,7 +39,8 @@ class Store:
         self.warning = ""
         self._projection: Projection | None = None
         self._fold: Fold | None = None
-        self._copying: threading.Thread | None = None
+        self._background: threading.Thread | None = None
+        self._damaged = False
         devices = [device for (device,) in db.rows("SELECT device FROM identity ORDER BY since")]
         self.devices: tuple[str, ...] = tuple(devices)
 
@@ -58,16 +59,16 @@ class Store:
         try:
             steps = pending(db.connection, path)
             if steps:
-                if existed and backups and len(steps) < _all_steps():
+                if existed and backups and len(steps) < len(MIGRATIONS):
                     backup_files.take(path, backups, now=datetime.now(UTC), reason="migration")
-                with db_errors(db):
+                with explained(path):
                     migrate(db.connection, steps)
             store = cls(db, backups)
         except BaseException:
             db.close()
             raise
-        if backups and existed:
-            store.back_up_soon()
+        if existed:
+            store.look_after(datetime.now(UTC))
         return store
 
     def __enter__(self) -> Self:
@@ -79,10 +80,17 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Finish a running backup and close the file."""
-        if self._copying:
-            self._copying.join()
+        """Finish what runs in the background and close the file.
+
+        Raises ``BrokenData`` where the file turned out to be damaged; it is set aside then.
+        """
+        if self._background:
+            self._background.join()
+            self._background = None
         self.db.close()
+        if self._damaged:
+            self._damaged = False
+            raise _broken(self.path, self.backups)
 
     # the log
 
@@ -204,6 +212,13 @@ class Store:
         found = self.db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
         return CardRow(*found) if found else None
 
+    def latest(self, name: str) -> CardRow:
+        """The row of a card to which an event was just appended in this transaction."""
+        row = self._projection.latest if self._projection else None
+        row = row if row and row.card == name else self.card(name)
+        assert row is not None
+        return row
+
     def cards(self) -> list[CardRow]:
         """The rows of all cards, by id."""
         return [CardRow(*row) for row in self.db.rows(f"SELECT {CARD_LIST} FROM cards ORDER BY card")]
@@ -241,7 +256,9 @@ class Store:
     def reviews(self, *, card: str = "", since: int = 0) -> list[ReviewRow]:
         """The reviews that stand, of one card or from a study day on, in the order of the log."""
         if card:
-            rows = self.db.rows("SELECT * FROM reviews WHERE card = ? ORDER BY time, seq", (card,))
+            names = "SELECT ?1 UNION SELECT old FROM renames WHERE new = ?1"
+            seqs = f"SELECT seq FROM events WHERE card IN ({names})"
+            rows = self.db.rows(f"SELECT * FROM reviews WHERE seq IN ({seqs}) ORDER BY time, seq", (card,))
         else:
             rows = self.db.rows("SELECT * FROM reviews WHERE day >= ? ORDER BY seq", (since,))
         return [ReviewRow._make(row) for row in rows]
@@ -268,41 +285,33 @@ class Store:
             raise BrokenData("No backup folder is set.")
         return backup_files.take(self.path, self.backups, now=datetime.now(UTC), reason=reason)
 
-    def back_up_soon(self) -> None:
-        """Take the backup of the start in a thread, unless the newest is recent or nothing happened since."""
-        folder, now = self.backups, datetime.now(UTC)
-        assert folder is not None
-        kept = backup_files.listed(folder)
-        events = self.db.rows("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)")[0][0]
-        if not events or (
-            kept and (kept[0].events == self._head()[0] or now - kept[0].time < backup_files.SPACING)
-        ):
-            return
+    def look_after(self, now: datetime) -> None:
+        """Take the backup of the start and check what was not checked yet, in a thread of its own."""
+        copy = self._backup_is_due(now)
+        if copy or not self.db.checked:
+            self._background = threading.Thread(target=self._look_after, args=(now, copy), name="backup")
+            self._background.start()
 
-        def copy() -> None:
-            try:
-                backup_files.take(self.path, folder, now=now)
-                backup_files.thin(folder, now)
-            except QuizError as error:
-                self.warning = str(error)
+    def _backup_is_due(self, now: datetime) -> bool:
+        """Unless the newest backup is recent, or nothing happened since."""
+        if self.backups is None or not self._head()[0]:
+            return False
+        kept = backup_files.listed(self.backups)
+        return not kept or (kept[0].events != self._head()[0] and now - kept[0].time >= backup_files.SPACING)
 
-        self._copying = threading.Thread(target=copy, name="backup")
-        self._copying.start()
-
-
-@contextmanager
-def db_errors(db: Database) -> Iterator[None]:
-    """SQLite errors of code that uses the bare connection, as sentences."""
-    from quizapp.store.faults import explained
-
-    with explained(db.path):
-        yield
-
-
-def _all_steps() -> int:
-    from quizapp.store.migrations import MIGRATIONS
-
-    return len(MIGRATIONS)
+    def _look_after(self, now: datetime, copy: bool) -> None:
+        try:
+            if copy and self.backups:
+                # reads and checks every page, so that no other check is needed
+                backup_files.take(self.path, self.backups, now=now)
+                backup_files.thin(self.backups, now)
+            elif not backup_files.is_good(self.path):
+                raise Corrupt(f"{self.path} is damaged: quit now, it is then set aside.")
+        except Corrupt as error:
+            self._damaged = True
+            self.warning = str(error)
+        except QuizError as error:
+            self.warning = str(error)
 
 
 def _quoted(names: Iterable[str]) -> str:
