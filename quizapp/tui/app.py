@@ -1,0 +1,321 @@
+"""The app: opens the data after the first frame, holds the themes, and moves between screens."""
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import work
+from textual.app import App
+from textual.binding import Binding
+from textual.screen import Screen
+
+from quizapp.errors import DONE, INTERNAL, QuizError
+from quizapp.tui import keys, theme
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from quizapp.bank.model import Bank
+    from quizapp.judge.client import JudgeClient
+    from quizapp.memory.facts import Filter
+    from quizapp.memory.study import Study
+
+Builder = Callable[..., Screen[Any]]
+
+
+def _home() -> Screen[Any]:
+    from quizapp.tui.screens.home import HomeScreen
+
+    return HomeScreen()
+
+
+def _drill(filter: "Filter | None" = None, **options: Any) -> Screen[Any]:  # noqa: A002 - the CLI's word
+    from quizapp.tui.screens.drill import DrillScreen
+
+    return DrillScreen(filter, **options)
+
+
+def _exercises() -> Screen[Any]:
+    from quizapp.tui.screens.exercises import ExercisesScreen
+
+    return ExercisesScreen()
+
+
+def _exercise(**options: Any) -> Screen[Any]:
+    from quizapp.tui.screens.exercise import ExerciseScreen
+
+    return ExerciseScreen(**options)
+
+
+def _browse(**options: Any) -> Screen[Any]:
+    from quizapp.tui.screens.browse import BrowseScreen
+
+    return BrowseScreen(**options)
+
+
+def _statistics() -> Screen[Any]:
+    from quizapp.tui.screens.statistics import StatisticsScreen
+
+    return StatisticsScreen()
+
+
+def _settings() -> Screen[Any]:
+    from quizapp.tui.screens.settings import SettingsScreen
+
+    return SettingsScreen()
+
+
+def _tour() -> Screen[Any]:
+    from quizapp.tui.screens.tour import TourScreen
+
+    return TourScreen()
+
+
+def _mock(**options: Any) -> Screen[Any]:
+    from quizapp.tui.screens.mock import MockScreen
+
+    return MockScreen(**options)
+
+
+PLACES: Mapping[str, Builder] = {
+    "home": _home,
+    "drill": _drill,
+    "exercises": _exercises,
+    "exercise": _exercise,
+    "browse": _browse,
+    "statistics": _statistics,
+    "settings": _settings,
+    "tour": _tour,
+    "mock": _mock,
+}
+"""Every screen by name; each is imported when it is first opened."""
+
+
+def _commands() -> "type[Provider]":
+    from quizapp.tui.palette import QuizCommands
+
+    return QuizCommands
+
+
+class QuizApp(App[int]):
+    """The terminal interface. ``study`` is given by tests; else it is opened after the first frame."""
+
+    TITLE = "quizapp"
+    CSS_PATH = "quizapp.tcss"
+    COMMANDS: ClassVar[set[Any]] = {_commands}
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-narrow"), (76, "-normal"), (118, "-wide"), (170, "-very-wide"),
+    ]  # fmt: skip
+    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+        (0, "-short"), (23, "-medium"), (36, "-tall"),
+    ]  # fmt: skip
+    BINDINGS: ClassVar[list[Any]] = [
+        *keys.bindings("app"),
+        Binding("ctrl+c", "screen.copy_text", show=False),
+    ]
+    COMMAND_PALETTE_BINDING = "ctrl+p"
+
+    def __init__(self, start: str = "home", *, study: "Study | None" = None, **options: Any) -> None:
+        super().__init__()
+        self.start = start
+        self.options = options
+        self.study_or_none = study
+        self.opened_here = study is None
+        self._judge: JudgeClient | None = None
+        for ours in theme.OURS:
+            self.register_theme(ours)
+        self._use_theme(study.settings.theme if study is not None else "")
+        if theme.needs_ascii():
+            from quizapp.tui.text import AsciiFilter
+
+            self._filters.append(AsciiFilter())
+
+    @property
+    def study(self) -> "Study":
+        """The open data; screens ask for it only once `ready` holds."""
+        assert self.study_or_none is not None
+        return self.study_or_none
+
+    @property
+    def bank(self) -> "Bank":
+        """The bank behind the data."""
+        return self.study.bank
+
+    @property
+    def ready(self) -> bool:
+        """Whether the data is open."""
+        return self.study_or_none is not None
+
+    @property
+    def judge(self) -> "JudgeClient":
+        """The judge, created on first use; it runs in processes of its own."""
+        if self._judge is None:
+            from quizapp.judge.client import JudgeClient
+
+            self._judge = JudgeClient()
+        return self._judge
+
+    def warm_judge(self) -> None:
+        """Start the judge in the background, since an exercise is likely."""
+        self._start_judge()
+
+    @work(thread=True, group="judge", exclusive=True, exit_on_error=False)
+    def _start_judge(self) -> None:
+        try:
+            self.judge.start()
+        except (QuizError, OSError) as error:  # the first grade says so; warming up is only a courtesy
+            self.log.warning(str(error))
+
+    # starting and ending
+
+    def on_mount(self) -> None:
+        """Show the first screen, then open the data."""
+        if self.start == "home":
+            self.push_screen(PLACES["home"]())
+        else:
+            self.push_screen(PLACES[self.start](**self.options))
+        if self.ready:
+            self.call_later(self._announce)
+        else:
+            self.call_after_refresh(self._load)
+
+    @work(thread=True, group="open", exit_on_error=False)
+    def _load(self) -> None:
+        from quizapp.bank.load import load_bank
+        from quizapp.tui.open import extra_decks
+
+        try:
+            bank = load_bank(extra_decks())
+        except QuizError as error:
+            self.call_from_thread(self.fail, str(error), error.exit_code)
+        else:
+            self.call_from_thread(self._open, bank)
+
+    def _open(self, bank: "Bank") -> None:
+        from quizapp.memory.study import Study
+
+        try:
+            self.study_or_none = Study.open(bank)
+        except QuizError as error:
+            self.fail(str(error), error.exit_code)
+            return
+        settings = self.study.settings
+        self._use_theme(settings.theme)
+        self.set_keymap(keys.override(settings.keys))
+        self._announce()
+
+    def _announce(self) -> None:
+        """Tell the screens on the stack that the data is open."""
+        for screen in self.screen_stack:
+            opened = getattr(screen, "opened", None)
+            if opened is not None:
+                opened()
+        from quizapp.tui.open import tour_due
+
+        if self.start == "home" and self.opened_here and tour_due():
+            self.go("tour")
+
+    def get_theme_variable_defaults(self) -> dict[str, str]:
+        """Our own names, for themes that do not define them."""
+        return {"box": "ansi_bright_black"} if self.current_theme.ansi else {"box": "#5c6370"}
+
+    def _use_theme(self, setting: str) -> None:
+        wanted = theme.choose(setting, frozenset(self.available_themes))
+        self.theme = wanted
+        if self.no_color:
+            from textual.filter import Monochrome, NoColor
+
+            self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
+
+    def fail(self, sentence: str, code: int) -> None:
+        """End with a sentence on standard error."""
+        from quizapp.tui.text import plain
+
+        self.exit(code, return_code=code, message=str(plain(sentence)))
+
+    async def on_unmount(self) -> None:
+        """Stop the judge and close the data."""
+        if self._judge is not None:
+            self._judge.stop()
+        if self.opened_here and self.study_or_none is not None:
+            self.study_or_none.close()
+
+    def _handle_exception(self, error: Exception) -> None:
+        from quizapp.crashlog import write_crash
+
+        if self.is_headless:  # tests want the traceback
+            super()._handle_exception(error)
+            return
+        path = write_crash(error)
+        self.fail(
+            f"quizapp stopped on an internal error; every rated card is saved; details: {path}", INTERNAL
+        )
+
+    # moving between screens
+
+    def go(self, place: str, **options: Any) -> None:
+        """Open a screen over the present one."""
+        self.push_screen(PLACES[place](**options))
+
+    def go_back(self) -> None:
+        """Close the present screen; the last one gives way to home, and home ends the app."""
+        below = self.screen_stack[-2] if len(self.screen_stack) > 2 else None
+        if below is None:
+            self.switch_screen(PLACES["home"]())
+            self.call_later(self._announce_home)
+            return
+        self.pop_screen()
+        returned = getattr(below, "returned", None)
+        if returned is not None and self.ready:
+            self.call_later(returned)
+
+    def _announce_home(self) -> None:
+        opened = getattr(self.screen, "opened", None)
+        if opened is not None and self.ready:
+            opened()
+
+    def read(self, title: str, source: str, *, markdown: bool = True) -> None:
+        """Show a longer text over the screen."""
+        from quizapp.tui.screens.pager import Pager
+
+        self.push_screen(Pager(title, source, markdown=markdown))
+
+    # actions of the whole app
+
+    def action_help(self) -> None:
+        """What can be done here."""
+        from quizapp.tui.screens.help import HelpScreen
+
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen))
+
+    def action_next_theme(self) -> None:
+        """The next of our themes."""
+        order = ["dark", "light", "contrast", "ansi-dark", "ansi-light"]
+        place = order.index(self.theme) + 1 if self.theme in order else 0
+        self.theme = order[place % len(order)]
+        self.notify(f"Theme: {self.theme}", timeout=2)
+
+    def action_leave(self) -> None:
+        """Leave the program."""
+        self.exit(DONE)
+
+    async def action_quit(self) -> None:
+        """Leave the program (Textual's own name for it)."""
+        self.exit(DONE)
+
+    def say(self, text: str, *, bad: bool = False) -> None:
+        """A short notice, shown literally."""
+        self.notify(text, severity="error" if bad else "information", timeout=6 if bad else 3, markup=False)
+
+
+def run(start: str = "home", **options: Any) -> int:
+    """Run the interface from a screen; the exit code of the command line comes back."""
+    import sys
+
+    stdout = sys.__stdout__
+    if stdout is None or not stdout.isatty():
+        sys.stderr.write("quizapp: the interface needs a terminal; try `quizapp due` or `quizapp --help`.\n")
+        return 2
+    app = QuizApp(start, **options)
+    result = app.run()
+    return app.return_code or (result or DONE)

@@ -1,0 +1,83 @@
+"""The command palette: every action of the present screen, the way to every screen, every exercise."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+from quizapp.tui import keys
+from quizapp.tui.screens.place import _Placed
+from quizapp.tui.text import one_line
+
+if TYPE_CHECKING:
+    from quizapp.tui.app import QuizApp
+
+GOES = (
+    ("home", "Go: home", "What is due, streak, topics."),
+    ("drill", "Go: drill", "Drill what is due."),
+    ("exercises", "Go: exercises", "The list of exercises."),
+    ("mock", "Go: mock interview", "A timed mock interview."),
+    ("browse", "Go: browse", "All questions, with a filter."),
+    ("statistics", "Go: statistics", "Retention, forecast, progress."),
+    ("settings", "Go: settings", "Change how the program behaves."),
+    ("tour", "Go: tour", "A short tour of the program."),
+)
+"""The screens that can be opened from anywhere."""
+
+
+def _literal(text: str) -> str:
+    """Textual reads names in the palette as markup; this keeps brackets as they are."""
+    return one_line(text).replace("[", "\\[")
+
+
+class Entry(NamedTuple):
+    """One line of the palette."""
+
+    name: str
+    help: str
+    run: Any
+
+
+class QuizCommands(Provider):
+    """Offers what the table says is possible now."""
+
+    @property
+    def quiz(self) -> "QuizApp":
+        """The app, with its own type."""
+        return cast("QuizApp", self.app)
+
+    def entries(self) -> Iterator[Entry]:
+        """All entries for the screen below the palette."""
+        place = self.screen.place if isinstance(self.screen, _Placed) else "app"
+        phase = self.screen.phase if isinstance(self.screen, _Placed) else ""
+        for act in keys.live(place, phase):
+            if act.action == "command_palette":
+                continue
+            name = f"{keys.AREAS[act.place]}: {act.label or act.help.rstrip('.').lower()}"
+            pressed = ", ".join(map(keys.display, act.key_list()))
+            yield Entry(name, f"{act.help} ({pressed})", partial(self._act, act))
+        for target, name, text in GOES:
+            if target != place:
+                yield Entry(name, text, partial(self.quiz.go, target))
+        if self.quiz.ready:
+            for exercise in self.quiz.bank.exercises.values():
+                run = partial(self.quiz.go, "exercise", slug=exercise.slug)
+                name = _literal(f"Exercise: open {exercise.title}")
+                yield Entry(name, _literal(f"{exercise.level}, {exercise.topic}"), run)
+
+    async def _act(self, act: keys.Act) -> None:
+        await self.quiz.run_action(act.action, self.quiz if act.place == "app" else self.screen)
+
+    async def discover(self) -> Hits:
+        """Everything, before a word is typed."""
+        for entry in self.entries():
+            yield DiscoveryHit(entry.name, entry.run, help=entry.help)
+
+    async def search(self, query: str) -> Hits:
+        """What matches the words typed."""
+        matcher = self.matcher(query)
+        for entry in self.entries():
+            score = matcher.match(entry.name)
+            if score > 0:
+                yield Hit(score, matcher.highlight(entry.name), entry.run, help=entry.help)

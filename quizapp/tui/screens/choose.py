@@ -1,0 +1,47 @@
+"""A small dialog: one of a list."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from quizapp.tui.text import one_line
+
+
+class Choose(ModalScreen[str | None]):
+    """Asks for one of ``entries`` (value, text); escape gives None."""
+
+    BINDINGS: ClassVar[list[object]] = [  # type: ignore[assignment]
+        Binding("escape,q", "dismiss(None)", "cancel", show=False)
+    ]
+    CSS_PATH = "choose.tcss"
+
+    def __init__(self, title: str, entries: Sequence[tuple[str, str]], chosen: str = "") -> None:
+        super().__init__()
+        self._title = title
+        self._entries = entries
+        self._chosen = chosen
+
+    def compose(self) -> ComposeResult:
+        """The question and the list."""
+        with Vertical(classes="box") as box:
+            box.border_title = one_line(self._title)
+            yield OptionList(*(Option(Content(one_line(text)), id=None) for _, text in self._entries))
+            yield Static("enter choose  esc cancel", classes="muted", markup=False)
+
+    def on_mount(self) -> None:
+        """Start at the present value."""
+        values = [value for value, _ in self._entries]
+        choices = self.query_one(OptionList)
+        choices.highlighted = values.index(self._chosen) if self._chosen in values else 0
+        choices.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Give the value back."""
+        self.dismiss(self._entries[event.option_index][0])

@@ -1,0 +1,93 @@
+"""What can be done in the screen below, made from the table of keys."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import Screen
+
+from quizapp.tui import keys
+from quizapp.tui.screens.place import Dialog, _Placed
+from quizapp.tui.widgets.keybar import KeyBar
+from quizapp.tui.widgets.lines import Lines, hanging
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ABOUT = {
+    "home": "What is due today and the ways onward.",
+    "drill": "Recall the answer, aloud or typed, then reveal it and rate how it went. The proposed rating "
+    "rests on what you ticked or answered; enter takes it.",
+    "exercise": "Write the module until every hidden test is green. Your file lies in your own folder; "
+    "saving grades it, and your own editor works as well.",
+    "exercises": "Every exercise with its state.",
+    "browse": "The filter understands words and topic:, level:, kind:, exercise:, id:, state:, due:.",
+    "statistics": "How well you remember, and what is coming.",
+    "settings": "Kept in a text file that you may edit by hand.",
+}
+
+
+def help_lines(place: str, phase: str) -> "Iterator[tuple[str, str, bool]]":
+    """(keys, sentence, possible now) of a place, the app's own last."""
+    for source in (place, "app"):
+        for act in keys.of_place(source):
+            pressed = " ".join(map(keys.display, act.key_list()))
+            yield pressed, act.help, source == "app" or act.alive(phase)
+
+
+class HelpTable(Lines):
+    """What is possible now, then what is possible at other moments."""
+
+    def __init__(self, place: str, phase: str) -> None:
+        super().__init__()
+        self._place = place
+        self._rows = list(help_lines(place, phase))
+
+    def lines(self, width: int) -> list[Content]:
+        """A sentence about the place, then a line per action."""
+        lines: list[Content] = []
+        about = ABOUT.get(self._place)
+        if about:
+            lines += [*Content(about).wrap(width), Content("")]
+        column = min(22, max(len(row[0]) for row in self._rows) + 2)
+        later = [row for row in self._rows if not row[2]]
+        for pressed, sentence, _ in (row for row in self._rows if row[2]):
+            lines += hanging(
+                Content.styled(f"{pressed:<{column}}", "$primary bold"), Content(sentence), width
+            )
+        if later:
+            lines += [Content(""), Content.styled("At other moments", "bold")]
+        for pressed, sentence, _ in later:
+            first = Content.styled(f"{pressed:<{column}}", "$text-muted")
+            lines += hanging(first, Content.styled(sentence, "$text-muted"), width)
+        return lines
+
+
+class HelpScreen(Dialog):
+    """A dialog with keys and sentences; what is not possible now is dimmed."""
+
+    place = "help"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("help")  # type: ignore[assignment]
+    CSS_PATH = "help.tcss"
+
+    def __init__(self, below: Screen[Any]) -> None:
+        super().__init__()
+        self._place = below.place if isinstance(below, _Placed) else "app"
+        self._below_phase = below.phase if isinstance(below, _Placed) else ""
+
+    def compose(self) -> ComposeResult:
+        """The table in a scroll."""
+        with Vertical(classes="box") as box:
+            box.border_title = f"Help: {keys.AREAS.get(self._place, 'App')}"
+            with VerticalScroll(can_focus=False):
+                yield HelpTable(self._place, self._below_phase)
+            yield KeyBar()
+
+    def action_up(self) -> None:
+        """Scroll up."""
+        self.query_one(VerticalScroll).scroll_up(animate=False)
+
+    def action_down(self) -> None:
+        """Scroll down."""
+        self.query_one(VerticalScroll).scroll_down(animate=False)

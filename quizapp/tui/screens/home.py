@@ -1,0 +1,242 @@
+"""Home: what is due, how long it takes, streak, topics, and the ways onward."""
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Static
+
+from quizapp.tui import keys
+from quizapp.tui.onward import next_exercise
+from quizapp.tui.screens.place import Place
+from quizapp.tui.text import duration, one_line, plural
+from quizapp.tui.widgets.heatmap import HeatMap
+from quizapp.tui.widgets.lines import Lines
+from quizapp.tui.widgets.meter import meter
+
+if TYPE_CHECKING:
+    from quizapp.memory.facts import Counts, TopicProgress
+
+DAYS_SHOWN = 53 * 7
+
+
+def _link(text: str, action: str, style: str = "") -> Content:
+    content = Content(text).stylize(Style.from_meta({"@click": action}), 0, len(text))
+    return content.stylize(style) if style else content
+
+
+class TopicList(Lines):
+    """Progress per topic, one line each; a click drills the topic."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._topics: list[TopicProgress] = []
+
+    def show(self, topics: "list[TopicProgress]") -> None:
+        """Show the topics that have questions."""
+        self._topics = [topic for topic in topics if topic.total]
+        self.changed()
+
+    def lines(self, width: int) -> list[Content]:
+        """A line per topic: name, bar, learned of all, what is due, whether weak."""
+        if not self._topics:
+            return [Content.styled("…", "$text-muted")]
+        longest = max(len(topic.name) for topic in self._topics)
+        name_width = min(34, longest, max(16, width - 38))
+        bar = max(6, min(60, width - name_width - 25))
+        return [self._line(topic, name_width, bar) for topic in self._topics]
+
+    @staticmethod
+    def _line(topic: "TopicProgress", name_width: int, bar: int) -> Content:
+        name = one_line(topic.name)
+        if len(name) > name_width:
+            name = name[: name_width - 1] + "…"
+        share = topic.learned / topic.total
+        style = "$warning" if topic.weak else "$success"
+        line = Content.assemble(
+            _link(f"{name:<{name_width}}", f"screen.drill_topic('{topic.topic}')"),
+            "  ",
+            meter([(share, style, "█")], bar),
+            f"  {topic.learned:>3}/{topic.total:<3}",
+        )
+        notes = Content.styled(f"  {topic.due} due" if topic.due else "", "$accent")
+        weak = Content.styled("  weak" if topic.weak else "", "$warning")
+        return line.append(notes).append(weak)
+
+
+class HomeScreen(Place):
+    """The first screen of the morning."""
+
+    place = "home"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("home")  # type: ignore[assignment]
+    CSS_PATH = "home.tcss"
+
+    def body(self) -> ComposeResult:
+        """Fixed heights, so that nothing jumps when the data arrives."""
+        yield Static("", id="head", classes="bar", markup=False)
+        with VerticalScroll(id="home", can_focus=False):
+            with Horizontal(id="top"):
+                with Vertical(id="today", classes="box") as today:
+                    today.border_title = "Today"
+                    yield Static("", id="counts", markup=False)
+                    yield Static("", id="start", markup=False)
+                with Vertical(id="days", classes="box") as days:
+                    days.border_title = "Days"
+                    yield HeatMap()
+            with Vertical(id="next", classes="box") as onward:
+                onward.border_title = "Next"
+                yield Static("", id="onward", markup=False)
+            with Vertical(id="topics", classes="box") as topics:
+                topics.border_title = "Topics"
+                yield TopicList()
+
+    def on_mount(self) -> None:
+        """Draw the skeleton."""
+        self.query_one("#head", Static).update(Content.styled("quizapp", "bold $primary"))
+        self.query_one("#counts", Static).update(Content.styled("…", "$text-muted"))
+
+    def opened(self) -> None:
+        """The data is open: fill the screen."""
+        self.enter_phase("ready")
+        self.fill()
+
+    returned = opened
+
+    def on_screen_resume(self) -> None:
+        """Counts change while other screens are open."""
+        if self.quiz.ready:
+            self.call_after_refresh(self.fill)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """The head line is laid out by width."""
+        del event
+        if self.quiz.ready:
+            self._fill_head()
+
+    def fill(self) -> None:
+        """Show what the data says now."""
+        study = self.quiz.study
+        counts = study.counts()
+        self.enter_phase("ready")
+        self._fill_head()
+        self._fill_counts(counts)
+        self.query_one(HeatMap).show(study.calendar(DAYS_SHOWN))
+        days = study.streak()
+        self.query_one("#days").border_title = f"Days: {plural(days, 'day')} in a row" if days else "Days"
+        self.query_one(TopicList).show(study.topics())
+        self._fill_next()
+
+    def _fill_head(self) -> None:
+        bank = self.quiz.bank
+        now = self.quiz.study.clock.now().astimezone()
+        left = Content.styled("quizapp", "bold $primary")
+        text = f"{now:%A} {now.day} {now:%B}"
+        faults = len(bank.faults)
+        if faults:
+            text = f"{plural(faults, 'fault')} in the content, see quizapp check · {text}"
+        room = self.size.width - 2 - left.cell_length
+        self.query_one("#head", Static).update(left.append(Content.styled(text.rjust(room), "$text-muted")))
+
+    def _fill_counts(self, counts: "Counts") -> None:
+        due = counts.due + counts.learning
+        lines = [
+            Content.assemble((f"{due:>4}", "bold $accent"), " due"),
+            Content.assemble((f"{counts.new:>4}", "bold $primary"), " new"),
+            Content.assemble((f"{round(counts.minutes):>4}", "bold"), " minutes"),
+        ]
+        self.query_one("#counts", Static).update(Content("\n").join(lines))
+        if due or counts.new:
+            text = Content.styled("  ▶ Start  enter  ", "bold $text on $primary-muted")
+            text = text.stylize(Style.from_meta({"@click": "screen.start"}), 0, len(text))
+        else:
+            text = Content.styled("Done for today.", "bold $success")
+        self.query_one("#start", Static).update(text)
+
+    def _fill_next(self) -> None:
+        lines = []
+        found = next_exercise(self.quiz.study)
+        if found:
+            exercise = self.quiz.bank.exercises[found]
+            title = one_line(exercise.title)
+            lines.append(
+                Content.assemble(
+                    _link("n ", "screen.next_exercise", "bold $primary"),
+                    _link(f"Exercise: {title}", "screen.next_exercise"),
+                    (f"  {exercise.level}, {duration(exercise.minutes * 60)}", "$text-muted"),
+                )
+            )
+        lines.append(
+            Content.assemble(
+                _link("m ", "screen.mock", "bold $primary"),
+                _link("Mock interview", "screen.mock"),
+                ("  timed, with a report", "$text-muted"),
+            )
+        )
+        self.query_one("#onward", Static).update(Content("\n").join(lines))
+
+    def scroller(self) -> Widget:
+        """The body scrolls as one."""
+        return self.query_one("#home")
+
+    def action_start(self) -> None:
+        """Drill."""
+        self.quiz.go("drill")
+
+    def action_drill_topic(self, topic: str) -> None:
+        """Drill one topic."""
+        self.quiz.go("drill", topic=topic)
+
+    def action_topic(self) -> None:
+        """Choose a topic from a list."""
+        from quizapp.tui.screens.choose import Choose
+
+        topics = [topic for topic in self.quiz.study.topics() if topic.total]
+        entries = [
+            (topic.topic, f"{topic.name}  ({topic.due} due, {topic.learned} of {topic.total} learned)")
+            for topic in topics
+        ]
+        self.quiz.push_screen(Choose("Drill which topic?", entries), self._chosen)
+
+    def _chosen(self, topic: str | None) -> None:
+        if topic:
+            self.quiz.go("drill", topic=topic)
+
+    def action_next_exercise(self) -> None:
+        """Open the next exercise."""
+        found = next_exercise(self.quiz.study)
+        if found:
+            self.quiz.go("exercise", slug=found)
+        else:
+            self.quiz.say("Every exercise is passed.")
+
+    def action_exercises(self) -> None:
+        """The list of exercises."""
+        self.quiz.go("exercises")
+
+    def action_mock(self) -> None:
+        """A mock interview."""
+        self.quiz.go("mock")
+
+    def action_browse(self) -> None:
+        """All questions."""
+        self.quiz.go("browse")
+
+    def action_statistics(self) -> None:
+        """Figures."""
+        self.quiz.go("statistics")
+
+    def action_settings(self) -> None:
+        """Settings."""
+        self.quiz.go("settings")
+
+    def action_tour(self) -> None:
+        """The tour."""
+        self.quiz.go("tour")
+
+    def action_leave(self) -> None:
+        """Leave the program."""
+        self.quiz.action_leave()

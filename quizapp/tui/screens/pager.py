@@ -1,0 +1,59 @@
+"""Longer texts over a screen: card facts, a diff, a solution, a past submission."""
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Vertical, VerticalScroll
+from textual.content import Content
+from textual.widgets import Static
+
+from quizapp.tui import clipboard, keys
+from quizapp.tui.markdown import document
+from quizapp.tui.screens.place import Dialog
+from quizapp.tui.text import one_line, plain
+from quizapp.tui.widgets.keybar import KeyBar
+
+
+class Pager(Dialog):
+    """Shows a text: Markdown, prepared content, or plain."""
+
+    place = "pager"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("pager")  # type: ignore[assignment]
+    CSS_PATH = "pager.tcss"
+
+    def __init__(self, title: str, source: str | Content, *, markdown: bool = True) -> None:
+        super().__init__()
+        self._title = title
+        self._source = source
+        self._markdown = markdown
+
+    def compose(self) -> ComposeResult:
+        """The text in a scroll."""
+        with Vertical(classes="box") as box:
+            box.border_title = one_line(self._title)
+            with VerticalScroll(can_focus=False):
+                if isinstance(self._source, Content):
+                    yield Static(self._source, markup=False)
+                elif self._markdown:
+                    yield Static(document(self._source), markup=False)
+                else:
+                    yield Static(plain(self._source), markup=False)
+            yield KeyBar()
+
+    def action_up(self) -> None:
+        """Scroll up."""
+        self.query_one(VerticalScroll).scroll_up(animate=False)
+
+    def action_down(self) -> None:
+        """Scroll down."""
+        self.query_one(VerticalScroll).scroll_down(animate=False)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll a page."""
+        scroll = self.query_one(VerticalScroll)
+        scroll.scroll_relative(y=direction * max(1, scroll.size.height - 1), animate=False)
+
+    def action_copy(self) -> None:
+        """Copy the text."""
+        source = self._source.plain if isinstance(self._source, Content) else self._source
+        clipboard.copy(self.quiz, source)

@@ -1,0 +1,109 @@
+"""What all screens share: their actions come from the table, their foot is the key bar."""
+
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from textual.app import ComposeResult
+from textual.screen import ModalScreen, Screen
+from textual.widget import Widget
+from textual.widgets import Input, TextArea
+
+from quizapp.tui import keys
+from quizapp.tui.widgets.keybar import KeyBar
+
+if TYPE_CHECKING:
+    from quizapp.tui.app import QuizApp
+
+
+class _Placed:
+    """The part that full screens and dialogs share."""
+
+    place: ClassVar[str] = ""
+    _phase = ""
+
+    @property
+    def quiz(self) -> "QuizApp":
+        """The app, with its own type."""
+        return cast("QuizApp", cast("Screen[None]", self).app)
+
+    @property
+    def phase(self) -> str:
+        """Which of the place's phases holds now; a focused field counts as typing."""
+        screen = cast("Screen[None]", self)
+        typing = isinstance(screen.focused, Input | TextArea)
+        if typing and keys.TYPING in keys.phases(self.place):
+            return keys.TYPING
+        return self._phase or keys.phases(self.place)[0]
+
+    def enter_phase(self, phase: str) -> None:
+        """Go to a phase: keys and the key bar follow."""
+        self._phase = phase
+        self.refresh_keys()
+
+    def refresh_keys(self) -> None:
+        """Redraw the key bar after the phase or the focus changed."""
+        for bar in cast("Screen[None]", self).query(KeyBar):
+            bar.refresh()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Let an action run only in the phases that the table gives it."""
+        name = action.partition("(")[0]
+        known = [act for act in keys.of_place(self.place) if act.action.partition("(")[0] == name]
+        if not known:
+            return True
+        return any(act.alive(self.phase) for act in known)
+
+    def on_descendant_focus(self) -> None:
+        """A field took the focus."""
+        self.refresh_keys()
+
+    def on_descendant_blur(self) -> None:
+        """A field lost the focus."""
+        self.refresh_keys()
+
+
+class Place(_Placed, Screen[None]):
+    """A full screen of the app."""
+
+    AUTO_FOCUS = ""
+
+    def compose(self) -> ComposeResult:
+        """The body, then the key bar."""
+        yield from self.body()
+        yield KeyBar()
+
+    def body(self) -> ComposeResult:
+        """The widgets between the top and the key bar."""
+        yield from ()
+
+    def scroller(self) -> Widget | None:
+        """The widget that up, down and page scroll."""
+        return None
+
+    def action_up(self) -> None:
+        """Scroll up."""
+        if (widget := self.scroller()) is not None:
+            widget.scroll_up(animate=False)
+
+    def action_down(self) -> None:
+        """Scroll down."""
+        if (widget := self.scroller()) is not None:
+            widget.scroll_down(animate=False)
+
+    def action_page(self, direction: int) -> None:
+        """Scroll a page."""
+        if (widget := self.scroller()) is not None:
+            widget.scroll_relative(y=direction * max(1, widget.size.height - 2), animate=False)
+
+    def action_back(self) -> None:
+        """Return to the screen before, or to home where this one was the first."""
+        self.quiz.go_back()
+
+
+class Dialog(_Placed, ModalScreen[None]):
+    """A dialog over a screen, with actions from the table."""
+
+    AUTO_FOCUS = ""
+
+    def action_close(self) -> None:
+        """Close the dialog."""
+        self.dismiss()

@@ -1,0 +1,61 @@
+"""Themes: the only place that names a colour."""
+
+import os
+import sys
+
+from textual.theme import Theme
+
+DARK = Theme(
+    name="dark", dark=True,
+    primary="#7aa2f7", secondary="#7dcfff", accent="#e0af68",
+    success="#9ece6a", warning="#ff9e64", error="#f7768e",
+    foreground="#d5daf0", background="#16161e", surface="#1c1d29", panel="#262838",
+    variables={
+        "box": "#3f4462", "text-muted": "#959cbd", "text-disabled": "#7c83a3",
+        "block-cursor-background": "#3b4261", "block-cursor-foreground": "#ffffff",
+    },
+)  # fmt: skip
+LIGHT = Theme(
+    name="light", dark=False,
+    primary="#2457b3", secondary="#0e6f86", accent="#8a4b00",
+    success="#2f6f1f", warning="#a04000", error="#b3143c",
+    foreground="#1f2430", background="#fbfaf6", surface="#f1efe7", panel="#e4e1d6",
+    variables={
+        "box": "#b9b4a4", "text-muted": "#5d6270", "text-disabled": "#767b88",
+        "block-cursor-background": "#c9d7f2", "block-cursor-foreground": "#10131a",
+    },
+)  # fmt: skip
+CONTRAST = Theme(
+    name="contrast", dark=True,
+    primary="#66ccff", secondary="#00ffff", accent="#ffff00",
+    success="#00ff66", warning="#ffcc00", error="#ff8080",
+    foreground="#ffffff", background="#000000", surface="#000000", panel="#1a1a1a",
+    text_alpha=1.0,
+    variables={
+        "box": "#ffffff", "text-muted": "#e0e0e0", "text-disabled": "#c0c0c0",
+        "block-cursor-background": "#ffff00", "block-cursor-foreground": "#000000",
+    },
+)  # fmt: skip
+OURS = (DARK, LIGHT, CONTRAST)
+NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
+
+
+def choose(setting: str, available: frozenset[str]) -> str:
+    """The theme to start with: the user's, or one that suits the terminal."""
+    if "NO_COLOR" in os.environ:
+        return "ansi-dark"
+    name = {"ansi": "ansi-dark", "": ""}.get(setting, setting)
+    if name in available:
+        return name
+    plain = os.environ.get("TERM", "") in {"linux", "vt100", "xterm", "screen", "ansi", "cygwin"}
+    return "ansi-dark" if plain and not os.environ.get("COLORTERM") else "dark"
+
+
+def needs_ascii() -> bool:
+    """Whether the terminal's encoding cannot show more than ASCII; ``QUIZAPP_ASCII`` forces it."""
+    forced = os.environ.get("QUIZAPP_ASCII", "")
+    if forced:
+        return forced != "0"
+    stream = sys.__stdout__
+    encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
+    return "utf" not in encoding

@@ -1,0 +1,163 @@
+"""The fields of numeric and cloze questions."""
+
+import re
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import Input, Label
+
+from quizapp.bank.marking import GAP
+from quizapp.tui.text import clean, plain
+from quizapp.tui.widgets.lines import Lines
+
+MOST_GAPS = 8
+
+
+class Number(Vertical):
+    """A number with its unit."""
+
+    DEFAULT_CSS = """
+    Number { height: auto; }
+    Number Horizontal { height: 3; }
+    Number Input { width: 32; }
+    Number Label { padding: 1 1; }
+    """
+
+    class Given(Message):
+        """Enter was pressed in the field."""
+
+    def compose(self) -> ComposeResult:
+        """The field, the unit, and what is understood."""
+        with Horizontal():
+            yield Input(placeholder="your number")
+            yield Label("", id="unit", markup=False)
+        yield Label("", id="understood", classes="muted", markup=False)
+
+    def show(self, unit: str) -> None:
+        """Empty the field for a question in a unit."""
+        field = self.query_one(Input)
+        field.value = ""
+        self.query_one("#unit", Label).update(plain(unit))
+        others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
+        self.query_one("#understood", Label).update(
+            plain(f"1234, 1.2e3, 1/3 and 2**10 are understood{others}")
+        )
+
+    @property
+    def text(self) -> str:
+        """What was typed."""
+        return self.query_one(Input).value
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter checks."""
+        event.stop()
+        self.post_message(self.Given())
+
+
+def _sibling(unit: str) -> str:
+    near = {"GB": "GiB", "GiB": "GB", "MB": "MiB", "MiB": "MB", "TB": "TiB", "s": "ms", "ms": "s", "h": "min"}
+    return near.get(unit, "")
+
+
+class ClozeText(Lines):
+    """The text with what stands in its gaps."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = ""
+        self.answers: list[str] = []
+        self.marks: tuple[bool, ...] | None = None
+        self.active = -1
+
+    def lines(self, width: int) -> list[Content]:
+        """The text wrapped, each gap numbered, filled, and marked once revealed."""
+        pieces: list[Content] = []
+        end = 0
+        for index, match in enumerate(GAP.finditer(self.text)):
+            pieces += [plain(re.sub(r"\s+", " ", self.text[end : match.start()])), self._gap(index, match[1])]
+            end = match.end()
+        pieces.append(plain(re.sub(r"\s+", " ", self.text[end:].rstrip())))
+        return Content("").join(pieces).wrap(width)
+
+    def _gap(self, index: int, accepted: str) -> Content:
+        given = clean(self.answers[index]) if index < len(self.answers) else ""
+        if self.marks is None:
+            shown = given or "____"
+            return Content.styled(
+                f"[{index + 1}: {shown}]", "$primary bold" + (" underline" * (index == self.active))
+            )
+        right = clean(accepted.split("|", maxsplit=1)[0].strip())
+        if index < len(self.marks) and self.marks[index]:
+            return Content.styled(f"[{given}]", "$success bold")
+        wrong = Content.styled(f"[{given or '–'}]", "$error strike")
+        return wrong.append(Content.styled(f" [{right}]", "$success bold"))
+
+
+class Cloze(Vertical):
+    """The text and one field per gap; what is typed appears in the text."""
+
+    DEFAULT_CSS = """
+    Cloze { height: auto; }
+    Cloze Horizontal { height: 1; margin-top: 1; }
+    Cloze Label { width: 4; color: $primary; text-style: bold; }
+    Cloze Input { width: 40; background: $surface; padding: 0 1; }
+    Cloze Input:focus { background: $panel; }
+    """
+
+    class Given(Message):
+        """Enter was pressed in the last gap."""
+
+    def compose(self) -> ComposeResult:
+        """The text, then the fields; unused fields are hidden."""
+        yield ClozeText()
+        for number in range(MOST_GAPS):
+            with Horizontal(id=f"gap-{number}"):
+                yield Label(f"{number + 1}", markup=False)
+                yield Input(id=f"field-{number}", compact=True)
+
+    def show(self, text: str, gaps: int) -> None:
+        """Empty the fields for a text with ``gaps`` gaps."""
+        self.count = min(gaps, MOST_GAPS)
+        for number in range(MOST_GAPS):
+            self.query_one(f"#gap-{number}").display = number < self.count
+            field = self.query_one(f"#field-{number}", Input)
+            field.value = ""
+            field.disabled = False
+        shown = self.query_one(ClozeText)
+        shown.text, shown.answers, shown.marks, shown.active = text, [""] * self.count, None, 0
+        shown.changed()
+
+    count = 0
+
+    @property
+    def answers(self) -> list[str]:
+        """What was typed, gap by gap."""
+        return [self.query_one(f"#field-{number}", Input).value for number in range(self.count)]
+
+    def settle(self, marks: Sequence[bool]) -> None:
+        """Show the marks; the fields have served."""
+        shown = self.query_one(ClozeText)
+        shown.answers, shown.marks = self.answers, tuple(marks)
+        for number in range(MOST_GAPS):
+            self.query_one(f"#gap-{number}").display = False
+        shown.changed()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Show the words in the text as they are typed."""
+        event.stop()
+        shown = self.query_one(ClozeText)
+        if shown.marks is None:
+            shown.answers = self.answers
+            shown.changed()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter goes to the next gap, from the last it checks."""
+        event.stop()
+        number = int((event.input.id or "field-0").rpartition("-")[2])
+        if number + 1 < self.count:
+            self.query_one(f"#field-{number + 1}", Input).focus()
+        else:
+            self.post_message(self.Given())

@@ -1,0 +1,41 @@
+"""The line at the foot of a screen: what can be done now, each part clickable."""
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+from quizapp.tui import keys
+
+if TYPE_CHECKING:
+    from quizapp.tui.screens.place import Place
+
+
+class KeyBar(Widget):
+    """Draws the live actions of its screen, the less important ones only where there is room."""
+
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1; dock: bottom; background: $panel; color: $text; padding: 0 1;
+    }
+    """
+
+    auto_links = False  # the key's own colour stays; the whole part is clickable
+
+    def render(self) -> Content:
+        """The parts that fit."""
+        place: Place = self.screen  # type: ignore[assignment]
+        shown = [act for act in keys.live(place.place, place.phase) if act.rank and act.label]
+        shown = [act for act in shown if act.reachable(place.phase)]
+        parts = {act.id: self._part(act) for act in shown}
+        while shown and sum(parts[act.id].cell_length + 2 for act in shown) - 2 > self.content_size.width:
+            shown.remove(min(reversed(shown), key=lambda act: act.rank))
+        return Content("  ").join(parts[act.id] for act in shown)
+
+    @staticmethod
+    def _part(act: keys.Act) -> Content:
+        text = f"{keys.display(act.key_list()[0])} {act.label}"
+        length = len(text) - len(act.label) - 1
+        part = Content(text).stylize("$primary bold", 0, length)
+        return part.stylize(Style.from_meta({"@click": act.call}), 0, len(text))

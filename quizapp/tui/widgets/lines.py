@@ -1,0 +1,37 @@
+"""A base for widgets that draw a list of lines laid out by width."""
+
+from textual.content import Content
+from textual.geometry import Size
+from textual.widget import Widget
+
+
+class Lines(Widget):
+    """Subclasses give the lines for a width; height and drawing follow."""
+
+    DEFAULT_CSS = "Lines { height: auto; width: 1fr; }"
+
+    auto_links = False
+
+    def lines(self, width: int) -> list[Content]:
+        """The lines at a width."""
+        raise NotImplementedError
+
+    def changed(self) -> None:
+        """Lay out and draw again."""
+        self.refresh(layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """The number of lines."""
+        del container, viewport
+        return max(1, len(self.lines(max(8, width))))
+
+    def render(self) -> Content:
+        """All lines."""
+        return Content("\n").join(self.lines(max(8, self.content_size.width)))
+
+
+def hanging(first: Content, body: Content, width: int) -> list[Content]:
+    """``body`` wrapped behind ``first``, other lines indented to match."""
+    indent = first.cell_length
+    wrapped = body.wrap(max(8, width - indent))
+    return [first.append(wrapped[0]), *(Content(" " * indent).append(line) for line in wrapped[1:])]

@@ -1,0 +1,18 @@
+"""A bar of parts in a line of text."""
+
+from collections.abc import Sequence
+
+from textual.content import Content
+
+
+def meter(parts: Sequence[tuple[float, str, str]], width: int, rest: str = "░") -> Content:
+    """A bar ``width`` cells wide; each part is (share of the whole, style, character)."""
+    pieces: list[Content] = []
+    used = 0
+    for share, style, character in parts:
+        cells = min(width - used, max(round(share * width), 1 if share > 0 else 0))
+        if cells > 0:
+            pieces.append(Content.styled(character * cells, style))
+            used += cells
+    pieces.append(Content.styled(rest * (width - used), "$text-muted 40%"))
+    return Content("").join(pieces)

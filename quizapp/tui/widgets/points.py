@@ -1,0 +1,94 @@
+"""Key points of a recall question with their ticks."""
+
+from collections.abc import Sequence
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+
+from quizapp.bank.model import KeyPoint
+from quizapp.tui.text import plain
+from quizapp.tui.widgets.lines import Lines, hanging
+
+
+class Points(Lines):
+    """Ticked by key or by click; a point shown by the typed answer says by which words."""
+
+    class Ticked(Message):
+        """A tick changed."""
+
+    def __init__(self, **options: str) -> None:
+        super().__init__(**options)
+        self.points: Sequence[KeyPoint] = ()
+        self.ticks: set[int] = set()
+        self.heard: dict[int, tuple[str, ...]] = {}
+        self.cursor = 0
+
+    def show(self, points: Sequence[KeyPoint], heard: dict[int, tuple[str, ...]]) -> None:
+        """Show points; those heard in the typed answer start ticked."""
+        self.points = points
+        self.heard = heard
+        self.ticks = set(heard)
+        self.cursor = next((i for i in range(len(points)) if i not in heard), 0)
+        self.changed()
+
+    def lines(self, width: int) -> list[Content]:
+        """Each point with its box and weight."""
+        lines: list[Content] = []
+        for index in range(len(self.points)):
+            lines += self._point(index, width)
+        return lines
+
+    def _point(self, index: int, width: int) -> list[Content]:
+        point = self.points[index]
+        ticked, here = index in self.ticks, index == self.cursor
+        box = Content.assemble(
+            ("▸ " if here else "  ", "$primary bold"),
+            ("[x] " if ticked else "[ ] ", "$success bold" if ticked else ""),
+        )
+        body = plain(point.text, "bold" if here else "")
+        if point.weight == 3:
+            body = body.append(Content.styled("  must", "$warning"))
+        elif point.kind != "core":
+            body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
+        lines = hanging(box, body, width)
+        if index in self.heard:
+            words = ", ".join(self.heard[index][:3])
+            lines += hanging(Content("      "), plain(f"you said: {words}", "$success"), width)
+        return lines
+
+    def move(self, step: int) -> None:
+        """Move the cursor."""
+        if self.points:
+            self.cursor = max(0, min(len(self.points) - 1, self.cursor + step))
+            self.changed()
+
+    def cursor_line(self) -> int:
+        """The line of the cursor, to keep it in view."""
+        width = max(8, self.content_size.width)
+        return sum(len(self._point(i, width)) for i in range(self.cursor))
+
+    def toggle(self, index: int | None = None) -> None:
+        """Tick or untick a point (the one under the cursor), then go to the next."""
+        at = self.cursor if index is None else index
+        self.ticks ^= {at}
+        self.cursor = min(len(self.points) - 1, at + 1) if index is None else at
+        self.changed()
+        self.post_message(self.Ticked())
+
+    def toggle_all(self) -> None:
+        """Tick all, or none where all are ticked."""
+        everything = set(range(len(self.points)))
+        self.ticks = set() if self.ticks == everything else everything
+        self.changed()
+        self.post_message(self.Ticked())
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a point ticks it."""
+        line = event.y
+        for index in range(len(self.points)):
+            height = len(self._point(index, max(8, self.content_size.width)))
+            if line < height:
+                self.toggle(index)
+                return
+            line -= height

@@ -1,0 +1,35 @@
+"""The line at the head of a drill: done, left, time, accuracy, and what card this is."""
+
+from textual.content import Content
+from textual.widget import Widget
+
+from quizapp.tui.text import clock
+from quizapp.tui.widgets.meter import meter
+
+
+class SessionBar(Widget):
+    """Set by the screen after each card; the time moves by itself."""
+
+    DEFAULT_CSS = "SessionBar { height: 1; dock: top; padding: 0 1; background: $panel; color: $text; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.done = 0
+        self.left = 0
+        self.right = 0
+        self.seconds = 0.0
+        self.about = ""
+
+    def render(self) -> Content:
+        """Progress and figures at the left, the card's labels at the right."""
+        width = self.content_size.width
+        total = self.done + self.left
+        bar = meter([(self.done / total if total else 0, "$success", "█")], 10 if width >= 70 else 5)
+        figures = f" {self.done} done  {self.left} left  {clock(self.seconds)}"
+        if self.done:
+            figures += f"  {round(100 * self.right / self.done)} %"
+        left = bar.append(figures)
+        room = width - left.cell_length - 2
+        about = Content(self.about).truncate(max(0, room), ellipsis=True) if room > 8 else Content("")
+        gap = max(0, width - left.cell_length - about.cell_length)
+        return left.append(" " * gap).append(about.stylize("$text-muted"))

@@ -1,0 +1,106 @@
+"""A list of rows that draws only what is in view: ten thousand rows cost the same as ten."""
+
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
+
+from textual import events
+from textual.content import Content
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+from textual.style import Style
+from textual.visual import RenderOptions
+
+Row = TypeVar("Row")
+
+
+class Table(ScrollView, Generic[Row]):
+    """Rows drawn by a function of (row, width); a cursor moved by the screen's keys or by a click."""
+
+    DEFAULT_CSS = """
+    Table { height: 1fr; background: $background; scrollbar-size-vertical: 1; overflow-x: hidden; }
+    """
+
+    class Moved(Message):
+        """The cursor is on another row."""
+
+    class Chosen(Message):
+        """A row was clicked while the cursor was on it."""
+
+    def __init__(self, draw: Callable[[Row, int], Content], empty: str, **options: str) -> None:
+        super().__init__(**options)
+        self.rows: Sequence[Row] = ()
+        self.cursor = 0
+        self._draw_row = draw
+        self._empty = empty
+
+    can_focus = False
+
+    def show(self, rows: Sequence[Row], cursor: int = 0) -> None:
+        """Show rows, the cursor on one of them."""
+        self.rows = rows
+        self.cursor = max(0, min(cursor, len(rows) - 1))
+        self.virtual_size = Size(1, max(1, len(rows)))
+        self._keep_in_view()
+        self.refresh()
+        self.post_message(self.Moved())
+
+    @property
+    def current(self) -> Row | None:
+        """The row under the cursor."""
+        return self.rows[self.cursor] if self.rows else None
+
+    def move(self, step: int) -> None:
+        """Move the cursor by so many rows."""
+        self.move_to(self.cursor + step)
+
+    def move_to(self, index: int) -> None:
+        """Move the cursor to a row."""
+        index = max(0, min(len(self.rows) - 1, index))
+        if self.rows and index != self.cursor:
+            self.cursor = index
+            self._keep_in_view()
+            self.refresh()
+            self.post_message(self.Moved())
+
+    def move_page(self, direction: int) -> None:
+        """Move the cursor by a page."""
+        self.move(direction * max(1, self.size.height - 1))
+
+    def _keep_in_view(self) -> None:
+        self.scroll_to_region(Region(0, self.cursor, 1, 1), animate=False, force=True)
+
+    def render_line(self, y: int) -> Strip:
+        """One row."""
+        width = self.size.width
+        index = y + self.scroll_offset.y
+        base = self.visual_style
+        if index >= len(self.rows):
+            text = self._empty if index == 0 and not self.rows else ""
+            content = Content.styled(f" {text}", "$text-muted")
+        else:
+            content = self._draw_row(self.rows[index], width)
+            if index == self.cursor:
+                content = Content(content.plain.ljust(width)[: len(content.plain) + width]).stylize(
+                    "bold $block-cursor-foreground on $block-cursor-background"
+                )
+        strips = content.truncate(width).render_strips(width, 1, base, self._options())
+        strip = strips[0] if strips else Strip.blank(width)
+        return strip.adjust_cell_length(width, base.rich_style).apply_offsets(0, y)
+
+    def _options(self) -> RenderOptions:
+        return RenderOptions(self._style_of, self.styles)
+
+    def _style_of(self, style: str | Style) -> Style:
+        return self._get_style(style)
+
+    def on_click(self, event: events.Click) -> None:
+        """A click moves the cursor; on the cursor's row it chooses."""
+        index = event.y + self.scroll_offset.y
+        if index >= len(self.rows):
+            return
+        if index == self.cursor:
+            self.post_message(self.Chosen())
+        else:
+            self.move_to(index)

@@ -1,0 +1,127 @@
+"""A verdict: the finding, each behaviour with its message, what was printed, and the hints shown."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+from quizapp.bank.model import Exercise
+from quizapp.tui.markdown import lay_out, parse
+from quizapp.tui.text import clean, plain
+from quizapp.tui.widgets.lines import Lines, hanging
+
+if TYPE_CHECKING:
+    from quizapp.judge.verdict import TestResult, Verdict
+
+_FINDINGS = {
+    "passed": ("✓ passed", "$success"),
+    "failed": ("✗ failed", "$error"),
+    "error": ("✗ error", "$error"),
+    "timeout": ("✗ too slow", "$error"),
+    "memory": ("✗ out of memory", "$error"),
+}
+_PRINTED = 40
+
+
+class VerdictView(Lines):
+    """Shows the state of grading; the screen sets it."""
+
+    def __init__(self, **options: str) -> None:
+        super().__init__(**options)
+        self.exercise: Exercise | None = None
+        self.verdict: Verdict | None = None
+        self.running: float | None = None
+        self.stale = False
+        self.message = ""
+        self.hints: list[str] = []
+        self.note = ""
+
+    def lines(self, width: int) -> list[Content]:
+        """Everything in order."""
+        lines: list[Content] = []
+        if self.running is not None:
+            dots = "●" * (1 + int(self.running * 2) % 3)
+            lines += [Content.styled(f"Grading {dots:<3} {self.running:.1f} s", "bold $primary"), Content("")]
+        if self.message:
+            lines += [*hanging(Content(""), plain(self.message, "bold $error"), width), Content("")]
+        if self.verdict is not None:
+            lines += self._verdict(self.verdict, width)
+        elif self.running is None and not self.message:
+            lines += self._nothing_yet(width)
+        for number, hint in enumerate(self.hints, 1):
+            lines += [Content(""), Content.styled(f"Hint {number}", "bold $accent")]
+            lines += lay_out(parse(hint), width)
+        return lines
+
+    def _nothing_yet(self, width: int) -> list[Content]:
+        lines = [Content.styled("Not graded yet", "bold"), Content("")]
+        lines += hanging(
+            Content(""), Content.styled("ctrl+r runs the hidden tests. They check:", "$text-muted"), width
+        )
+        lines.append(Content(""))
+        for number, sentence in self._behaviours().items():
+            lines += hanging(Content.styled(f"{number:>2}  ", "$text-muted"), plain(sentence), width)
+        return lines
+
+    def _behaviours(self) -> Mapping[int, str]:
+        return self.exercise.behaviours if self.exercise is not None else {}
+
+    def _verdict(self, verdict: "Verdict", width: int) -> list[Content]:
+        name, colour = _FINDINGS.get(verdict.status, (verdict.status, "$warning"))
+        head = Content.styled(name, f"bold {colour}")
+        if verdict.tests:
+            held = sum(test.passed for test in verdict.tests)
+            head = head.append(f"  {held} of {len(verdict.tests)} tests")
+        head = head.append(
+            Content.styled(f"  {verdict.seconds:.2f} s on {clean(verdict.device)}", "$text-muted")
+        )
+        lines = hanging(Content(""), head, width)
+        if self.stale:
+            lines.append(Content.styled("The code has changed since.", "$warning"))
+        if self.note:
+            lines += hanging(Content(""), plain(self.note, "$success"), width)
+        if verdict.error:
+            lines += [Content(""), *_block(verdict.error, width)]
+        lines += self._tests(verdict.tests, width)
+        for note in verdict.notes:
+            lines += ["", *hanging(Content(""), plain(note, "$text-muted"), width)]  # type: ignore[list-item]
+        if verdict.printed.strip():
+            lines += [Content(""), Content.styled("Printed", "bold")]
+            lines += _block(verdict.printed, width)[:_PRINTED]
+        lines += [
+            Content(""),
+            Content.styled(f"seed {verdict.seed}, isolation {verdict.tier}", "$text-muted"),
+        ]
+        return [line if isinstance(line, Content) else Content(line) for line in lines]
+
+    def _tests(self, tests: "Sequence[TestResult]", width: int) -> list[Content]:
+        """By behaviour, the failed ones first."""
+        lines: list[Content] = []
+        groups: dict[int, list[TestResult]] = {}
+        for test in tests:
+            groups.setdefault(test.behaviour, []).append(test)
+        failed = [number for number, group in groups.items() if not all(test.passed for test in group)]
+        held = [number for number in groups if number not in failed]
+        for number in failed:
+            lines.append(Content(""))
+            lines += self._behaviour(number, width, passed=False)
+            for test in groups[number]:
+                if not test.passed and test.message:
+                    lines += _block(test.message, width - 2, "  ")
+        if held:
+            lines.append(Content(""))
+        for number in held:
+            lines += self._behaviour(number, width, passed=True)
+        return lines
+
+    def _behaviour(self, number: int, width: int, *, passed: bool) -> list[Content]:
+        sentence = self._behaviours().get(number, f"behaviour {number}")
+        mark = Content.styled("✓ " if passed else "✗ ", "$success bold" if passed else "$error bold")
+        return hanging(mark, plain(sentence, "" if passed else "bold"), width)
+
+
+def _block(text: str, width: int, indent: str = "") -> list[Content]:
+    lines: list[Content] = []
+    for line in clean(text.strip("\n")).split("\n"):
+        lines += hanging(Content(indent), Content(line), width) if line.strip() else [Content("")]
+    return lines
