@@ -1,13 +1,94 @@
 """Loads an exercise's own code: its probes and its hidden tests (trusted, never the user's)."""
 
+import ast
 import importlib.util
+import marshal
 import sys
+import threading
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
 from quizapp.judge.hidden import Observe
+from quizapp.judge.record import probe_names
+
+
+@dataclass(frozen=True)
+class Assets:
+    """An exercise with its probes and hidden tests loaded.
+
+    ``probe_code`` is the probes' marshalled code for workers; ``preload`` what the probes import.
+    """
+
+    exercise: Exercise
+    probes: ModuleType
+    tests: tuple[Callable[[Observe], None], ...]
+    probe_code: bytes
+    preload: list[str]
+    probe_names: tuple[str, ...]
+    distributed_names: tuple[str, ...]
+
+
+class Library:
+    """Keeps loaded exercises until one of their files changes; several threads may use it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[tuple[object, ...], Assets]] = {}
+        self._lock = threading.Lock()
+
+    def load(self, folder: Path) -> Assets:
+        """The exercise in ``folder``; a broken one is a `QuizError`."""
+        with self._lock:
+            stamp = _stamp(folder)
+            kept = self._kept.get(folder)
+            if kept is None or kept[0] != stamp:
+                self._kept[folder] = kept = (stamp, load_assets(folder))
+            return kept[1]
+
+
+def _stamp(folder: Path) -> tuple[object, ...]:
+    files = [folder / "exercise.yaml", folder / "probes.py", *sorted((folder / "hidden").glob("*.py"))]
+    return tuple((str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in files if p.is_file())
+
+
+def load_assets(folder: Path) -> Assets:
+    """Load the exercise in ``folder``; a broken one is a `QuizError` that names the file and line."""
+    exercise, faults = load_exercise(folder)
+    if exercise is None:
+        raise QuizError(str(faults[0]))
+    try:
+        probes = load_probes(exercise)
+        tests = tuple(load_tests(exercise))
+    except Exception as error:
+        raise QuizError(f"{folder}: its probes or hidden tests cannot be loaded: {error!r}") from error
+    if not tests:
+        raise QuizError(f"{folder / 'hidden'} holds no test; a submission could not be judged.")
+    path = folder / "probes.py"
+    text = path.read_text(encoding="utf-8")
+    return Assets(
+        exercise,
+        probes,
+        tests,
+        marshal.dumps(compile(text, str(path), "exec", dont_inherit=True)),
+        _imports(text),
+        tuple(probe_names(probes, distributed=False)),
+        tuple(probe_names(probes, distributed=True)),
+    )
+
+
+def _imports(text: str) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # "from a import b" may name a module b; one that does not exist is skipped when loading.
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
 
 
 def load_module(path: Path, name: str) -> ModuleType:

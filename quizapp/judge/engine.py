@@ -1,31 +1,46 @@
 """The trusted judge: fresh inputs in, evidence back from workers, a verdict out."""
 
+import os
 import platform
 import random
+import secrets
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import torch
 
 import quizapp
-from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
-from quizapp.errors import QuizError
-from quizapp.judge.assets import load_probes, load_tests
+from quizapp.judge.assets import Assets, Library
+from quizapp.judge.collect import COMPLETE, STOPPED, Report, gather
+from quizapp.judge.crew import Crew, Lost, Worker
+from quizapp.judge.devices import resolve
 from quizapp.judge.draw import Draw
+from quizapp.judge.evidence import Run, memory_sentence
 from quizapp.judge.forbidden import first_use
-from quizapp.judge.hidden import Observe, run_test
-from quizapp.judge.run import Run, run_submission
-from quizapp.judge.verdict import FAILED, PASSED, TestResult, Verdict
+from quizapp.judge.hidden import Observe, Raised, run_test
+from quizapp.judge.job import Job
+from quizapp.judge.printed import clean
+from quizapp.judge.scratch import Scratch
+from quizapp.judge.tiers import TierReport, best
+from quizapp.judge.transcript import encode
+from quizapp.judge.verdict import ERROR, FAILED, MEMORY, PASSED, TestResult, Verdict
+
+_LOST = "The process that starts workers died twice while your code ran; code must not kill its parent."
+_SECOND = 0x5DEECE66D
 
 
 @dataclass(frozen=True)
 class Order:
-    """What a client asks for: grade ``source`` (its name for the verdict is ``file``)."""
+    """What a client asks for: grade ``source``, which the verdict calls ``file``.
+
+    ``beside`` runs the second seed at the same time instead of after the first.
+    """
 
     folder: Path
     source: bytes
@@ -34,66 +49,251 @@ class Order:
     timeout: float | None = None
     seed: int | None = None
     tier: str | None = None
+    beside: bool = (os.cpu_count() or 1) > 1
+
+    def one_by_one(self) -> "Order":
+        """The same with the second seed after the first: cheaper where many submissions wait."""
+        return replace(self, beside=False)
+
+
+@dataclass
+class Track:
+    """One run of a submission under one seed."""
+
+    seed: int
+    given: Any
+    run: Run = field(default_factory=Run)
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    tests: list[TestResult] = field(default_factory=list)
+
+    @property
+    def good(self) -> bool:
+        """Whether every hidden test holds on this run's evidence."""
+        return not self.run.status and bool(self.tests) and all(test.passed for test in self.tests)
 
 
 @dataclass(frozen=True)
-class Assets:
-    """An exercise with its probes and hidden tests loaded."""
+class Task:
+    """A submission with all that its runs share."""
 
-    exercise: Exercise
-    probes: ModuleType
-    tests: tuple[Callable[[Observe], None], ...]
+    assets: Assets
+    source: bytes
+    device: str
+    tier: str
+    seconds: float
+    cancelled: threading.Event
 
-
-def load_assets(folder: Path) -> Assets:
-    """Load the exercise in ``folder``; a broken one is a `QuizError`."""
-    exercise, faults = load_exercise(folder)
-    if exercise is None:
-        raise QuizError(str(faults[0]))
-    return Assets(exercise, load_probes(exercise), tuple(load_tests(exercise)))
+    @property
+    def text(self) -> str:
+        """The source as text."""
+        return self.source.decode("utf-8-sig")
 
 
 class Engine:
-    """Grades submissions, one at a time."""
+    """Grades submissions; several threads may call it."""
 
-    def grade(self, order: Order) -> Verdict:
-        """The verdict on one submission."""
+    def __init__(self, crew: Crew, tiers: list[TierReport]):
+        self._crew = crew
+        self._tiers = tiers
+        self._library = Library()
+        # Hidden tests may use torch's global random numbers; one thread at a time.
+        self._lock = threading.Lock()
+
+    def grade(self, order: Order, cancelled: threading.Event | None = None) -> Verdict:
+        """The verdict on one submission. Raises `QuizError` for an absent device or a broken exercise."""
         begin = time.monotonic()
-        assets = load_assets(order.folder)
-        exercise = assets.exercise
+        device, notes = resolve(order.device)
+        task = self.task(order, device, cancelled or threading.Event())
+        exercise = task.assets.exercise
         seed = random.SystemRandom().getrandbits(31) if order.seed is None else order.seed
-        limit = exercise.timeout if order.timeout is None else order.timeout
-        run = Run()
-        tests: list[TestResult] = []
-        for each in (seed, seed ^ 0x5DEECE66D):
-            given = assets.probes.inputs(Draw(each))
-            run = run_submission(exercise, assets.probes, order.source, given, seed=each, timeout=limit)
-            observe = Observe(given, run.values, run.errors, exercise.module, "cpu")
-            tests = [] if run.status else [run_test(test, observe) for test in assets.tests]
-            if run.status or not all(test.passed for test in tests):
-                break
-        if not run.status:
-            tests += not_allowed(exercise, order.source)
-        good = not run.status and all(test.passed for test in tests)
+        tracks = [self.track(task, seed), self.track(task, seed ^ _SECOND)]
+        if order.beside:
+            self.run(task, tracks)
+            self._judge(task, tracks)
+        else:
+            for track in tracks:
+                self.run(task, [track])
+                self._judge(task, [track])
+                if not track.good:
+                    break
+        shown = next((track for track in tracks if not track.good), tracks[0])
+        status, error = outcome(shown, exercise)
+        if task.tier == "T0" and device != "cpu":
+            notes += (f"On {device} a submission runs with a deadline only, without further isolation.",)
         return Verdict(
-            exercise.slug,
-            order.file,
-            "cpu",
-            run.status or (PASSED if good else FAILED),
-            tuple(tests),
-            time.monotonic() - begin,
-            seed,
-            "T1",
-            run.problem or None,
+            exercise=exercise.slug,
+            file=order.file,
+            device=device,
+            status=status,
+            tests=tuple(_cleaned(shown.tests)),
+            seconds=time.monotonic() - begin,
+            seed=seed,
+            tier=task.tier,
+            error=clean(error) or None,
+            printed=tracks[0].run.printed,
+            notes=notes,
             versions=versions(order.source),
         )
 
+    def task(self, order: Order, device: str, cancelled: threading.Event) -> Task:
+        """What the runs of ``order`` share."""
+        assets = self._library.load(order.folder)
+        tier = best(self._tiers, order.tier).tier if device == "cpu" else "T0"
+        seconds = assets.exercise.timeout if order.timeout is None else order.timeout
+        self._crew.preload(tier, assets.preload)
+        return Task(assets, order.source, device, tier, seconds, cancelled)
 
-def not_allowed(exercise: Exercise, source: bytes) -> list[TestResult]:
+    def track(self, task: Task, seed: int) -> Track:
+        """A run to come: inputs drawn from ``seed``."""
+        with self._lock:
+            return Track(seed, task.assets.probes.inputs(Draw(seed)))
+
+    def run(self, task: Task, tracks: list[Track]) -> None:
+        """Run the probes of every track: first the plain ones, then those of each group size."""
+        deadline = time.monotonic() + task.seconds
+        groups = [(1, task.assets.probe_names)]
+        groups += [(world, task.assets.distributed_names) for world in task.assets.exercise.ranks]
+        messages = [encode(track.given) for track in tracks]
+        for world, names in groups:
+            if names and not any(track.run.status for track in tracks):
+                self._run_group(task, tracks, messages, names, world, deadline)
+
+    def _run_group(
+        self,
+        task: Task,
+        tracks: list[Track],
+        messages: list[bytes],
+        names: tuple[str, ...],
+        world: int,
+        deadline: float,
+    ) -> None:
+        for attempt in (1, 2):
+            try:
+                reports = self._send_out(task, tracks, messages, names, world, deadline)
+            except Lost:
+                if attempt == 2:
+                    tracks[0].run.fail(ERROR, _LOST)
+            else:
+                self._absorb(task, tracks, reports)
+                return
+
+    def _send_out(
+        self,
+        task: Task,
+        tracks: list[Track],
+        messages: list[bytes],
+        names: tuple[str, ...],
+        world: int,
+        deadline: float,
+    ) -> list[list[Report]]:
+        workers: list[Worker] = []
+        scratches: list[Scratch] = []
+        try:
+            for track, given in zip(tracks, messages, strict=True):
+                scratch = self._crew.scratch().prepare()
+                scratches.append(scratch)
+                order = self._order(names, None if track is tracks[0] else track.seed)
+                for rank in range(world):
+                    job = self._job(task, track, given, order, rank, world, scratch)
+                    workers.append(self._crew.start(job, scratch))
+            reports = gather(workers, deadline, task.cancelled)
+            workers.clear()
+        finally:
+            for worker in workers:
+                worker.abandon()
+            for scratch in scratches:
+                scratch.remove()
+        return [reports[i * world : (i + 1) * world] for i in range(len(tracks))]
+
+    @staticmethod
+    def _order(names: tuple[str, ...], seed: int | None) -> tuple[str, ...]:
+        """The probes in the order of the file, or shuffled by ``seed``."""
+        return names if seed is None else tuple(random.Random(seed).sample(names, len(names)))  # noqa: S311
+
+    def _absorb(self, task: Task, tracks: list[Track], reports: list[list[Report]]) -> None:
+        module = task.assets.exercise.module
+        failed = None
+        for track, mine in zip(tracks, reports, strict=True):
+            if task.cancelled.is_set() or any(r.state not in (COMPLETE, STOPPED) for r in mine):
+                failed = track
+            if failed is track or all(report.state == COMPLETE for report in mine):
+                track.run.absorb(mine, track.nonce, module, task.text, task.seconds)
+        for track, mine in zip(tracks, reports, strict=True):
+            if failed is not None and any(report.state == STOPPED for report in mine):
+                # Stopped because the other one failed: the reason is the same.
+                track.run.fail(failed.run.status, failed.run.problem)
+
+    def _job(
+        self,
+        task: Task,
+        track: Track,
+        given: bytes,
+        names: tuple[str, ...],
+        rank: int,
+        world: int,
+        scratch: Scratch,
+    ) -> Job:
+        return Job(
+            module=task.assets.exercise.module,
+            names=names,
+            seed=track.seed,
+            device=task.device,
+            rank=rank,
+            world=world,
+            base=str(scratch.base),
+            tier=task.tier,
+            seconds=task.seconds,
+            nonce=track.nonce,
+            source=task.source,
+            probes=task.assets.probe_code,
+            given=given,
+        )
+
+    def _judge(self, task: Task, tracks: Iterable[Track]) -> None:
+        module = task.assets.exercise.module
+        for track in tracks:
+            if not track.run.status:
+                observe = Observe(track.given, track.run.values, track.run.errors, module, task.device)
+                with self._lock:
+                    track.tests = [run_test(test, observe) for test in task.assets.tests]
+                track.tests += not_allowed(task.assets.exercise, task.text)
+            if not track.good:
+                break
+
+    def judge_once(self, order: Order, seed: int) -> Track:
+        """One run under one seed, with its tests: for the check of an exercise."""
+        task = self.task(order, resolve(order.device)[0], threading.Event())
+        track = self.track(task, seed)
+        self.run(task, [track])
+        self._judge(task, [track])
+        return track
+
+
+def outcome(track: Track, exercise: Exercise) -> tuple[str, str]:
+    """Status and error text of the run that decides."""
+    if track.run.status:
+        return track.run.status, track.run.problem
+    if track.good:
+        return PASSED, ""
+    errors = [Raised(details, exercise.module) for details in track.run.errors.values()]
+    hungry = next((error for error in errors if error.is_memory), None)
+    if hungry is not None:
+        return MEMORY, memory_sentence(hungry, exercise.module)
+    if errors and not track.run.values and not errors[0].is_a("NotImplementedError"):
+        return ERROR, f"Your code raised {errors[0]}."
+    return FAILED, ""
+
+
+def _cleaned(tests: Iterable[TestResult]) -> Iterable[TestResult]:
+    for test in tests:
+        yield TestResult(test.name, test.behaviour, test.passed, clean(test.message), test.seconds)
+
+
+def not_allowed(exercise: Exercise, source: str) -> list[TestResult]:
     """One result for each rule on forbidden names."""
     results = []
     for rule in exercise.forbidden:
-        use = first_use(source.decode("utf-8-sig"), rule.names)
+        use = first_use(source, rule.names)
         message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
         results.append(TestResult("not_allowed", rule.behaviour, use is None, message))
     return results

@@ -37,14 +37,25 @@ class Raised:
         self.types = tuple(str(name) for name in details["types"])
         self.message = str(details["message"])
         self.line = int(details["line"])
+        self.where = str(details.get("where", "call"))
         self._module = module
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether memory ran out: Python's own error, or the one of torch's allocator."""
+        return self.is_a("MemoryError", "OutOfMemoryError") or "can't allocate memory" in self.message
 
     def is_a(self, *names: str) -> bool:
         """Whether the exception is of one of the named types, subclasses included."""
         return bool(set(names) & set(self.types))
 
     def __str__(self) -> str:
-        where = f" (line {self.line} of {self._module})" if self.line else ""
+        stage = {"construct": ", while constructing", "backward": ", in the backward pass"}
+        where = (
+            f" (line {self.line} of {self._module}{stage.get(self.where, '')})"
+            if self.line
+            else stage.get(self.where, "").replace(",", "", 1)
+        )
         text = f": {self.message}" if self.message else ""
         return f"{self.types[0]}{text}{where}"
 

@@ -48,7 +48,10 @@ class Record:
             self("returned", call())
 
     def describe(self, error: BaseException) -> dict[str, Any]:
-        """An exception as plain data: type names (own first), message, line in the submission."""
+        """An exception as plain data: type names (own first), message, line in the submission, and where.
+
+        ``where`` is construct, call or backward.
+        """
         if isinstance(error, SyntaxError):
             line = error.lineno or 0
         else:
@@ -57,6 +60,7 @@ class Record:
             "types": [kind.__name__ for kind in type(error).__mro__ if kind is not object],
             "message": _text(error)[:500],
             "line": line,
+            "where": _where(error.__traceback__, self._filename),
         }
 
 
@@ -74,6 +78,18 @@ def _last_line(trace: TracebackType | None, filename: str) -> int:
             line = trace.tb_lineno
         trace = trace.tb_next
     return line
+
+
+def _where(trace: TracebackType | None, filename: str) -> str:
+    names = set()
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name == "__init__" and code.co_filename == filename:
+            names.add("construct")
+        elif code.co_name == "backward" and "torch" in code.co_filename:
+            names.add("backward")
+        trace = trace.tb_next
+    return "backward" if "backward" in names else "construct" if names else "call"
 
 
 def snapshot(value: Any) -> Any:

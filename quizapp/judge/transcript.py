@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 MAGIC = b"QZT1"
-_LENGTHS = struct.Struct("<4sIQ")
+HEADER = struct.Struct("<4sIQ")
 MAX_HEADER = 8 << 20
 MAX_BYTES = 64 << 20
 MAX_DEPTH = 24
@@ -114,21 +114,31 @@ def encode(value: Any) -> bytes:
     header = json.dumps(encoder.node(value), allow_nan=False).encode()
     if len(header) > MAX_HEADER:
         raise TranscriptError(f"more than {MAX_HEADER >> 20} MiB of plain data")
-    return b"".join([_LENGTHS.pack(MAGIC, len(header), encoder.size), header, *encoder.chunks])
+    return b"".join([HEADER.pack(MAGIC, len(header), encoder.size), header, *encoder.chunks])
+
+
+def message_size(start: bytes) -> int:
+    """The length of the message that begins with ``start``; 0 if too little is known, -1 if it is none."""
+    if len(start) < HEADER.size:
+        return 0
+    magic, header, size = HEADER.unpack_from(start)
+    if magic != MAGIC or header > MAX_HEADER or size > MAX_BYTES:
+        return -1
+    return HEADER.size + int(header) + int(size)
 
 
 def decode(message: bytes) -> Any:
     """The value of one message; raises `TranscriptError` if anything is malformed."""
-    if len(message) < _LENGTHS.size:
+    if len(message) < HEADER.size:
         raise TranscriptError("the message is cut short")
-    magic, header, size = _LENGTHS.unpack_from(message)
+    magic, header, size = HEADER.unpack_from(message)
     if magic != MAGIC or header > MAX_HEADER or size > MAX_BYTES:
         raise TranscriptError("the message has no valid header")
-    if len(message) != _LENGTHS.size + header + size:
+    if len(message) != HEADER.size + header + size:
         raise TranscriptError("the message has the wrong length")
-    body = _LENGTHS.size + header
+    body = HEADER.size + header
     try:
-        node = json.loads(message[_LENGTHS.size : body])
+        node = json.loads(message[HEADER.size : body])
         return _value(node, memoryview(message)[body:], 0)
     except TranscriptError:
         raise

@@ -1,0 +1,122 @@
+"""Sentences for a run that gave no evidence: what happened, to which rank, at which line."""
+
+import re
+from collections.abc import Sequence
+from signal import Signals
+
+from quizapp.judge.collect import (
+    COMPLETE,
+    ENDED,
+    FLOODED,
+    HUNGRY,
+    LATE,
+    OVERFULL,
+    STOPPED,
+    Report,
+)
+from quizapp.judge.isolation import limits
+from quizapp.judge.scratch import MAX_BYTES
+from quizapp.judge.verdict import ERROR, MEMORY, TIMEOUT
+
+MEMORY_TEXT = f"the {limits.MEMORY >> 30} GiB it may have"
+_FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>\d+) in ', re.MULTILINE)
+_CRASHES = {
+    Signals.SIGSEGV: "a segmentation fault",
+    Signals.SIGBUS: "a bus error",
+    Signals.SIGABRT: "an abort",
+    Signals.SIGFPE: "an arithmetic fault",
+    Signals.SIGILL: "an illegal instruction",
+}
+
+
+def line_in(stack: str, module: str) -> int:
+    """The innermost line of the user's module in a stack dump; 0 if it is on none.
+
+    The thread that took the signal comes first, for it is the main one, then the others.
+    """
+    threads = re.split(r"\n(?=(?:Current thread|Thread) 0x)", "\n" + stack)
+    for thread in sorted(threads, key=lambda text: not text.lstrip("\n").startswith("Current")):
+        for frame in _FRAME.finditer(thread):
+            if frame["file"].endswith("/" + module):
+                return int(frame["line"])
+    return 0
+
+
+def place(stack: str, module: str, source: str) -> str:
+    """Where the code was, for a sentence: the line's number and text; empty if unknown."""
+    number = line_in(stack, module)
+    lines = source.splitlines()
+    if not number:
+        return ""
+    text = lines[number - 1].strip() if number <= len(lines) else ""
+    shown = f": `{text if len(text) <= 90 else text[:87] + '...'}`" if text else ""
+    return f" at line {number} of {module}{shown}"
+
+
+def explain(reports: Sequence[Report], module: str, source: str, seconds: float) -> tuple[str, str]:
+    """Status and sentence for workers that did not all send a transcript; empty if they did."""
+    for state, tell in _TELL.items():
+        for report in reports:
+            if report.state == state:
+                status, sentence = tell(report, place(report.stack, module, source), seconds)
+                if len(reports) > 1:
+                    sentence = _ranks(reports, module, source) if state == LATE else sentence
+                    sentence = f"Rank {report.worker.rank} of {len(reports)}: {sentence}"
+                return status, sentence
+    return "", ""
+
+
+def _ranks(reports: Sequence[Report], module: str, source: str) -> str:
+    waiting, done = [], []
+    for report in reports:
+        if report.state == COMPLETE:
+            done.append(str(report.worker.rank))
+            continue
+        where = place(report.stack, module, source) or " outside your module"
+        waiting.append(f"rank {report.worker.rank} waits{where}")
+    tail = f"; rank {' and '.join(done)} had finished" if done else ""
+    return f"the group did not finish in time: {'; '.join(waiting)}{tail}. Does every rank make the same calls?"
+
+
+def _late(_: Report, where: str, seconds: float) -> tuple[str, str]:
+    return TIMEOUT, f"Your code did not finish within {seconds:g} s" + (f"; it was{where}." if where else ".")
+
+
+def _hungry(_: Report, where: str, __: float) -> tuple[str, str]:
+    return MEMORY, f"Your code took more memory than {MEMORY_TEXT}" + (f"; it was{where}." if where else ".")
+
+
+def _overfull(_: Report, where: str, __: float) -> tuple[str, str]:
+    limit = f"{MAX_BYTES >> 20} MiB"
+    return ERROR, f"Your code wrote more files than the {limit} it may" + (f"; it was{where}." if where else ".")
+
+
+def _flooded(*_: object) -> tuple[str, str]:
+    return ERROR, "Your code wrote into the judge's own pipe; leave descriptors alone that it did not open."
+
+
+def _stopped(*_: object) -> tuple[str, str]:
+    return ERROR, "This grade was called off for a newer one."
+
+
+def _ended(report: Report, where: str, seconds: float) -> tuple[str, str]:
+    number = report.signal
+    if number in _CRASHES:
+        return ERROR, f"Your code crashed Python with {_CRASHES[number]}{where}."
+    if number == Signals.SIGXCPU:
+        return _late(report, where, seconds)
+    if number == Signals.SIGKILL:
+        return MEMORY, f"The system killed your code{where}, most likely for lack of memory."
+    if number is not None:
+        return ERROR, f"Your code ended its process by {number.name}{where} before the tests were done."
+    return ERROR, "Your code ended its process before the tests were done; let its functions return instead."
+
+
+_TELL = {
+    HUNGRY: _hungry,
+    OVERFULL: _overfull,
+    FLOODED: _flooded,
+    ENDED: _ended,
+    LATE: _late,
+    STOPPED: _stopped,
+}

@@ -1,0 +1,52 @@
+"""A worker's scratch folder: ``work`` is writable by the submission, the stack files beside it are not."""
+
+import os
+import shutil
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+MAX_BYTES = 256 << 20
+MAX_ENTRIES = 5000
+
+
+class Scratch:
+    """One scratch folder, with its watch and its removal."""
+
+    def __init__(self, base: Path):
+        self.base = base
+        self.work = base / "work"
+
+    def prepare(self) -> "Scratch":
+        """Make the writable part."""
+        self.work.mkdir(mode=0o700)
+        return self
+
+    def stack(self, rank: int) -> Path:
+        """Where the worker of ``rank`` writes its stacks."""
+        return self.base / f"stack{rank}"
+
+    def overfull(self) -> bool:
+        """Whether the submission wrote more than it may."""
+        size = entries = 0
+        waiting = [str(self.work)]
+        while waiting:
+            with suppress(OSError), os.scandir(waiting.pop()) as found:
+                for entry in found:
+                    entries += 1
+                    if entries > MAX_ENTRIES:
+                        return True
+                    with suppress(OSError):
+                        size += entry.stat(follow_symlinks=False).st_blocks * 512
+                        if entry.is_dir(follow_symlinks=False):
+                            waiting.append(entry.path)
+        return size > MAX_BYTES
+
+    def remove(self) -> None:
+        """Delete the folder, whatever a submission left in it; links are not followed."""
+        with suppress(RecursionError):
+            shutil.rmtree(self.base, ignore_errors=True)
+        if self.base.exists():
+            # Folders without permissions, or nested deeper than Python recurses.
+            for tool in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
+                subprocess.run([*tool, str(self.base)], check=False, capture_output=True)  # noqa: S603

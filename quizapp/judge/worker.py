@@ -1,0 +1,141 @@
+"""The untrusted side: one process that runs a submission's probes once and leaves.
+
+Everything it says is evidence about the submission and may be forged by it; the judge believes numbers only.
+"""
+
+import contextlib
+import faulthandler
+import importlib.util
+import marshal
+import os
+import random
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
+
+import torch
+
+from quizapp.judge.isolation import layers
+from quizapp.judge.isolation.kernel import COLUMN, adopt_orphans, die_with_parent
+from quizapp.judge.isolation.seccomp import STACK_SIGNAL
+from quizapp.judge.job import HELLO, HELLO_MAGIC, Job, read_job
+from quizapp.judge.record import Record, run_probes
+from quizapp.judge.transcript import TranscriptError, decode, encode
+
+_leave = os._exit
+_write = os.write
+
+
+def work(job_pipe: int, result_pipe: int, printed_pipe: int, *, own_network: bool = False) -> NoReturn:
+    """Take one job from the pipe, run it, write the transcript and leave without any clean-up."""
+    try:
+        _detach(printed_pipe)
+        result = _hide(job_pipe, result_pipe)
+        _write(result, HELLO.pack(HELLO_MAGIC, _host_pid()))
+        job = read_job(job_pipe)
+        os.close(job_pipe)
+        if job is not None:
+            _answer(job, result, own_network=own_network)
+    finally:
+        _leave(0)
+
+
+def _detach(printed_pipe: int) -> None:
+    with contextlib.suppress(OSError):  # a spawned worker leads a session already
+        os.setsid()
+    if COLUMN >= 0:
+        die_with_parent(signal.SIGKILL)
+        adopt_orphans()
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    for stream in (1, 2):
+        os.dup2(printed_pipe, stream)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115 - descriptors, for good
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        stream = open(descriptor, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: PTH123, SIM115
+        setattr(sys, name, stream)
+
+
+def _hide(job_pipe: int, result_pipe: int) -> int:
+    """Move the result pipe to a number that is hard to guess and close everything inherited."""
+    result = random.SystemRandom().randint(100, 220)
+    os.dup2(result_pipe, result)
+    os.set_inheritable(result, False)  # noqa: FBT003
+    kept = sorted({job_pipe, result})
+    for low, high in zip([2, *kept], [*kept, 4096], strict=True):
+        os.closerange(low + 1, high)
+    return result
+
+
+def _host_pid() -> int:
+    """This process's number where /proc was mounted, which is where the judge looks."""
+    try:
+        return int(os.readlink("/proc/self"))
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _answer(job: Job, result: int, *, own_network: bool) -> None:
+    try:
+        message = encode(_evidence(job, own_network=own_network) | {"nonce": job.nonce})
+    except TranscriptError as error:
+        message = encode({"problem": f"Your code returned {error}.", "nonce": job.nonce})
+    view = memoryview(message)
+    while view:
+        view = view[_write(result, view) :]
+
+
+def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
+    base = Path(job.base)
+    _arrange_stack_dump(base / f"stack{job.rank}")
+    place = base / "work" / f"rank{job.rank}"
+    place.mkdir(mode=0o700)
+    path = place / job.module
+    path.write_bytes(job.source)
+    os.chdir(place)
+    os.environ.update({"TMPDIR": str(place), "HOME": str(place)})
+    tempfile.tempdir = None
+    if job.world > 1:
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo" if sys.platform == "linux" else "lo0"
+        torch.distributed.init_process_group(
+            "gloo", init_method=f"file://{base}/work/store", rank=job.rank, world_size=job.world
+        )
+    probes = _load_probes(job)
+    device = torch.device(job.device)
+    record = Record(device, str(path), job.rank, job.world)
+    layers.apply(job.tier, base / "work", job.seconds, sockets=own_network and job.world > 1)
+    try:
+        code = _import(path)
+    except BaseException as error:  # noqa: BLE001 - importing a submission may raise anything
+        return {"values": {}, "errors": {}, "import": record.describe(error)}
+    run_probes(code, probes, list(job.names), lambda: decode(job.given), record, job.seed)
+    return {"values": record.values, "errors": record.errors, "import": None}
+
+
+def _arrange_stack_dump(path: Path) -> None:
+    """Have the judge's signal, and a crash, write every thread's stack to a file outside the scratch folder."""
+    stack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    faulthandler.enable(stack, all_threads=True)
+    faulthandler.register(STACK_SIGNAL, stack, all_threads=True, chain=False)
+
+
+def _load_probes(job: Job) -> ModuleType:
+    module = ModuleType("_probes")
+    sys.modules["_probes"] = module
+    code = marshal.loads(job.probes)  # noqa: S302 - from the judge, which compiled it
+    assert isinstance(code, CodeType)
+    exec(code, vars(module))  # noqa: S102 - the exercise's own probes
+    return module
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
