@@ -74,9 +74,9 @@ def test_zero_stage_sizes() -> None:
 def test_communication_volumes() -> None:
     """zero-communication-volume: 3 against 2 passes, and the times over two links."""
     assert 3 / 2 == 1.5
-    assert 24.5 / 450 == pytest.approx(0.054, abs=5e-4)
+    assert pytest.approx(0.054, abs=5e-4) == 24.5 / 450
     assert 24.5 / 50 == 0.49
-    assert 7 * 4 / 25 == pytest.approx(1.1, abs=0.03)
+    assert pytest.approx(1.1, abs=0.03) == 7 * 4 / 25
 
 
 def test_data_loader_timeout_needs_workers() -> None:
@@ -109,7 +109,7 @@ def test_join_covers_ddp_but_not_fsdp() -> None:
 
 
 def test_column_then_row_needs_one_sum() -> None:
-    """tensor-parallel-communication, -mlp-order: partial sums add up; a row split first does not commute with GELU."""
+    """tensor-parallel-communication, -mlp-order, -bias-error: partial sums add up; GELU needs columns first."""
     torch.manual_seed(0)
     x, w1, w2, bias = (torch.randn(*s, dtype=torch.float64) for s in ((3, 8), (16, 8), (8, 16), (8,)))
     full = F.gelu(x @ w1.T) @ w2.T + bias
@@ -190,7 +190,7 @@ def _in_flight(schedule: Schedule) -> list[int]:
 
 @pytest.mark.parametrize(("p", "m"), [(2, 8), (4, 4), (4, 8), (4, 16), (8, 32)])
 def test_bubble_by_simulation(p: int, m: int) -> None:
-    """pipeline-bubble and cards, parallelism-compare-bubble: idle share, makespan and memory of both schedules."""
+    """pipeline-bubble and cards, parallelism-compare-bubble: idle share, makespan and memory."""
     for schedule in (_gpipe(p, m), _one_f_one_b(p, m)):
         for forward, backward in ((1.0, 2.0), (10.0, 20.0)):
             span = _makespan(schedule, forward, backward)

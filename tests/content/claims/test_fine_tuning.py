@@ -23,7 +23,7 @@ def _lora(x: Tensor, w: Tensor, a: Tensor, b: Tensor, scale: float) -> Tensor:
 
 
 def test_lora_first_gradients_and_start() -> None:
-    """lora-implementation, -first-gradient, lora-basics-step-zero-output, lora-basics: A's first gradient is zero."""
+    """lora-implementation, -first-gradient, lora-basics, -step-zero-output: A's first gradient is zero."""
     torch.manual_seed(0)
     w, x = torch.randn(4, 8), torch.randn(5, 8)
     a, b = torch.randn(2, 8, requires_grad=True), torch.zeros(4, 2, requires_grad=True)
@@ -61,7 +61,7 @@ def test_both_factors_zero_never_train_but_either_alone_does() -> None:
 def test_lora_counts() -> None:
     """lora-basics, -whole-model, -one-matrix, -attention-only; lora-scaling-and-merging; both scenarios."""
     assert 16 * (4096 + 4096) == 131_072
-    assert 131_072 / 4096**2 == pytest.approx(0.0078, abs=5e-5)
+    assert pytest.approx(0.0078, abs=5e-5) == 131_072 / 4096**2
     assert _adapter_params(LLAMA_7B, 16) == pytest.approx(40e6, rel=0.01)
     assert _adapter_params(LLAMA_7B, 16) / 6.74e9 == pytest.approx(0.006, abs=1e-4)
     assert _adapter_params(LLAMA_13B, 16) == pytest.approx(62.6e6, rel=0.001)
@@ -171,7 +171,7 @@ def test_70b_budget() -> None:
     assert adapters == pytest.approx(3.3, abs=0.05)
     assert inputs == pytest.approx(5.4, abs=0.05)
     assert base + adapters + inputs < 48
-    assert 207e6 / 70e9 == pytest.approx(0.003, abs=5e-5)
+    assert pytest.approx(0.003, abs=5e-5) == 207e6 / 70e9
     assert (4 + 2) / 4 == 1.5
 
 
@@ -184,8 +184,8 @@ def test_13b_budget() -> None:
     assert logits == pytest.approx(0.26, abs=0.005)
     total = 13 * 4.127 / 8 + 62.6e6 * 16 / 1e9 + inputs + live + 2 * logits
     assert 9 < total < 11
-    assert 62.6e6 * 2 / 1e9 == pytest.approx(0.13, abs=0.006)
-    assert 62.6e6 * 8 / 1e9 == pytest.approx(0.5, abs=0.01)
+    assert pytest.approx(0.13, abs=0.006) == 62.6e6 * 2 / 1e9
+    assert pytest.approx(0.5, abs=0.01) == 62.6e6 * 8 / 1e9
 
 
 def test_replay_share_of_the_mix() -> None:

@@ -25,7 +25,7 @@ def test_backward_is_two_forwards_and_lora_saves_a_third() -> None:
     forward, backward = _flops(layer, x)
     assert forward == 2 * 16 * 32 * 64
     assert backward == 2 * forward
-    layer.weight.requires_grad_(requires_grad=False)
+    layer.weight.requires_grad_(False)
     forward, backward = _flops(layer, x)
     assert forward + backward == pytest.approx(forward * 4 / 2)
     first = nn.Linear(32, 64, bias=False)
@@ -69,14 +69,14 @@ def test_state_sizes_and_gib() -> None:
     """training-memory-breakdown and -gib: 7B is 112 GB or 104.3 GiB, 7.4 % apart."""
     sizes = [p * (2 + 2 + 4 + 4 + 4) for p in (7, 13, 70)]
     assert sizes == [112, 208, 1120]
-    assert 112e9 / 2**30 == pytest.approx(104.3, abs=0.05)
-    assert 2**30 / 1e9 - 1 == pytest.approx(0.074, abs=0.0005)
-    assert 1 - 1e9 / 2**30 == pytest.approx(0.069, abs=0.0005)
+    assert pytest.approx(104.3, abs=0.05) == 112e9 / 2**30
+    assert pytest.approx(0.074, abs=0.0005) == 2**30 / 1e9 - 1
+    assert pytest.approx(0.069, abs=0.0005) == 1 - 1e9 / 2**30
 
 
 def test_activation_constants_add_up() -> None:
     """activation-memory-estimate: 34 = 11 + 19 + 4, 5 for the scores, and the tensor-parallel split."""
-    attention = [2, 4, 2, 2, 1]  # shared input of q, k, v; q and k; v; input of the output projection; dropout mask
+    attention = [2, 4, 2, 2, 1]  # input of q, k, v; q and k; v; input of the projection; dropout mask
     mlp = [2, 8, 8, 1]  # input; GELU input; input of the second layer; dropout mask
     norms = [2, 2]
     assert sum(attention) == 11
@@ -84,12 +84,12 @@ def test_activation_constants_add_up() -> None:
     assert sum(attention) + sum(mlp) + sum(norms) == 34
     scores = [2, 1, 2]  # softmax output; dropout mask; dropout output
     assert sum(scores) == 5
-    # sharded by tensor parallelism: everything inside the two blocks except their inputs and their dropout masks
+    # sharded by tensor parallelism: what lies inside the two blocks, without inputs and dropout masks
     sharded = sum([4, 2, 2]) + sum([8, 8])
     assert sharded == 24
     assert 34 - sharded == 10
     assert 5 * 32 * 32768 / 4096 == 1280
-    assert 1280 / 34 == pytest.approx(38, abs=0.5)
+    assert pytest.approx(38, abs=0.5) == 1280 / 34
 
 
 def test_attention_scores_are_saved_only_by_the_plain_kernel() -> None:
@@ -120,10 +120,10 @@ def test_attention_scores_are_saved_only_by_the_plain_kernel() -> None:
 
 def test_mfu_examples() -> None:
     """mfu-definition, mfu-definition-attention-share, mfu-vs-gpu-utilization."""
-    assert 1979 / 989 == pytest.approx(2, rel=0.01)
+    assert pytest.approx(2, rel=0.01) == 1979 / 989
     crossing = 6 * 7e9 / (12 * 32 * 4096)
     assert crossing == pytest.approx(27e3, rel=0.02)
-    assert 8 / 6 == pytest.approx(1.33, abs=0.01)
+    assert pytest.approx(1.33, abs=0.01) == 8 / 6
 
 
 def test_best_number_of_segments() -> None:
@@ -193,7 +193,7 @@ def test_13b_on_eight_cards() -> None:
 
 def test_cost_levers() -> None:
     """scenario-cut-cost-2x, -largest-factor and -fewer-tokens."""
-    assert 45 / 30 * 0.95 / 0.85 == pytest.approx(1.68, abs=0.005)
+    assert pytest.approx(1.68, abs=0.005) == 45 / 30 * 0.95 / 0.85
     factors = [45 / 20, (1 - 0.1) / (1 - 0.5), 45 / 30, 0.95 / 0.85]
     assert factors == sorted(factors, reverse=True)
     assert [round(f, 2) for f in factors] == [2.25, 1.8, 1.5, 1.12]
@@ -205,7 +205,7 @@ def test_memory_ladder_order() -> None:
     """memory-ladder-bytes-per-layer; QLoRA keeps about 0.52 bytes per base parameter."""
     per_layer = [34 + 5 * 32 * 4096 / 4096, 34, 34 / 8, 2]
     assert per_layer == [194, 34, 4.25, 2]
-    assert (4 + 8 / 64 + 32 / (64 * 256)) / 8 == pytest.approx(0.52, abs=0.005)
+    assert pytest.approx(0.52, abs=0.005) == (4 + 8 / 64 + 32 / (64 * 256)) / 8
 
 
 def test_amdahl_by_simulation() -> None:
