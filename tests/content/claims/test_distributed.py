@@ -109,7 +109,7 @@ def test_join_covers_ddp_but_not_fsdp() -> None:
 
 
 def test_column_then_row_needs_one_sum() -> None:
-    """tensor-parallel-communication, -mlp-order, -bias-error: partial sums add up; GELU needs columns first."""
+    """tensor-parallel-communication, -mlp-order, -bias-error: partial sums; GELU needs columns first."""
     torch.manual_seed(0)
     x, w1, w2, bias = (torch.randn(*s, dtype=torch.float64) for s in ((3, 8), (16, 8), (8, 16), (8,)))
     full = F.gelu(x @ w1.T) @ w2.T + bias
