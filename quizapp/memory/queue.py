@@ -98,10 +98,10 @@ class Queue:
         planned = name in self._learning
         for plan in self._plans.values():
             planned = planned or name in plan.reviews or name in plan.new
-        if row.state in {LEARNING, RELEARNING}:
+        self._learning.pop(name, None)
+        hidden = row.suspended or row.buried >= self.day
+        if row.state in {LEARNING, RELEARNING} and not hidden:
             self._learning[name] = self._rows[name] = row
-        else:
-            self._learning.pop(name, None)
         if planned:
             for plan in self._plans.values():
                 plan.reviews.pop(name, None)

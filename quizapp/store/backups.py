@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from quizapp.errors import BrokenData
-from quizapp.store.faults import explained
+from quizapp.store.faults import Corrupt, explain, explained
 
 _NAME = re.compile(r"quizapp-(\d{8}T\d{6}Z)-(\d+)(?:-([a-z]+))?\.db")
 SPACING = timedelta(minutes=30)  # scripts may start the program every second
@@ -37,8 +37,12 @@ def listed(folder: Path) -> list[Backup]:
 
 
 def thinned(times: Sequence[datetime], now: datetime) -> set[datetime]:
-    """The times to keep: all of 2 days, then the newest of 12 days, 10 weeks and 9 months that have one."""
+    """The times to keep: all of 2 days, then of the older ones the newest of each day, week and month.
+
+    12 days, behind them 10 weeks, behind those 9 months that have one; the rest goes.
+    """
     keep = {time for time in times if now - time <= timedelta(days=2)}
+    older = sorted(set(times) - keep, reverse=True)
     periods: tuple[tuple[int, Callable[[datetime], Hashable]], ...] = (
         (12, lambda time: time.date()),
         (10, lambda time: time.isocalendar()[:2]),
@@ -46,10 +50,10 @@ def thinned(times: Sequence[datetime], now: datetime) -> set[datetime]:
     )
     for number, period in periods:
         seen: set[Hashable] = set()
-        for time in sorted(set(times) - keep, reverse=True):
-            key = period(time)
-            if key not in seen and len(seen) < number:
-                seen.add(key)
+        while older and (period(older[0]) in seen or len(seen) < number):
+            time = older.pop(0)
+            if period(time) not in seen:
+                seen.add(period(time))
                 keep.add(time)
     return keep
 
@@ -87,7 +91,7 @@ def take(source: Path, folder: Path, *, now: datetime, reason: str = "start") ->
 
 def _copy(source: Path, target: Path) -> int:
     """Copy, check the copy, and return the number of events in it."""
-    with explained(source):
+    try:
         origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
         copy = sqlite3.connect(target, isolation_level=None)
         try:
@@ -95,11 +99,16 @@ def _copy(source: Path, target: Path) -> int:
             origin.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, no -wal beside it
             if copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                raise sqlite3.DatabaseError("damaged")
+                raise Corrupt(f"{source} is damaged: run `quizapp restore` to bring back a backup.")
             return int(copy.execute("SELECT count(*) FROM events").fetchone()[0])
         finally:
             copy.close()
             origin.close()
+    except sqlite3.Error as error:
+        sentence = explain(error, source)
+        if isinstance(sentence, Corrupt):
+            raise sentence from error
+        raise BrokenData(f"The backup in {target.parent} failed ({error}).") from error
 
 
 def _settle(part: Path, path: Path) -> None:

@@ -57,7 +57,7 @@ class Store:
         except Corrupt as error:
             raise _broken(path, backups) from error
         try:
-            steps = pending(db.connection, path)
+            steps = pending(db.connection, path, MIGRATIONS)
             if steps:
                 if existed and backups and len(steps) < len(MIGRATIONS):
                     backup_files.take(path, backups, now=datetime.now(UTC), reason="migration")
@@ -257,8 +257,11 @@ class Store:
         """The reviews that stand, of one card or from a study day on, in the order of the log."""
         if card:
             names = "SELECT ?1 UNION SELECT old FROM renames WHERE new = ?1"
-            seqs = f"SELECT seq FROM events WHERE card IN ({names})"
-            rows = self.db.rows(f"SELECT * FROM reviews WHERE seq IN ({seqs}) ORDER BY time, seq", (card,))
+            rows = self.db.rows(
+                "SELECT reviews.* FROM reviews JOIN events ON events.seq = reviews.seq"
+                f" WHERE events.card IN ({names}) ORDER BY {ORDER}",
+                (card,),
+            )
         else:
             rows = self.db.rows("SELECT * FROM reviews WHERE day >= ? ORDER BY seq", (since,))
         return [ReviewRow._make(row) for row in rows]

@@ -1,0 +1,113 @@
+"""SIGKILL at random moments: no acknowledged answer may be lost, no database may fail to open.
+
+A real child process drills and writes the id of each answer to its standard output once ``answer`` has
+returned. The parent kills it after a random wait, opens the database, and looks for every acknowledged
+answer. Prints JSON. ``--child PATH`` is the child's side.
+"""
+
+import argparse
+import json
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from quizapp.bank.model import Bank, Question, Topic
+from quizapp.errors import QuizError
+from quizapp.memory.settings import Settings
+from quizapp.memory.study import Study
+from quizapp.store import Store
+
+SETTINGS = Settings(new_per_day=9999, reviews_per_day=9999)
+
+
+def bank() -> Bank:
+    """Two hundred small questions."""
+    names = [f"question-{number}" for number in range(200)]
+    questions = {
+        name: Question(name, "topic", "easy", "recall", "p", "a", "lora", content_hash="0") for name in names
+    }
+    return Bank(questions, {"topic": Topic("topic", "Topic", "")}, {})
+
+
+def child(path: Path) -> None:
+    """Drill until killed, with an undo and a flag now and then."""
+    rng = random.Random()
+    questions = bank()
+    names = list(questions.questions)
+    with Store.open(path, backups=path.parent / "backups") as store:
+        study = Study(questions, store, SETTINGS)
+        while True:
+            card = study.next_card()
+            name = card.id if card else rng.choice(names)
+            answered = study.answer(name, rng.randint(1, 4), seconds=rng.random())
+            sys.stdout.write(answered.event + "\n")
+            sys.stdout.flush()
+            if rng.random() < 0.05:
+                study.undo()
+            if rng.random() < 0.05:
+                study.flag(name)
+
+
+def kill_once(path: Path, wait: float) -> list[str]:
+    """Start the child, kill it after ``wait`` seconds; the answers that it acknowledged in full."""
+    command = [sys.executable, __file__, "--child", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        assert process.stdout is not None
+        said = process.stdout.read().decode()
+    return said.split("\n")[:-1]  # a line without its end was not acknowledged
+
+
+def run(kills: int, seed: int, folder: Path) -> dict[str, int]:
+    """Kill and look, ``kills`` times on one database."""
+    rng = random.Random(seed)
+    path = folder / "quizapp.db"
+    acknowledged: set[str] = set()
+    failed = differing = 0
+    for _ in range(kills):
+        acknowledged.update(kill_once(path, rng.uniform(0.05, 0.7)))
+        try:
+            with Store.open(path) as store:
+                Study(bank(), store, SETTINGS)
+                store.db.check()
+        except QuizError as error:
+            print(error, file=sys.stderr)
+            failed += 1
+    with Store.open(path) as store:
+        Study(bank(), store, SETTINGS)
+        kept = {event.id for event in store.events()}
+        live = store.derived()
+        store.rebuild()
+        differing += store.derived() != live
+    return {
+        "kills": kills,
+        "acknowledged": len(acknowledged),
+        "lost": len(acknowledged - kept),
+        "failed_opens": failed,
+        "events_in_log": len(kept),
+        "rebuilt_differs": differing,
+    }
+
+
+def main() -> int:
+    """Parse the options, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kills", type=int, nargs="?", default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        child(options.child)
+    with tempfile.TemporaryDirectory() as name:
+        found = run(options.kills, options.seed, Path(name))
+    print(json.dumps(found, indent=2))
+    return int(bool(found["lost"] or found["failed_opens"] or found["rebuilt_differs"]))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

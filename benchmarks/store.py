@@ -1,0 +1,249 @@
+"""Store and schedule against their budgets, and answer plus next against Anki's backend.
+
+Prints JSON. ``--quick`` leaves out the large database. Ratios are taken in one interleaved run; the
+bare append (one INSERT and one fsync) is what any durable answer costs on this disk at this moment.
+"""
+
+import argparse
+import json
+import os
+import random
+import sqlite3
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from quizapp.bank.model import Bank, Question, Topic
+from quizapp.memory.days import FixedClock
+from quizapp.memory.settings import Settings
+from quizapp.memory.study import Study
+from quizapp.store import Store
+from quizapp.store.events import ANSWER, Draft
+from quizapp.store.rows import REVIEW
+
+NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
+SETTINGS = Settings(new_per_day=9999, reviews_per_day=9999)
+
+
+def bank(cards: int) -> Bank:
+    """A bank of small questions in 40 topics."""
+    questions = {}
+    for number in range(cards):
+        name = f"question-{number:06}"
+        topic = f"topic-{number % 40}"
+        questions[name] = Question(name, topic, "medium", "recall", "p", "a", "lora", content_hash="0" * 16)
+    topics = {f"topic-{n}": Topic(f"topic-{n}", f"Topic {n}", "") for n in range(40)}
+    return Bank(questions, topics, {}, paths={"core": tuple(questions)})
+
+
+def fill(path: Path, cards: int, reviews: int) -> None:
+    """A database with a plausible history, appended in one transaction and derived by replay."""
+    rng = random.Random(7)
+    names = list(bank(cards).questions)
+    each = reviews // cards
+    drafts = []
+    for index in range(reviews):
+        repetition = index // cards
+        when = NOW - timedelta(days=3 * (each - repetition) + rng.random() * 2)
+        moment_ = (round(when.timestamp() * 1000), 0, (when - timedelta(hours=4)).toordinal())
+        rating = rng.choices((1, 2, 3, 4), (10, 15, 60, 15))[0]
+        drafts.append((moment_, names[index % cards], rating))
+    drafts.sort()
+    from quizapp.store.events import Moment
+
+    with Store.open(path) as store:
+        store.append(
+            *(
+                Draft(
+                    ANSWER, Moment(*when), card=name, rating=rating, ms=9000, source="drill", content="0" * 16
+                )
+                for when, name, rating in drafts
+            )
+        )
+        Study(Bank({}, {}, {}), store, SETTINGS, FixedClock(NOW))
+
+
+def milliseconds(action: Any, repeats: int) -> list[float]:
+    """The wall time of each of several calls."""
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        action()
+        times.append((time.perf_counter() - start) * 1e3)
+    return times
+
+
+def open_to_first(folder: Path, cards: int, reviews: int, repeats: int) -> dict[str, Any]:
+    """Open the store, attach the schedule, ask for the first card."""
+    path = folder / f"{cards}.db"
+    if not path.exists():
+        fill(path, cards, reviews)
+    questions = bank(cards)
+
+    def first() -> None:
+        with Store.open(path) as store:
+            card = Study(questions, store, SETTINGS, FixedClock(NOW)).next_card()
+            assert card is not None
+
+    first()
+    times = milliseconds(first, repeats)
+    return {
+        "cards": cards,
+        "reviews": reviews,
+        "median_ms": round(statistics.median(times), 2),
+        "max_ms": round(max(times), 2),
+        "megabytes": round(path.stat().st_size / 1e6, 1),
+    }
+
+
+class Bare:
+    """The floor: one INSERT and one fsync."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA journal_mode = WAL")
+        self.db.execute("PRAGMA synchronous = FULL")
+        self.db.execute("CREATE TABLE log (seq INTEGER PRIMARY KEY, text TEXT)")
+
+    def step(self) -> None:
+        """Append one row."""
+        self.db.execute("INSERT INTO log (text) VALUES (?)", ("x" * 200,))
+
+
+class Ours:
+    """Answer the card on the screen, then draw the next."""
+
+    def __init__(self, path: Path, cards: int) -> None:
+        self.study = Study(bank(cards), Store.open(path), SETTINGS, FixedClock(NOW))
+        self.card = self.study.next_card()
+        self.rng = random.Random(3)
+
+    def step(self) -> None:
+        """One answer and the next card."""
+        assert self.card is not None
+        self.study.answer(self.card.id, self.rng.choices((1, 3, 4), (1, 8, 1))[0], seconds=5)
+        self.card = self.study.next_card()
+        if self.card is None:  # a new morning
+            self.study.clock.forward(days=1)  # type: ignore[attr-defined]
+            self.card = self.study.next_card()
+
+
+class Anki:
+    """The same with Anki's backend and its scheduler."""
+
+    def __init__(self, path: Path, cards: int) -> None:
+        from anki.collection import Collection
+
+        self.col = Collection(str(path))
+        self.col.set_config("fsrs", True)
+        config = self.col.decks.config_dict_for_deck_id(1)  # type: ignore[arg-type]
+        config["new"]["perDay"] = config["rev"]["perDay"] = 9999
+        self.col.decks.update_config(config)
+        basic = self.col.models.by_name("Basic")
+        assert basic is not None
+        for number in range(cards):
+            note = self.col.new_note(basic)
+            note["Front"], note["Back"] = f"question {number}", "answer"
+            self.col.add_note(note, 1)  # type: ignore[arg-type]
+        self.queued = self.col.sched.get_queued_cards()  # type: ignore[attr-defined]
+
+    def step(self) -> None:
+        """One answer and the next card."""
+        from anki.cards import Card
+        from anki.scheduler.v3 import CardAnswer
+
+        top = self.queued.cards[0]
+        card = Card(self.col, backend_card=top.card)
+        card.start_timer()
+        answer = self.col.sched.build_answer(  # type: ignore[attr-defined]
+            card=card, states=top.states, rating=CardAnswer.EASY
+        )
+        self.col.sched.answer_card(answer)  # type: ignore[attr-defined]
+        self.queued = self.col.sched.get_queued_cards()  # type: ignore[attr-defined]
+
+
+def answer_plus_next(folder: Path, steps: int) -> dict[str, Any]:
+    """Ours, Anki's and the bare append, interleaved step by step."""
+    ours_path = folder / "ours.db"
+    fill(ours_path, 1000, 10_000)
+    runners: dict[str, Any] = {"bare_append": Bare(folder / "bare.db"), "quizapp": Ours(ours_path, 1000)}
+    try:
+        runners["anki"] = Anki(folder / "anki.anki2", steps + 50)
+    except ImportError:
+        print("anki is not installed: no comparison", file=sys.stderr)
+    times: dict[str, list[float]] = {name: [] for name in runners}
+    for turn in range(steps):
+        for name, runner in runners.items():
+            times[name] += milliseconds(runner.step, 1) if turn >= 20 else []
+    found: dict[str, Any] = {
+        f"{name}_median_ms": round(statistics.median(values), 3) for name, values in times.items()
+    }
+    beyond = [ours - bare for ours, bare in zip(times["quizapp"], times["bare_append"], strict=True)]
+    found["beyond_fsync_median_ms"] = round(statistics.median(beyond), 3)
+    found["quizapp_p95_ms"] = round(statistics.quantiles(times["quizapp"], n=20)[18], 3)
+    if "anki" in times:
+        ratio = statistics.median(times["quizapp"]) / statistics.median(times["anki"])
+        found["quizapp_to_anki"] = round(ratio, 2)
+    found["cpu_of_answer_and_next_ms"] = round(_cpu(runners["quizapp"]), 3)
+    return found
+
+
+def _cpu(ours: Ours) -> float:
+    """Processor time of answer plus next where nothing waits for the disk."""
+    ours.study.store.db.connection.execute("PRAGMA synchronous = OFF")
+    return statistics.median(milliseconds(ours.step, 300))
+
+
+def rebuild(folder: Path, reviews: int) -> dict[str, Any]:
+    """Delete everything derived and replay."""
+    path = folder / "rebuild.db"
+    fill(path, 1000, reviews)
+    with Store.open(path) as store:
+        Study(Bank({}, {}, {}), store, SETTINGS, FixedClock(NOW))
+        before = store.derived()
+        seconds = milliseconds(store.rebuild, 1)[0] / 1e3
+        same = store.derived() == before
+    graduated = sum(row[1] == REVIEW for row in before["cards"])
+    return {"reviews": reviews, "seconds": round(seconds, 2), "same_bytes": same, "graduated": graduated}
+
+
+def imports() -> dict[str, float]:
+    """Milliseconds of importing the schedule, and of the ``fsrs`` package on top of it."""
+    code = (
+        "import time; a = time.perf_counter(); import quizapp.memory.study; b = time.perf_counter();"
+        "import fsrs; c = time.perf_counter(); print((b - a) * 1e3, (c - b) * 1e3)"
+    )
+    runs = [
+        [float(part) for part in subprocess.check_output([sys.executable, "-c", code]).split()]
+        for _ in range(5)
+    ]
+    ours, package = (round(statistics.median(column), 1) for column in zip(*runs, strict=True))
+    return {"quizapp_memory_ms": ours, "fsrs_ms": package}
+
+
+def main() -> None:
+    """Run the measurements and print them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="leave out 100k cards and the long rebuild")
+    parser.add_argument("--steps", type=int, default=400, help="answers per program")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        found: dict[str, Any] = {"budgets": {"open_300_ms": 15, "open_100k_ms": 60, "beyond_fsync_ms": 0.2}}
+        found["imports"] = imports()
+        found["open_to_first_card"] = [open_to_first(folder, 300, 10_000, 15)]
+        found["answer_plus_next"] = answer_plus_next(folder, options.steps)
+        if not options.quick:
+            found["open_to_first_card"].append(open_to_first(folder, 100_000, 400_000, 5))
+            found["rebuild"] = rebuild(folder, 100_000)
+        found["load_average"] = round(os.getloadavg()[0], 2)
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()
