@@ -17,7 +17,7 @@ from typing import Protocol
 from quizapp.judge.job import Job
 from quizapp.judge.launch import clean_environment, command
 from quizapp.judge.leftovers import kill_tree
-from quizapp.judge.scratch import Scratch
+from quizapp.judge.scratch import Scratch, new_folder
 from quizapp.judge.zygote import fork_zygote
 
 
@@ -203,7 +203,7 @@ class Crew:
         self._starter = ThreadPoolExecutor(1, "spares")
         self._spares: dict[str, list[Future[Spare]]] = {}
         self._preloaded: set[str] = set()
-        self._folder = Path(tempfile.mkdtemp(prefix="quizapp-judge-"))
+        self._folder = new_folder()
         if tier != "T0":
             namespaces = tier == "T3"
             self._links[namespaces] = ZygoteLink(namespaces=namespaces, fork=True)

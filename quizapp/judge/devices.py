@@ -7,6 +7,11 @@ from functools import cache
 
 from quizapp.errors import QuizError
 
+_LIST = """
+import torch
+print(*[f"cuda:{n}" for n in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)])
+print("mps" if torch.backends.mps.is_available() else "")
+"""
 _PROBE = "import torch; print(torch.cuda.device_count() if torch.cuda.is_available() else 0)"
 
 
@@ -40,6 +45,24 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
         found = f"this machine has {count}" if count else "there is none here"
         raise QuizError(f"CUDA device {number} is absent ({found}); use --device cpu.")
     return f"cuda:{number}", ()
+
+
+def available() -> list[str]:
+    """The devices of this machine, asked in a process that has torch."""
+    from quizapp.judge.launch import clean_environment
+
+    try:
+        done = subprocess.run(  # noqa: S603 - our own interpreter
+            [sys.executable, "-P", "-c", _LIST],
+            env=clean_environment(accelerator=True),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return ["cpu"]
+    return ["cpu", *done.stdout.decode(errors="replace").split()]
 
 
 def has_mps() -> bool:

@@ -138,7 +138,7 @@ class Engine:
     def task(self, order: Order, device: str, cancelled: threading.Event) -> Task:
         """What the runs of ``order`` share."""
         assets = self._library.load(order.folder)
-        tier = best(self._tiers, order.tier).tier if device == "cpu" else "T0"
+        tier = best(self._tiers, order.tier).name if device == "cpu" else "T0"
         seconds = assets.exercise.timeout if order.timeout is None else order.timeout
         self._crew.preload(tier, assets.preload)
         return Task(assets, order.source, device, tier, seconds, cancelled)

@@ -1,5 +1,6 @@
 """Starts the judge's process: clean environment, one thread, nothing of the caller's inherited."""
 
+import contextlib
 import os
 import socket
 import subprocess
@@ -60,6 +61,15 @@ def start_judge(*, door: str = "", tier: str = "", idle: float = 900.0) -> Start
             start_new_session=True,
         )
     return process, ours
+
+
+def end_judge(process: "subprocess.Popen[bytes]") -> None:
+    """Wait for a judge whose socket is closed; kill it if it does not end by itself."""
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(3.0)
+        return
+    process.kill()
+    process.wait()
 
 
 def _log() -> BinaryIO:

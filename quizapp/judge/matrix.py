@@ -1,25 +1,31 @@
 """Checks an exercise: starter fails, solutions pass, every wrong one fails where it says; over several seeds.
 
-``python -m quizapp.judge.matrix FOLDER... [--seeds N] [--only NAME]`` prints what it finds.
+``python -m quizapp.judge.matrix FOLDER... [--seeds N] [--only NAME] [--jobs N]`` prints what it finds.
 """
 
 import argparse
+import math
+import os
+import random
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
+from typing import TYPE_CHECKING
 
-from quizapp.bank.exercises import load_exercise
-from quizapp.bank.model import Exercise
-from quizapp.judge.assets import load_probes, load_tests
-from quizapp.judge.draw import Draw
-from quizapp.judge.forbidden import first_use
-from quizapp.judge.hidden import Observe, run_test
-from quizapp.judge.run import Run, run_submission, warm
+from quizapp import paths
+from quizapp.judge.launch import clean_environment
+from quizapp.judge.tiers import best, describe
 from quizapp.judge.verdict import TestResult
+
+if TYPE_CHECKING:
+    from quizapp.bank.model import Exercise
+    from quizapp.judge.assets import Assets
+    from quizapp.judge.engine import Engine
+    from quizapp.judge.evidence import Run
 
 
 @dataclass
@@ -39,28 +45,36 @@ class Report:
 
 
 class Matrix:
-    """One exercise with its probes and hidden tests loaded, ready to judge submissions."""
+    """A judge in this process, for submissions that ship with an exercise: one run per seed.
 
-    def __init__(self, exercise: Exercise):
-        self.exercise = exercise
-        self.probes: ModuleType = load_probes(exercise)
-        self.tests: list[Callable[[Observe], None]] = load_tests(exercise)
+    Make it before this process starts a thread: it forks.
+    """
 
-    def judge(self, source: bytes, seed: int) -> tuple[Run, list[TestResult]]:
-        """Run one submission under one seed."""
-        given = self.probes.inputs(Draw(seed))
-        run = run_submission(
-            self.exercise, self.probes, source, given, seed=seed, timeout=self.exercise.timeout
-        )
-        if run.status:
-            return run, []
-        observe = Observe(given, run.values, run.errors, self.exercise.module, "cpu")
-        results = [run_test(test, observe) for test in self.tests]
-        for rule in self.exercise.forbidden:
-            use = first_use(source.decode("utf-8-sig"), rule.names)
-            message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
-            results.append(TestResult("not_allowed", rule.behaviour, use is None, message))
-        return run, results
+    def __init__(self, tier: str | None = None) -> None:
+        # Before torch is imported: with more threads, forking would not be safe.
+        os.environ.update({k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")})
+        reports = describe(paths.cache())
+        from quizapp.judge.crew import Crew
+        from quizapp.judge.warm import warm
+
+        warm()
+        self._crew = Crew(best(reports, tier).name)
+        from quizapp.judge.engine import Engine
+
+        self.engine: Engine = Engine(self._crew, reports)
+
+    def judge(self, folder: Path, path: Path, seed: int) -> "tuple[Run, list[TestResult], float]":
+        """Run one submission under one seed; evidence, tests and seconds."""
+        from quizapp.judge.engine import Order
+
+        begin = time.perf_counter()
+        order = Order(folder, path.read_bytes(), str(path), device="cpu")
+        track = self.engine.judge_once(order, seed)
+        return track.run, track.tests, time.perf_counter() - begin
+
+    def close(self) -> None:
+        """End the processes behind it."""
+        self._crew.close()
 
 
 def header(source: str, key: str) -> str:
@@ -69,27 +83,39 @@ def header(source: str, key: str) -> str:
     return match[1].strip() if match else ""
 
 
-def check(folder: Path, seeds: int = 3, only: str = "") -> Report:
-    """Check the exercise in ``folder`` over ``seeds`` seeds."""
+def check(
+    matrix: Matrix, folder: Path, seeds: int = 3, only: str = "", sample: float | None = None, jobs: int = 2
+) -> Report:
+    """Check the exercise in ``folder`` over ``seeds`` seeds; ``sample`` judges only this share of it."""
+    from quizapp.bank.exercises import load_exercise
+    from quizapp.judge.assets import load_assets
+
     exercise, faults = load_exercise(folder)
     report = Report(folder.name, [str(fault) for fault in faults])
     if exercise is None:
         return report
-    matrix = Matrix(exercise)
-    report.behaviours, report.tests = len(exercise.behaviours), len(matrix.tests)
+    assets = load_assets(folder)
+    report.behaviours, report.tests = len(exercise.behaviours), len(assets.tests)
     tripped: set[str] = set()
-    for path, kind in submissions(folder):
-        if only in path.name:
-            for seed in range(seeds):
-                begin = time.perf_counter()
-                run, results = matrix.judge(path.read_bytes(), 1000 + 7919 * seed)
-                if kind == "solution":
-                    report.seconds = max(report.seconds, time.perf_counter() - begin)
-                tripped |= {result.name for result in results if not result.passed}
-                report.faults += _faults(path, kind, run, results, first=seed == 0, report=report)
-    if not only:
-        _coverage(report, exercise, matrix, tripped)
+    todo = _chosen([found for found in submissions(folder) if only in found[0].name], sample)
+    runs = [(path, kind, seed) for path, kind in todo for seed in range(seeds)]
+    with ThreadPoolExecutor(jobs) as pool:
+        done = pool.map(lambda each: matrix.judge(folder, each[0], 1000 + 7919 * each[2]), runs)
+        for (path, kind, seed), (run, results, seconds) in zip(runs, done, strict=True):
+            if kind == "solution" and seed:  # the first run also loads the exercise
+                report.seconds = max(report.seconds, seconds)
+            tripped |= {result.name for result in results if not result.passed}
+            report.faults += _faults(path, kind, run, results, first=seed == 0, report=report)
+    if not only and sample is None:
+        _coverage(report, exercise, assets, tripped)
     return report
+
+
+def _chosen(found: list[tuple[Path, str]], sample: float | None) -> list[tuple[Path, str]]:
+    if sample is None:
+        return found
+    count = max(1, math.ceil(len(found) * min(sample, 1.0)))
+    return random.Random(len(found)).sample(found, count)  # noqa: S311 - a choice, no secret
 
 
 def submissions(folder: Path) -> Iterator[tuple[Path, str]]:
@@ -102,7 +128,7 @@ def submissions(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _faults(
-    path: Path, kind: str, run: Run, results: list[TestResult], *, first: bool, report: Report
+    path: Path, kind: str, run: "Run", results: list[TestResult], *, first: bool, report: Report
 ) -> Iterator[str]:
     failed = [result for result in results if not result.passed]
     name = f"{path.parent.name}/{path.name}"
@@ -121,7 +147,7 @@ def _faults(
 
 
 def _wrong(
-    path: Path, name: str, run: Run, failed: list[TestResult], *, first: bool, report: Report
+    path: Path, name: str, run: "Run", failed: list[TestResult], *, first: bool, report: Report
 ) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     numbers = {int(n) for n in re.findall(r"\d+", header(source, "fails"))}
@@ -142,12 +168,12 @@ def _wrong(
         yield f"{name}: no message holds {expected!r}; it says: {' | '.join(texts)}"
 
 
-def _coverage(report: Report, exercise: Exercise, matrix: Matrix, tripped: set[str]) -> None:
-    tested = {getattr(test, "behaviour", 0) for test in matrix.tests}
+def _coverage(report: Report, exercise: "Exercise", assets: "Assets", tripped: set[str]) -> None:
+    tested = {getattr(test, "behaviour", 0) for test in assets.tests}
     tested |= {rule.behaviour for rule in exercise.forbidden}
     for number in sorted(set(exercise.behaviours) - tested):
         report.faults.append(f"behaviour {number} is checked by no hidden test")
-    for test in matrix.tests:
+    for test in assets.tests:
         name = test.__name__.removeprefix("test_")
         if name not in tripped:
             report.faults.append(f"hidden test {name} is tripped by no wrong solution and not by the starter")
@@ -157,26 +183,41 @@ def _coverage(report: Report, exercise: Exercise, matrix: Matrix, tripped: set[s
         report.faults.append(f"has {report.right - 1} right solutions; at least 3 are needed")
 
 
+def check_folders(
+    folders: Sequence[Path],
+    seeds: int = 3,
+    only: str = "",
+    sample: float | None = None,
+    jobs: int = os.cpu_count() or 1,
+) -> int:
+    """Check exercise folders, print what is found; 1 if any has a fault, else 0."""
+    matrix = Matrix()
+    bad = 0
+    try:
+        for folder in folders:
+            report = check(matrix, folder.resolve(), seeds, only, sample, jobs)
+            sys.stdout.write(
+                f"{report.slug}: {report.behaviours} behaviours, {report.tests} tests, "
+                f"wrong {report.killed}/{report.wrong}, right {report.passed}/{report.right}, "
+                f"message names the mistake {report.named}/{report.wrong}, {report.seconds:.2f} s\n"
+            )
+            sys.stdout.write("".join(f"  {fault}\n" for fault in report.faults))
+            sys.stdout.flush()
+            bad += bool(report.faults)
+    finally:
+        matrix.close()
+    return 1 if bad else 0
+
+
 def main() -> int:
     """Check the named folders; 1 if any has a fault."""
     parser = argparse.ArgumentParser(description="Check exercise folders.")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--only", default="", help="only submissions whose file name holds this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     options = parser.parse_args()
-    warm()
-    bad = 0
-    for folder in options.folders:
-        report = check(folder.resolve(), options.seeds, options.only)
-        sys.stdout.write(
-            f"{report.slug}: {report.behaviours} behaviours, {report.tests} tests, wrong {report.killed}/{report.wrong}, "
-            f"right {report.passed}/{report.right}, message names the mistake {report.named}/{report.wrong}, "
-            f"{report.seconds:.2f} s\n"
-        )
-        for fault in report.faults:
-            sys.stdout.write(f"  {fault}\n")
-        bad += bool(report.faults)
-    return 1 if bad else 0
+    return check_folders(options.folders, options.seeds, options.only, jobs=options.jobs)
 
 
 if __name__ == "__main__":

@@ -1,52 +1,56 @@
-"""A verdict as text for the terminal: what holds, what does not, and what to do next."""
+"""A verdict as text for a terminal or a pipe."""
+
+import textwrap
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.verdict import FAILED, PASSED, Verdict
+from quizapp.judge.verdict import ERROR, MEMORY, PASSED, TIMEOUT, TestResult, Verdict
 
-_HEADS = {
-    "error": "error: your code could not be run to the end",
-    "timeout": "timeout: your code was stopped",
-    "memory": "memory: your code was stopped",
-}
-
-
-def headline(verdict: Verdict) -> str:
-    """The verdict in one line."""
-    good, all_of = behaviours_held(verdict)
-    if verdict.status == PASSED:
-        return f"passed: all {all_of} behaviours hold ({verdict.seconds:.2f} s)"
-    if verdict.status == FAILED:
-        return f"failed: {good} of {all_of} behaviours hold"
-    return _HEADS.get(verdict.status, verdict.status)
-
-
-def behaviours_held(verdict: Verdict) -> tuple[int, int]:
-    """How many behaviours hold, of how many that were tested."""
-    numbers = {test.behaviour for test in verdict.tests if test.behaviour}
-    broken = {test.behaviour for test in verdict.tests if not test.passed}
-    return len(numbers - broken), len(numbers)
+_WIDTH = 96
+_HEADS = {PASSED: "passed", ERROR: "error", TIMEOUT: "too slow", MEMORY: "out of memory"}
+_PRINTED_LINES = 20
 
 
 def verdict_text(verdict: Verdict, exercise: Exercise) -> str:
-    """The whole verdict as plain text."""
-    lines = [headline(verdict)]
+    """The whole verdict: the finding, each behaviour that fails with its reasons, what was printed."""
+    held = sum(test.passed for test in verdict.tests)
+    count = f": {held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
+    lines = [f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"]
     if verdict.error:
-        lines += ["", *_indented(verdict.error)]
-    if verdict.status == FAILED:
-        lines.append("")
-        for number, text in exercise.behaviours.items():
-            broken = [t for t in verdict.tests if t.behaviour == number and not t.passed]
-            if broken:
-                lines += [f" x {number:2}  {text}", *_indented(broken[0].message)]
-        rest = [t for t in verdict.tests if t.behaviour not in exercise.behaviours and not t.passed]
-        lines += [line for test in rest for line in _indented(test.message)]
+        lines += _wrapped(verdict.error, "  ")
+    failed = [test for test in verdict.tests if not test.passed]
+    for number in sorted({test.behaviour for test in failed}):
+        sentence = exercise.behaviours.get(number, "Only the means that the task allows are used.")
+        lines += ["", *_wrapped(f"✗ {number or '-'}  {sentence}", "     ", first="  ")]
+        lines += _reasons([test for test in failed if test.behaviour == number])
     if verdict.printed:
-        lines += ["", "your code printed:", *_indented(verdict.printed)]
-    lines += [f"note: {note}" for note in verdict.notes]
-    lines.append("")
-    lines.append(f"{verdict.device}, tier {verdict.tier}, --seed {verdict.seed} repeats this verdict")
+        lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
+    lines += ["", *_wrapped(" ".join(verdict.notes), "  ")] if verdict.notes else [""]
+    lines.append(
+        f"  {verdict.seconds:.2f} s on {verdict.device}, isolation {verdict.tier}, --seed {verdict.seed}"
+    )
     return "\n".join(lines)
 
 
-def _indented(text: str) -> list[str]:
-    return [f"      {line}" for line in text.splitlines()]
+def _reasons(tests: list[TestResult]) -> list[str]:
+    lines: list[str] = []
+    for message in dict.fromkeys(test.message for test in tests):
+        lines += _wrapped(message, "       ")
+    return lines
+
+
+def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
+    return textwrap.wrap(
+        text,
+        _WIDTH,
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+
+
+def _shortened(printed: str) -> list[str]:
+    lines = printed.rstrip("\n").split("\n")
+    if len(lines) > _PRINTED_LINES:
+        half = _PRINTED_LINES // 2
+        lines = [*lines[:half], f"... {len(lines) - 2 * half} more lines ...", *lines[-half:]]
+    return [f"  | {line[:400]}" for line in lines]

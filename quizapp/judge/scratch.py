@@ -3,11 +3,33 @@
 import os
 import shutil
 import subprocess
+import tempfile
 from contextlib import suppress
 from pathlib import Path
 
 MAX_BYTES = 256 << 20
 MAX_ENTRIES = 5000
+
+
+def new_folder() -> Path:
+    """A private folder for this judge's scratch folders; sweeps those of judges that were killed."""
+    prefix = f"quizapp-judge-{os.getuid()}-"
+    for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
+        owner = old.name.removeprefix(prefix).partition("-")[0]
+        with suppress(OSError):
+            if old.stat().st_uid == os.getuid() and owner.isdigit() and not _alive(int(owner)):
+                Scratch(old).remove()
+    return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 class Scratch:

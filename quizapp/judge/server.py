@@ -29,17 +29,18 @@ class Server:
         self._idle = idle
         self._last = time.monotonic()
         self._busy = 0
+        self._gone = threading.Event()
+        self._client: socket.socket | None = None
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(os.cpu_count() or 1)
 
     def serve(self, client: socket.socket, door: socket.socket | None) -> None:
         """Serve until ``client``, which started this judge, goes, or nothing was asked for some minutes."""
+        self._client = client
         threading.Thread(target=self._connection, args=(client,), daemon=True).start()
         if door is not None:
             threading.Thread(target=self._welcome, args=(door,), daemon=True).start()
-        gone = self._gone = threading.Event()
-        self._client = client
-        while not gone.wait(min(5.0, self._idle / 4)):
+        while not self._gone.wait(min(5.0, self._idle / 4)):
             with self._lock:
                 if not self._busy and time.monotonic() - self._last > self._idle:
                     return
@@ -158,7 +159,7 @@ def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = st
     from quizapp.judge.warm import warm
 
     warm()
-    crew = Crew(best(reports, wanted or None).tier)  # forks: before the first thread and the first hidden test
+    crew = Crew(best(reports, wanted or None).name)  # forks: before the first thread and the first hidden test
     from quizapp.judge.engine import Engine
 
     door = rendezvous.open_door(key) if key else None

@@ -25,15 +25,15 @@ LAYERS = {
 
 @dataclass(frozen=True, slots=True)
 class TierReport:
-    """Whether a tier works here; ``detail`` says of what it consists, or why it does not work."""
+    """Whether a tier works here; ``text`` says of what it consists, or why it does not work."""
 
-    tier: str
+    name: str
     works: bool
-    detail: str
+    text: str
 
 
 def describe(cache: Path | None = None) -> list[TierReport]:
-    """Every tier with its state on this machine, lowest first; tried once per boot, kept in ``cache``."""
+    """Every tier with its state on this machine, highest first; tried once per boot, kept in ``cache``."""
     place = (paths.cache() if cache is None else cache) / "tiers.json"
     key = _key()
     with suppress(OSError, ValueError, TypeError, KeyError):
@@ -52,7 +52,7 @@ def describe(cache: Path | None = None) -> list[TierReport]:
 def best(reports: list[TierReport], wanted: str | None = None) -> TierReport:
     """The highest tier that works and is not above ``wanted``."""
     limit = TIERS.index(wanted) if wanted in TIERS else len(TIERS)
-    return max((r for r in reports if r.works and TIERS.index(r.tier) <= limit), key=lambda r: r.tier)
+    return max((r for r in reports if r.works and TIERS.index(r.name) <= limit), key=lambda r: r.name)
 
 
 def _key() -> str:
@@ -77,19 +77,19 @@ def _in_clean_process() -> list[TierReport]:
     try:
         return [TierReport(**item) for item in json.loads(done.stdout)]
     except (ValueError, TypeError):
-        return [TierReport("T0", works=True, detail=LAYERS["T0"])]
+        return [TierReport("T0", works=True, text=LAYERS["T0"])]
 
 
 def probe() -> list[TierReport]:
     """Try every tier in forked children; only for a process without threads."""
-    reports = [TierReport("T0", works=True, detail=LAYERS["T0"])]
+    reports = [TierReport("T0", works=True, text=LAYERS["T0"])]
     if sys.platform != "linux":
         why = "needs Linux; here a submission runs in a fresh process"
-        return reports + [TierReport(tier, works=False, detail=why) for tier in TIERS[1:]]
+        return [TierReport(tier, works=False, text=why) for tier in reversed(TIERS[1:])] + reports
     for tier, trial in (("T1", _try_plain), ("T2", _try_plain), ("T3", _try_namespaces)):
         problem = _in_child(lambda tier=tier, trial=trial: trial(tier))  # type: ignore[misc]
-        detail = f"{LAYERS[tier]}{_landlock_version(tier)}" if not problem else f"not here: {problem}"
-        reports.append(TierReport(tier, works=not problem, detail=detail))
+        text = f"{LAYERS[tier]}{_landlock_version(tier)}" if not problem else f"not here: {problem}"
+        reports.insert(0, TierReport(tier, works=not problem, text=text))
     return reports
 
 

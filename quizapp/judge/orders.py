@@ -1,0 +1,84 @@
+"""An order to a judge as a frame, and what its answer means."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+from quizapp import paths
+from quizapp.bank.model import Exercise
+from quizapp.errors import INTERNAL, QuizError
+from quizapp.judge.devices import check_name
+from quizapp.judge.tiers import TIERS
+from quizapp.judge.verdict import ERROR, Verdict
+from quizapp.judge.workspace import check_source, read_source
+
+
+class JudgeFailed(QuizError):
+    """The judge itself failed; details are in the log."""
+
+    exit_code = INTERNAL
+
+
+def order_message(
+    exercise: Exercise,
+    source: Path | bytes,
+    *,
+    device: str = "auto",
+    timeout: float | None = None,
+    seed: int | None = None,
+    tier: str | None = None,
+) -> dict[str, Any]:
+    """The order as a frame; refuses with a `QuizError` what cannot be graded."""
+    check_name(device)
+    if timeout is not None and not 0 < timeout <= 3600:
+        raise QuizError(f"A limit of {timeout:g} s makes no sense; give 0.1 to 3600.")
+    if tier is not None and tier not in TIERS:
+        raise QuizError(f"{tier!r} is no isolation tier; use {', '.join(TIERS)}.")
+    if isinstance(source, bytes):
+        code, file = check_source(source, exercise.module), exercise.module
+    else:
+        code, file = read_source(source), str(source)
+    return {
+        "op": "grade",
+        "folder": str(exercise.folder),
+        "source": base64.b64encode(code).decode(),
+        "file": file,
+        "device": device,
+        "timeout": timeout,
+        "seed": seed,
+        "tier": tier,
+    }
+
+
+def read_answer(answer: dict[str, Any]) -> Verdict:
+    """The verdict in a judge's answer; raises what went wrong instead."""
+    if "verdict" in answer:
+        return Verdict.from_json(answer["verdict"])
+    if "fault" in answer:
+        error = QuizError(answer["fault"])
+        error.exit_code = answer["exit"]
+        raise error
+    _log(str(answer.get("broken", answer)))
+    raise JudgeFailed(f"The judge failed; details are in {paths.log_file()}.")
+
+
+def lost_verdict(exercise: Exercise, order: dict[str, Any]) -> Verdict:
+    """The verdict on code under which the judge died twice: only isolation T0 lets code do that."""
+    return Verdict(
+        exercise=exercise.slug,
+        file=order["file"],
+        device="cpu",
+        status=ERROR,
+        seed=order["seed"] or 0,
+        tier=order["tier"] or "T0",
+        error="The judge died twice while your code ran; code must not kill its parent.",
+    )
+
+
+def _log(text: str) -> None:
+    try:
+        paths.log_file().parent.mkdir(parents=True, exist_ok=True)
+        with paths.log_file().open("a", encoding="utf-8") as log:
+            log.write(text + "\n")
+    except OSError:
+        return
