@@ -29,9 +29,12 @@ def test_stability_regimes_on_a_quadratic() -> None:
     between = _descend(10, 0.19, 1.0, 200)
     above = _descend(10, 0.21, 1.0, 60)
     limit = _descend(10, 0.2, 1.0, 10)
-    assert all(x > 0 for x in below) and below[-1] < 1e-6
-    assert between[1] < 0 < between[2] and abs(between[-1]) < 1e-6
-    assert above[1] < 0 < above[2] and abs(above[-1]) > 100
+    assert all(x > 0 for x in below)
+    assert below[-1] < 1e-6
+    assert between[1] < 0 < between[2]
+    assert abs(between[-1]) < 1e-6
+    assert above[1] < 0 < above[2]
+    assert abs(above[-1]) > 100
     assert above[1] == pytest.approx(-1.1)
     assert [abs(x) for x in limit] == [pytest.approx(1.0)] * 11
 
@@ -245,7 +248,9 @@ def test_initial_loss_of_a_summed_cross_entropy() -> None:
     """mean-vs-sum-reduction-initial-loss, mean-vs-sum-reduction-first-loss-147."""
     loss = F.cross_entropy(torch.zeros(64, 10), torch.randint(10, (64,)), reduction="sum")
     assert loss.item() == pytest.approx(147.4, abs=0.05)
-    assert F.cross_entropy(torch.zeros(4, 10), torch.tensor([0, 1, 2, 3])).item() == pytest.approx(2.303, abs=1e-3)
+    assert F.cross_entropy(torch.zeros(4, 10), torch.tensor([0, 1, 2, 3])).item() == pytest.approx(
+        2.303, abs=1e-3
+    )
 
 
 def test_huge_rate_leaves_first_loss_and_gradient_unchanged() -> None:
@@ -253,12 +258,12 @@ def test_huge_rate_leaves_first_loss_and_gradient_unchanged() -> None:
     seen = []
     for eta in (0.1, 10.0):
         torch.manual_seed(0)
-        net = nn.Sequential(nn.Linear(20, 64), nn.ReLU(), nn.Linear(64, 10))
+        net = nn.Sequential(nn.Linear(784, 128), nn.ReLU(), nn.Linear(128, 10))
         optimizer = SGD(net.parameters(), lr=eta, momentum=0.9)
-        x, y = torch.randn(128, 20), torch.randint(10, (128,))
+        x, y = torch.randn(128, 784), torch.randint(10, (128,))
         weights = nn.utils.parameters_to_vector(net.parameters()).detach().clone()
         losses = []
-        for step in range(6):
+        for step in range(12):
             optimizer.zero_grad()
             loss = F.cross_entropy(net(x), y)
             loss.backward()
@@ -269,13 +274,13 @@ def test_huge_rate_leaves_first_loss_and_gradient_unchanged() -> None:
                 moved = nn.utils.parameters_to_vector(net.parameters()).detach() - weights
                 ratio = (moved.norm() / weights.norm()).item()
             losses.append(loss.item())
-        seen.append((losses[0], norm, ratio, max(losses)))
+        seen.append((losses[0], norm, ratio, losses[-1], max(losses)))
     small, huge = seen
     assert huge[0] == pytest.approx(small[0]) == pytest.approx(math.log(10), rel=0.1)
     assert huge[1] == pytest.approx(small[1])
     assert huge[2] == pytest.approx(100 * small[2], rel=1e-3)
-    assert small[3] < 1.5 * small[0]
-    assert huge[3] > 10 * huge[0]
+    assert small[3] < 0.5 * small[0]
+    assert not huge[4] < 5 * huge[0]
 
 
 def test_momentum_multiplies_the_sustained_rate() -> None:

@@ -70,7 +70,7 @@ def test_exponential_decay_factor_and_half_life() -> None:
     rates = _rates(optimizer, ExponentialLR(optimizer, gamma), 101)
     assert rates[100] == pytest.approx(0.01, rel=1e-6)
     assert round(math.log(0.5) / math.log(0.99)) == 69
-    assert 0.95**100 == pytest.approx(0.006, abs=5e-4)
+    assert pytest.approx(0.006, abs=5e-4) == 0.95**100
     k = -math.log(0.95)
     assert math.exp(-k * 17) == pytest.approx(0.95**17)
 
@@ -173,8 +173,8 @@ def test_one_cycle_defaults() -> None:
     peak = max(range(100), key=lambda i: seen[i][0])
     assert seen[peak] == (pytest.approx(1.0), pytest.approx(0.85))
     assert 28 <= peak <= 30
-    with pytest.raises(ValueError):
-        scheduler.step()
+    scheduler.step()
+    with pytest.raises(ValueError, match="total steps"):
         scheduler.step()
 
 
@@ -195,7 +195,7 @@ def test_linear_scaling_matches_k_small_steps_only_for_small_rates() -> None:
 
     assert gap(0.001) < 1e-4
     assert gap(0.2) > 0.5
-    assert 0.1 * 8192 / 256 == pytest.approx(3.2)
+    assert pytest.approx(3.2) == 0.1 * 8192 / 256
     assert 3e-4 * math.sqrt(1024 / 256) == pytest.approx(6e-4)
 
 
