@@ -14,7 +14,7 @@ from quizapp.memory.facts import Counts, DueCard, Filter, Preview
 from quizapp.memory.fold import EXERCISE, CardFold, has_steps, memory_of, next_cap
 from quizapp.memory.queue import Queue, is_due
 from quizapp.memory.rating import Rating
-from quizapp.memory.scheduler import Outcome
+from quizapp.memory.scheduler import Outcome, Scheduler
 from quizapp.memory.settings import Settings, load_settings
 from quizapp.store.events import ANSWER, RENAME, Draft, Moment
 from quizapp.store.rows import STATE_NAMES, CardRow
@@ -77,6 +77,11 @@ class StudyCore:
         if known:
             now = self.now()
             self.store.append(*(Draft(RENAME, now, card=self.bank.resolve(old), target=old) for old in known))
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler with the weights in force."""
+        return self._fold.scheduler
 
     # time and names
 

@@ -10,7 +10,9 @@ from quizapp.memory.acts import Acts
 from quizapp.memory.facts import Answered, CardFacts, ExerciseState, Stats, TopicProgress
 from quizapp.memory.fold import EXERCISE
 from quizapp.memory.mock import MockReview
+from quizapp.memory.scheduler import DEFAULT_WEIGHTS, MODEL
 from quizapp.store.documents import MockDocument, Submission
+from quizapp.store.events import SETTINGS, Draft
 from quizapp.store.rows import CardRow
 
 if TYPE_CHECKING:
@@ -139,10 +141,17 @@ class Study(Acts):
     def fit_weights(self, *, least: int = 400) -> "Fitted":
         """Fit the weights to the learner's own reviews and take them if they predict better.
 
-        Imports torch (or ``fsrs-rs-python`` where it is installed); never called by itself.
+        ``least`` is the number of reviews on later days that it takes. Imports torch, or
+        ``fsrs-rs-python`` where that is installed; takes seconds. Due dates that were promised stay.
         """
         from quizapp.memory import fit
 
         found = fit.fit(self, least=least)
         self._stale()
         return found
+
+    def reset_weights(self) -> None:
+        """Go back to the weights that FSRS-6 comes with."""
+        details = {"model": MODEL, "weights": list(DEFAULT_WEIGHTS)}
+        self.store.append(Draft(SETTINGS, self.now(), model=self.model, data=details))
+        self._stale()
