@@ -105,7 +105,7 @@ def probe_limit(code, given, record):
         n, stage, act, options = case["N"], case["stage"], case["act"], named(case["bytes"])
         with record.step(f"exact{i}"):
             record("at", code.max_params(case["gpu"], n, stage, act, **options))
-            record("below", code.max_params(case["gpu"] - 0.125, n, stage, act, **options))
+            record("below", code.max_params(case["gpu"] - 0.015625, n, stage, act, **options))
     for i, case in enumerate(given["free"]):
         with record.step(f"free{i}"):
             options = named(case["bytes"])

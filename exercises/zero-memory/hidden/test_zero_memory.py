@@ -240,7 +240,7 @@ def test_exact_limit(observe):
         expect(
             got == want,
             "A fraction of a byte below the exact limit the last parameter does not fit any more.",
-            f"{describe(case, case['gpu'] - 0.125)}: got {got}, expected {want}",
+            f"{describe(case, case['gpu'] - 0.015625)}: got {got}, expected {want}",
         )
 
 
