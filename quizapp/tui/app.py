@@ -1,7 +1,8 @@
 """The app: opens the data after the first frame, holds the themes, and moves between screens."""
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from textual import work
 from textual.app import App
@@ -10,13 +11,15 @@ from textual.screen import Screen
 
 from quizapp.errors import DONE, INTERNAL, QuizError
 from quizapp.tui import keys, theme
+from quizapp.tui.grading import Grader
 
 if TYPE_CHECKING:
     from textual.command import Provider
+    from textual.content import Content
 
     from quizapp.bank.model import Bank
-    from quizapp.judge.client import JudgeClient
     from quizapp.memory.facts import Filter
+    from quizapp.memory.settings import Settings
     from quizapp.memory.study import Study
 
 Builder = Callable[..., Screen[Any]]
@@ -71,9 +74,8 @@ def _tour() -> Screen[Any]:
 
 
 def _mock(**options: Any) -> Screen[Any]:
-    from quizapp.tui.screens.mock import MockScreen
-
-    return MockScreen(**options)
+    module = import_module("quizapp.tui.screens.mock")
+    return cast("Screen[Any]", module.MockScreen(**options))
 
 
 PLACES: Mapping[str, Builder] = {
@@ -102,10 +104,10 @@ class QuizApp(App[int]):
     TITLE = "quizapp"
     CSS_PATH = "quizapp.tcss"
     COMMANDS: ClassVar[set[Any]] = {_commands}
-    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    HORIZONTAL_BREAKPOINTS = [  # noqa: RUF012 - declared by Textual
         (0, "-narrow"), (76, "-normal"), (118, "-wide"), (170, "-very-wide"),
     ]  # fmt: skip
-    VERTICAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [
+    VERTICAL_BREAKPOINTS = [  # noqa: RUF012 - declared by Textual
         (0, "-short"), (23, "-medium"), (36, "-tall"),
     ]  # fmt: skip
     BINDINGS: ClassVar[list[Any]] = [
@@ -120,7 +122,7 @@ class QuizApp(App[int]):
         self.options = options
         self.study_or_none = study
         self.opened_here = study is None
-        self._judge: JudgeClient | None = None
+        self.grader = Grader(self)
         for ours in theme.OURS:
             self.register_theme(ours)
         self._use_theme(study.settings.theme if study is not None else "")
@@ -145,25 +147,9 @@ class QuizApp(App[int]):
         """Whether the data is open."""
         return self.study_or_none is not None
 
-    @property
-    def judge(self) -> "JudgeClient":
-        """The judge, created on first use; it runs in processes of its own."""
-        if self._judge is None:
-            from quizapp.judge.client import JudgeClient
-
-            self._judge = JudgeClient()
-        return self._judge
-
     def warm_judge(self) -> None:
         """Start the judge in the background, since an exercise is likely."""
-        self._start_judge()
-
-    @work(thread=True, group="judge", exclusive=True, exit_on_error=False)
-    def _start_judge(self) -> None:
-        try:
-            self.judge.start()
-        except (QuizError, OSError) as error:  # the first grade says so; warming up is only a courtesy
-            self.log.warning(str(error))
+        self.grader.warm()
 
     # starting and ending
 
@@ -226,6 +212,15 @@ class QuizApp(App[int]):
 
             self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
 
+    def take_settings(self, settings: "Settings") -> None:
+        """Let changed settings take effect: the schedule is opened again over the same store."""
+        from quizapp.memory.study import Study
+
+        old = self.study
+        self.study_or_none = Study(old.bank, old.store, settings, old.clock)
+        self._use_theme(settings.theme)
+        self.set_keymap(keys.override(settings.keys))
+
     def fail(self, sentence: str, code: int) -> None:
         """End with a sentence on standard error."""
         from quizapp.tui.text import plain
@@ -234,8 +229,7 @@ class QuizApp(App[int]):
 
     async def on_unmount(self) -> None:
         """Stop the judge and close the data."""
-        if self._judge is not None:
-            self._judge.stop()
+        self.grader.stop()
         if self.opened_here and self.study_or_none is not None:
             self.study_or_none.close()
 
@@ -273,7 +267,7 @@ class QuizApp(App[int]):
         if opened is not None and self.ready:
             opened()
 
-    def read(self, title: str, source: str, *, markdown: bool = True) -> None:
+    def read(self, title: str, source: "str | Content", *, markdown: bool = True) -> None:
         """Show a longer text over the screen."""
         from quizapp.tui.screens.pager import Pager
 

@@ -68,6 +68,13 @@ class Act:
         fields = phase in {TYPING, "find"}
         return self.alive(phase) and not (fields and not any(map(_passes_field, self.key_list())))
 
+    def key_for(self, phase: str) -> str:
+        """The key to show in a phase: the first that reaches the action there."""
+        keys = self.key_list()
+        if phase in {TYPING, "find"}:
+            return next(filter(_passes_field, keys), keys[0])
+        return keys[0]
+
     def key_list(self) -> tuple[str, ...]:
         """The keys now in force, the user's own replacing the table's."""
         return tuple(key.strip() for key in _overrides.get(self.id, self.keys).split(",") if key.strip())
@@ -85,7 +92,7 @@ _TABLE: list[Act] = [
     A("app", "help", "question_mark,f1", "help", "What can be done here, and by which key.", rank=9),
     A("app", "next_theme", "f9", "theme", "Switch between dark, light, high contrast and terminal colours."),
     A("app", "leave", "ctrl+q", "quit", "Leave the program; everything answered is already on disk."),
-    # home
+    # from home
     A("home", "start", "enter,space,d", "drill", "Drill what is due, then new cards.", ("ready",), 9),
     A("home", "exercises", "e", "exercises", "The list of exercises.", rank=8),
     A("home", "next_exercise", "n", "next exercise", "Open the exercise that comes next.", ("ready",), 4),
@@ -129,7 +136,7 @@ _TABLE: list[Act] = [
     A("drill", "down", "down,j", "down", "Go down, or scroll.", (*QUESTION, *ANSWER)),
     A("drill", "page(-1)", "pageup", "page up", "Scroll a page up.", CARD),
     A("drill", "page(1)", "pagedown", "page down", "Scroll a page down.", CARD),
-    # drill: always
+    # drill, at any time
     A("drill", "undo", "u", "undo", "Take back the last answer, bury, suspend or flag.", rank=6),
     A("drill", "redo", "U", "redo", "Take back the undo."),
     A("drill", "bury", "b", "bury", "Put the card off until tomorrow.", CARD, 3),

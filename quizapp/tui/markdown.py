@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MARKS = {"strong": "bold", "em": "italic", "s": "strike"}
 _CODE = "$text-accent"
+_WITH_TOKEN = frozenset({"inline", "ordered_list_open", "fence", "code_block"})
 
 
 @dataclass(slots=True)
@@ -65,7 +66,7 @@ class _Builder:
         for token in tokens:
             handler = getattr(self, f"_{token.type}", None)
             if handler is not None:
-                handler(token)
+                handler(token) if token.type in _WITH_TOKEN else handler()
         return self.blocks
 
     def _add(self, content: Content, kind: str = "text", rows: list[list[Content]] | None = None) -> None:
@@ -85,19 +86,19 @@ class _Builder:
             content = content.stylize("bold $text-primary")
         self._add(content)
 
-    def _heading_open(self, token: "Token") -> None:
+    def _heading_open(self) -> None:
         self.heading = True
 
-    def _heading_close(self, token: "Token") -> None:
+    def _heading_close(self) -> None:
         self.heading = False
 
-    def _bullet_list_open(self, token: "Token") -> None:
+    def _bullet_list_open(self) -> None:
         self.counters.append(None)
 
     def _ordered_list_open(self, token: "Token") -> None:
         self.counters.append(int(token.attrGet("start") or 1))
 
-    def _list_item_open(self, token: "Token") -> None:
+    def _list_item_open(self) -> None:
         number = self.counters[-1]
         self.tight = self.marker == "" and (number not in {None, 1} or self._follows_item)
         if number is None:
@@ -109,21 +110,21 @@ class _Builder:
 
     _follows_item = False
 
-    def _list_item_close(self, token: "Token") -> None:
+    def _list_item_close(self) -> None:
         self.indents.pop()
         self.marker = ""
         self._follows_item = True
 
-    def _bullet_list_close(self, token: "Token") -> None:
+    def _bullet_list_close(self) -> None:
         self.counters.pop()
         self._follows_item = bool(self.counters)
 
     _ordered_list_close = _bullet_list_close
 
-    def _blockquote_open(self, token: "Token") -> None:
+    def _blockquote_open(self) -> None:
         self.indents.append("▏ ")
 
-    def _blockquote_close(self, token: "Token") -> None:
+    def _blockquote_close(self) -> None:
         self.indents.pop()
 
     def _fence(self, token: "Token") -> None:
@@ -133,17 +134,17 @@ class _Builder:
     def _code_block(self, token: "Token") -> None:
         self._add(highlight(token.content.rstrip("\n"), "text"), "code")
 
-    def _hr(self, token: "Token") -> None:
+    def _hr(self) -> None:
         self._add(Content(""), "rule")
 
-    def _table_open(self, token: "Token") -> None:
+    def _table_open(self) -> None:
         self.table = []
 
-    def _tr_open(self, token: "Token") -> None:
+    def _tr_open(self) -> None:
         if self.table is not None:
             self.table.append([])
 
-    def _table_close(self, token: "Token") -> None:
+    def _table_close(self) -> None:
         rows, self.table = self.table or [], None
         self._add(Content(""), "table", rows)
 
@@ -219,7 +220,10 @@ def _table_lines(block: Block, width: int) -> list[Content]:
     columns = max(len(row) for row in rows)
     widths = _column_widths(rows, columns, width - len(block.first) - 2 * (columns - 1))
     lines: list[Content] = []
+    headless = not any(cell.plain.strip() for cell in rows[0])
     for index, row in enumerate(rows):
+        if index == 0 and headless:
+            continue
         cells = [(row[i] if i < len(row) else Content("")).wrap(widths[i]) for i in range(columns)]
         for level in range(max(map(len, cells))):
             parts = [

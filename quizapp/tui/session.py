@@ -84,7 +84,7 @@ class Session:
         again = Counter(item.topic for item in self._done if item.answered.rating == Rating.AGAIN)
         total = Counter(item.topic for item in self._done)
         return [
-            f"{bank.topics[topic].name if topic in bank.topics else topic}: {count} of {total[topic]} not recalled"
+            f"{_name(bank, topic)}: {count} of {total[topic]} not recalled"
             for topic, count in again.most_common(3)
         ]
 
@@ -99,3 +99,7 @@ class Session:
         return (
             f"Write the code behind what was missed: **{exercise.title}**, about {exercise.minutes} minutes."
         )
+
+
+def _name(bank: Bank, topic: str) -> str:
+    return bank.topics[topic].name if topic in bank.topics else topic

@@ -57,13 +57,13 @@ def one_line(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds as people say them: ``45 s``, ``12 min``, ``3 h 05``."""
+    """Seconds as people say them: ``45 s``, ``12 min``, ``3 h 5 min``."""
     whole = round(seconds)
     if whole < 60:
         return f"{whole} s"
     if whole < 3600:
         return f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60:02d}"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def clock(seconds: float) -> str:

@@ -96,6 +96,8 @@ class HomeScreen(Place):
 
     def on_mount(self) -> None:
         """Draw the skeleton."""
+        for name in ("#start", "#onward"):
+            self.query_one(name).auto_links = False
         self.query_one("#head", Static).update(Content.styled("quizapp", "bold $primary"))
         self.query_one("#counts", Static).update(Content.styled("…", "$text-muted"))
 
@@ -134,11 +136,10 @@ class HomeScreen(Place):
         bank = self.quiz.bank
         now = self.quiz.study.clock.now().astimezone()
         left = Content.styled("quizapp", "bold $primary")
-        text = f"{now:%A} {now.day} {now:%B}"
-        faults = len(bank.faults)
-        if faults:
-            text = f"{plural(faults, 'fault')} in the content, see quizapp check · {text}"
+        today = f"{now:%A} {now.day} {now:%B}"
+        faults = f"{plural(len(bank.faults), 'fault')} in the content: quizapp check" if bank.faults else ""
         room = self.size.width - 2 - left.cell_length
+        text = f"{faults} · {today}" if faults and len(faults) + len(today) + 5 <= room else faults or today
         self.query_one("#head", Static).update(left.append(Content.styled(text.rjust(room), "$text-muted")))
 
     def _fill_counts(self, counts: "Counts") -> None:
@@ -150,7 +151,7 @@ class HomeScreen(Place):
         ]
         self.query_one("#counts", Static).update(Content("\n").join(lines))
         if due or counts.new:
-            text = Content.styled("  ▶ Start  enter  ", "bold $text on $primary-muted")
+            text = Content.styled("  ▶ Start (enter)  ", "bold $background on $primary")
             text = text.stylize(Style.from_meta({"@click": "screen.start"}), 0, len(text))
         else:
             text = Content.styled("Done for today.", "bold $success")

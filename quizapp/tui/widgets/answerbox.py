@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from rich.style import Style as RichStyle
 from textual.color import Color
@@ -47,8 +48,8 @@ class AnswerBox(TextArea):
     AnswerBox:focus { border: round $primary; }
     """
 
-    def __init__(self, **options: str) -> None:
-        super().__init__("", soft_wrap=True, show_line_numbers=False, **options)  # type: ignore[arg-type]
+    def __init__(self, **options: Any) -> None:
+        super().__init__("", soft_wrap=True, show_line_numbers=False, **options)
         self.points: Sequence[KeyPoint] = ()
         self.found: dict[int, tuple[str, ...]] = {}
 

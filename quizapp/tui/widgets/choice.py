@@ -1,6 +1,7 @@
 """The options of a choice question."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual import events
 from textual.content import Content
@@ -21,7 +22,7 @@ class Choice(Lines):
             super().__init__()
             self.position = position
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.options: Sequence[Option] = ()
         self.order: Sequence[int] = ()

@@ -28,14 +28,14 @@ class KeyBar(Widget):
         place: Place = self.screen  # type: ignore[assignment]
         shown = [act for act in keys.live(place.place, place.phase) if act.rank and act.label]
         shown = [act for act in shown if act.reachable(place.phase)]
-        parts = {act.id: self._part(act) for act in shown}
+        parts = {act.id: self._part(act, place.phase) for act in shown}
         while shown and sum(parts[act.id].cell_length + 2 for act in shown) - 2 > self.content_size.width:
             shown.remove(min(reversed(shown), key=lambda act: act.rank))
         return Content("  ").join(parts[act.id] for act in shown)
 
     @staticmethod
-    def _part(act: keys.Act) -> Content:
-        text = f"{keys.display(act.key_list()[0])} {act.label}"
+    def _part(act: keys.Act, phase: str) -> Content:
+        text = f"{keys.display(act.key_for(phase))} {act.label}"
         length = len(text) - len(act.label) - 1
         part = Content(text).stylize("$primary bold", 0, length)
         return part.stylize(Style.from_meta({"@click": act.call}), 0, len(text))

@@ -1,6 +1,7 @@
 """The steps of an order question, moved by keys or dragged."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual import events
 from textual.content import Content
@@ -12,7 +13,7 @@ from quizapp.tui.widgets.lines import Lines, hanging
 class Order(Lines):
     """``sequence`` holds indices into the right order, as the person has them now."""
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.steps: Sequence[str] = ()
         self.sequence: list[int] = []

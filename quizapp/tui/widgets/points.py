@@ -1,6 +1,7 @@
 """Key points of a recall question with their ticks."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from textual import events
 from textual.content import Content
@@ -17,7 +18,7 @@ class Points(Lines):
     class Ticked(Message):
         """A tick changed."""
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.points: Sequence[KeyPoint] = ()
         self.ticks: set[int] = set()

@@ -1,6 +1,7 @@
 """The four ratings with their intervals, the proposed one marked."""
 
 from collections.abc import Mapping
+from typing import Any
 
 from textual.content import Content
 from textual.style import Style
@@ -21,7 +22,7 @@ class RatingBar(Widget):
 
     auto_links = False
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self._intervals: Mapping[int, str] = {}
         self._proposed = 0

@@ -1,10 +1,11 @@
 """A list of rows that draws only what is in view: ten thousand rows cost the same as ten."""
 
 from collections.abc import Callable, Sequence
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from textual import events
 from textual.content import Content
+from textual.css.styles import RulesMap
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -28,7 +29,7 @@ class Table(ScrollView, Generic[Row]):
     class Chosen(Message):
         """A row was clicked while the cursor was on it."""
 
-    def __init__(self, draw: Callable[[Row, int], Content], empty: str, **options: str) -> None:
+    def __init__(self, draw: Callable[[Row, int], Content], empty: str, **options: Any) -> None:
         super().__init__(**options)
         self.rows: Sequence[Row] = ()
         self.cursor = 0
@@ -73,7 +74,7 @@ class Table(ScrollView, Generic[Row]):
 
     def render_line(self, y: int) -> Strip:
         """One row."""
-        width = self.size.width
+        width = self.scrollable_content_region.width
         index = y + self.scroll_offset.y
         base = self.visual_style
         if index >= len(self.rows):
@@ -90,7 +91,7 @@ class Table(ScrollView, Generic[Row]):
         return strip.adjust_cell_length(width, base.rich_style).apply_offsets(0, y)
 
     def _options(self) -> RenderOptions:
-        return RenderOptions(self._style_of, self.styles)
+        return RenderOptions(self._style_of, cast("RulesMap", self.styles))
 
     def _style_of(self, style: str | Style) -> Style:
         return self._get_style(style)

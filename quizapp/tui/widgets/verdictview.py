@@ -1,7 +1,8 @@
 """A verdict: the finding, each behaviour with its message, what was printed, and the hints shown."""
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
@@ -21,12 +22,13 @@ _FINDINGS = {
     "memory": ("✗ out of memory", "$error"),
 }
 _PRINTED = 40
+_MESSAGES = 4
 
 
 class VerdictView(Lines):
     """Shows the state of grading; the screen sets it."""
 
-    def __init__(self, **options: str) -> None:
+    def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.exercise: Exercise | None = None
         self.verdict: Verdict | None = None
@@ -84,7 +86,7 @@ class VerdictView(Lines):
             lines += [Content(""), *_block(verdict.error, width)]
         lines += self._tests(verdict.tests, width)
         for note in verdict.notes:
-            lines += ["", *hanging(Content(""), plain(note, "$text-muted"), width)]  # type: ignore[list-item]
+            lines += [Content(""), *hanging(Content(""), plain(note, "$text-muted"), width)]
         if verdict.printed.strip():
             lines += [Content(""), Content.styled("Printed", "bold")]
             lines += _block(verdict.printed, width)[:_PRINTED]
@@ -92,22 +94,28 @@ class VerdictView(Lines):
             Content(""),
             Content.styled(f"seed {verdict.seed}, isolation {verdict.tier}", "$text-muted"),
         ]
-        return [line if isinstance(line, Content) else Content(line) for line in lines]
+        return lines
 
     def _tests(self, tests: "Sequence[TestResult]", width: int) -> list[Content]:
-        """By behaviour, the failed ones first."""
+        """By behaviour, the failed ones first; a message that most share is said once, before them."""
         lines: list[Content] = []
         groups: dict[int, list[TestResult]] = {}
         for test in tests:
             groups.setdefault(test.behaviour, []).append(test)
         failed = [number for number, group in groups.items() if not all(test.passed for test in group)]
         held = [number for number in groups if number not in failed]
+        shared = _shared(groups[number] for number in failed)
+        if shared:
+            lines += [Content(""), *_block(shared, width)]
         for number in failed:
-            lines.append(Content(""))
+            messages = [m for m in _messages(groups[number]) if m != shared]
+            if messages or not shared or number == failed[0]:
+                lines.append(Content(""))
             lines += self._behaviour(number, width, passed=False)
-            for test in groups[number]:
-                if not test.passed and test.message:
-                    lines += _block(test.message, width - 2, "  ")
+            for message in messages[:_MESSAGES]:
+                lines += _block(message, width, "  ")
+            if len(messages) > _MESSAGES:
+                lines.append(Content.styled(f"  and {len(messages) - _MESSAGES} more", "$text-muted"))
         if held:
             lines.append(Content(""))
         for number in held:
@@ -115,9 +123,22 @@ class VerdictView(Lines):
         return lines
 
     def _behaviour(self, number: int, width: int, *, passed: bool) -> list[Content]:
-        sentence = self._behaviours().get(number, f"behaviour {number}")
+        sentence = self._behaviours().get(number, "In general")
         mark = Content.styled("✓ " if passed else "✗ ", "$success bold" if passed else "$error bold")
         return hanging(mark, plain(sentence, "" if passed else "bold"), width)
+
+
+def _messages(group: "Sequence[TestResult]") -> list[str]:
+    """What the failed tests of a behaviour say, each sentence once."""
+    return list(dict.fromkeys(test.message for test in group if not test.passed and test.message))
+
+
+def _shared(groups: "Iterable[Sequence[TestResult]]") -> str:
+    """The message that at least three behaviours and most of the failed ones give."""
+    found = [_messages(group) for group in groups]
+    counts = Counter(message for messages in found for message in messages)
+    message, times = counts.most_common(1)[0] if counts else ("", 0)
+    return message if times >= 3 and times * 2 > len(found) else ""
 
 
 def _block(text: str, width: int, indent: str = "") -> list[Content]:

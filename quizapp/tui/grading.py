@@ -1,0 +1,83 @@
+"""Grading without blocking a key: the judge answers in its own time, only the last order counts."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
+
+if TYPE_CHECKING:
+    from quizapp.judge.verdict import Verdict
+    from quizapp.judge.warmclient import JudgeClient
+    from quizapp.tui.app import QuizApp
+
+Told = Callable[["Verdict | QuizError"], None]
+
+
+class Grader:
+    """One warm judge for the app, one order at a time; a new order or a cancel voids the one before it."""
+
+    def __init__(self, app: "QuizApp") -> None:
+        self._app = app
+        self._client: JudgeClient | None = None
+        self._order = 0
+        self._told: Told | None = None
+
+    @property
+    def client(self) -> "JudgeClient":
+        """The judge's client, made on first use; the judge itself is another process."""
+        if self._client is None:
+            from quizapp.judge.warmclient import JudgeClient
+
+            self._client = JudgeClient(self._heard)
+        return self._client
+
+    def warm(self) -> None:
+        """Start the judge in the background."""
+        self._app.run_worker(self._start, thread=True, group="judge", exclusive=True, exit_on_error=False)
+
+    def _start(self) -> None:
+        try:
+            self.client.start()
+        except (QuizError, OSError) as error:  # the first grade says so; warming up is only a courtesy
+            self._app.log.warning(str(error))
+
+    def submit(self, exercise: Exercise, source: bytes, device: str, told: Told) -> None:
+        """Grade ``source``; ``told`` hears the verdict or the fault, unless the order is void by then."""
+        self._order += 1
+        self._told = told
+        order = self._order
+
+        def work() -> None:
+            try:
+                self.client.submit(exercise, source, device=device)
+            except QuizError as error:
+                self._app.call_from_thread(self._tell, order, error)
+            except OSError as error:
+                fault = QuizError(f"The judge cannot be started: {error.strerror}.")
+                self._app.call_from_thread(self._tell, order, fault)
+
+        self._app.run_worker(work, thread=True, group="grade", exit_on_error=False)
+
+    def _heard(self, ticket: int, found: "Verdict | QuizError") -> None:
+        """The judge's answer, in a thread of its client; the client drops answers to older tickets."""
+        del ticket
+        self._app.call_from_thread(self._tell, self._order, found)
+
+    def _tell(self, order: int, found: "Verdict | QuizError") -> None:
+        if order == self._order and self._told is not None:
+            told, self._told = self._told, None
+            told(found)
+
+    def cancel(self) -> None:
+        """Void the running order; the judge ends what it runs."""
+        self._order += 1
+        if self._told is not None and self._client is not None:
+            self._app.run_worker(self._client.cancel, thread=True, group="grade", exit_on_error=False)
+        self._told = None
+
+    def stop(self) -> None:
+        """End the judge."""
+        self._told = None
+        if self._client is not None:
+            self._client.stop()

@@ -1,0 +1,260 @@
+"""Browse: all questions in a table that filters as one types, with a preview."""
+
+from functools import lru_cache
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.timer import Timer
+from textual.widgets import Input, Static
+
+from quizapp.bank.model import Question
+from quizapp.bank.values import draw as fill_in
+from quizapp.errors import QuizError
+from quizapp.memory.facts import Filter
+from quizapp.tui import clipboard, keys
+from quizapp.tui.browsing import Browser, Row
+from quizapp.tui.cards import facts_text, question_text
+from quizapp.tui.markdown import Document
+from quizapp.tui.screens.place import Place
+from quizapp.tui.text import one_line, plural
+from quizapp.tui.widgets.table import Table
+
+_LEVELS = {"easy": ("easy  ", "$success"), "medium": ("medium", "$warning"), "hard": ("hard  ", "$error")}
+
+
+def draw(row: Row, width: int) -> Content:
+    """Flag, level, kind, prompt, and when it is due."""
+    question = row.question
+    flagged = row.card is not None and row.card.flagged
+    level, style = _LEVELS.get(question.level, (question.level, ""))
+    due = row.state if row.days is None or row.state == "suspended" else _due(row.days)
+    right = f"{due:>9} "
+    if width >= 110:
+        right = f"{question.topic:<22.22} {right}"
+    kind = f" {question.kind:<7}" if width >= 70 else ""
+    room = max(10, width - 9 - len(kind) - len(right) - 1)
+    prompt = Content(_prompt(question)).truncate(room, ellipsis=True)
+    gap = " " * (room - prompt.cell_length)
+    return Content.assemble(
+        ("⚑" if flagged else " ", "$accent bold"),
+        (f" {level}", style),
+        (kind, "$text-muted"),
+        " ",
+        prompt,
+        gap,
+        (" " + right, "$accent" if row.days is not None and row.days <= 0 else "$text-muted"),
+    )
+
+
+@lru_cache(4096)
+def _prompt(question: Question) -> str:
+    """The prompt on one line, with values filled in."""
+    try:
+        return one_line(fill_in(question, 0).prompt)
+    except QuizError:
+        return one_line(question.prompt)
+
+
+def _due(days: int) -> str:
+    return "due" if days <= 0 else "tomorrow" if days == 1 else f"in {days} d"
+
+
+class BrowseScreen(Place):
+    """``query`` is the filter at the start."""
+
+    place = "browse"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("browse")  # type: ignore[assignment]
+    CSS_PATH = "browse.tcss"
+
+    def __init__(self, query: str = "") -> None:
+        super().__init__()
+        self._first_query = query
+        self._browser: Browser | None = None
+        self._filter_timer: Timer | None = None
+        self._preview_timer: Timer | None = None
+
+    def body(self) -> ComposeResult:
+        """The filter, the table, the preview."""
+        yield Input(
+            self._first_query,
+            placeholder="words  topic:  level:  kind:  state:  due:",
+            id="filter",
+            compact=True,
+        )
+        yield Static("", id="count", classes="bar muted", markup=False)
+        with Container(id="both"):
+            yield Table[Row](draw, "No question matches.", id="table")
+            with VerticalScroll(id="preview", classes="box", can_focus=False):
+                yield Static("", id="text", markup=False)
+
+    def on_mount(self) -> None:
+        """Start in the filter."""
+        self.query_one("#filter").focus()
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """Fill the table."""
+        self._browser = Browser(self.quiz.study)
+        self._apply()
+
+    def returned(self) -> None:
+        """Other screens may have changed cards."""
+        self._changed()
+
+    @property
+    def _table(self) -> Table[Row]:
+        return self.query_one("#table", Table)
+
+    def on_input_changed(self) -> None:
+        """Filter once the fingers rest a moment."""
+        if self._filter_timer is not None:
+            self._filter_timer.stop()
+        self._filter_timer = self.set_timer(0.06, self._apply)
+
+    def on_input_submitted(self) -> None:
+        """Enter goes to the list."""
+        self.action_leave_field()
+
+    def _apply(self) -> None:
+        if self._browser is None:
+            return
+        before = self._table.current
+        rows = self._browser.rows(self.query_one("#filter", Input).value)
+        cursor = 0
+        if before is not None:
+            cursor = next((i for i, row in enumerate(rows) if row.question.id == before.question.id), 0)
+        self._table.show(rows, cursor)
+        self.query_one("#count", Static).update(Content(plural(len(rows), "question")))
+
+    def _changed(self) -> None:
+        if self._browser is not None:
+            self._browser.refresh()
+            self._apply()
+
+    def on_table_moved(self) -> None:
+        """Preview the row where the cursor comes to rest."""
+        if self._preview_timer is not None:
+            self._preview_timer.stop()
+        self._preview_timer = self.set_timer(0.05, self._preview)
+
+    def _preview(self) -> None:
+        row = self._table.current
+        text = self.query_one("#text", Static)
+        box = self.query_one("#preview")
+        if row is None:
+            text.update("")
+            box.border_title = ""
+            return
+        box.border_title = row.question.id
+        text.update(Document(self._text(row)))
+        box.scroll_home(animate=False)
+
+    @staticmethod
+    def _text(row: Row) -> str:
+        try:
+            return question_text(row.question)
+        except QuizError as error:
+            return f"{row.question.prompt}\n\n{error}"
+
+    def on_table_chosen(self) -> None:
+        """A click on the chosen row reads it."""
+        self.action_read()
+
+    def action_find(self) -> None:
+        """Back to the filter."""
+        self.query_one("#filter").focus()
+
+    def action_leave_field(self) -> None:
+        """To the list."""
+        self.set_focus(None)
+
+    def action_up(self) -> None:
+        """One up."""
+        self._table.move(-1)
+
+    def action_down(self) -> None:
+        """One down."""
+        self._table.move(1)
+
+    def action_page(self, direction: int) -> None:
+        """A page."""
+        self._table.move_page(direction)
+
+    def action_first(self) -> None:
+        """The first row."""
+        self._table.move_to(0)
+
+    def action_last(self) -> None:
+        """The last row."""
+        self._table.move_to(len(self._table.rows) - 1)
+
+    def action_read(self) -> None:
+        """Read the whole question."""
+        row = self._table.current
+        if row is not None:
+            self.quiz.read(row.question.id, self._text(row))
+
+    def action_drill(self) -> None:
+        """Drill what the filter shows."""
+        rows = self._table.rows
+        if rows:
+            self.quiz.go("drill", filter=Filter(ids=frozenset(row.question.id for row in rows)))
+
+    def action_facts(self) -> None:
+        """The card's memory."""
+        row = self._table.current
+        if row is not None:
+            study = self.quiz.study
+            self.quiz.read(row.question.id, facts_text(study.card(row.question.id), study.clock.now()))
+
+    def action_suspend(self) -> None:
+        """Suspend the card, or resume it."""
+        row = self._table.current
+        if row is None:
+            return
+        suspended = row.card is not None and bool(row.card.suspended)
+        study = self.quiz.study
+        (study.unsuspend if suspended else study.suspend)(row.question.id)
+        self.quiz.say("Resumed." if suspended else "Suspended; u takes it back.")
+        self._changed()
+
+    def action_flag(self) -> None:
+        """Flag the card, or remove its flag."""
+        row = self._table.current
+        if row is None:
+            return
+        flagged = row.card is not None and bool(row.card.flagged)
+        study = self.quiz.study
+        (study.unflag if flagged else study.flag)(row.question.id)
+        self._changed()
+
+    def action_undo(self) -> None:
+        """Take back the last act."""
+        undone = self.quiz.study.undo()
+        self.quiz.say(f"Undone: {undone.type} of {undone.card}." if undone else "Nothing to undo.")
+        self._changed()
+
+    def action_exercise(self) -> None:
+        """Open the question's exercise."""
+        row = self._table.current
+        if row is not None and row.question.exercise in self.quiz.bank.exercises:
+            self.quiz.go("exercise", slug=row.question.exercise)
+        elif row is not None:
+            self.quiz.say(f"The exercise {row.question.exercise!r} is not in the bank.", bad=True)
+
+    def action_source(self) -> None:
+        """Open the question's file."""
+        from quizapp.tui.editor import open_source
+
+        row = self._table.current
+        if row is not None:
+            open_source(self.quiz, row.question.file, row.question.line)
+
+    def action_copy(self) -> None:
+        """Copy the question with its answer."""
+        row = self._table.current
+        if row is not None:
+            clipboard.copy(self.quiz, self._text(row))

@@ -1,0 +1,148 @@
+"""The list of exercises with their state."""
+
+from typing import ClassVar, NamedTuple
+
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Input, Static
+
+from quizapp.bank.model import Exercise
+from quizapp.memory.facts import ExerciseState, Filter
+from quizapp.tui import keys
+from quizapp.tui.screens.place import Place
+from quizapp.tui.text import one_line, plural
+from quizapp.tui.widgets.table import Table
+
+_STATES = {
+    "due": ("↻ due", "$accent bold"),
+    "started": ("◆ started", "$primary"),
+    "passed": ("✓ passed", "$success"),
+    "new": ("· new", "$text-muted"),
+}
+
+
+class Line(NamedTuple):
+    """An exercise with its state and the number of its questions."""
+
+    exercise: Exercise
+    state: ExerciseState
+    questions: int
+
+
+def draw(line: Line, width: int) -> Content:
+    """State, title, level, minutes, and where there is room the topic and the best share."""
+    exercise = line.exercise
+    name, style = _STATES.get(line.state.state, (line.state.state, ""))
+    right = f"{exercise.level:<6} {exercise.minutes:>3} min"
+    if width >= 76:
+        right += f"  {plural(line.questions, 'question'):>12}"
+    if width >= 100:
+        best = f"{line.state.best:.0%}" if line.state.submissions else ""
+        tried = plural(line.state.submissions, "submission")
+        right = f"{one_line(exercise.topic):<24.24} {best:>4}  {tried:>14}  {right}"
+    room = max(10, width - 14 - len(right) - 2)
+    title = Content(one_line(exercise.title)).truncate(room, ellipsis=True)
+    gap = " " * (room - title.cell_length)
+    return Content.assemble(
+        (f" {name:<11} ", style), title.stylize("bold"), gap, (f" {right}", "$text-muted")
+    )
+
+
+class ExercisesScreen(Place):
+    """Choose an exercise."""
+
+    place = "exercises"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("exercises")  # type: ignore[assignment]
+    CSS_PATH = "exercises.tcss"
+
+    def body(self) -> ComposeResult:
+        """A head line, the filter, the table."""
+        yield Static("Exercises", classes="bar title", id="head", markup=False)
+        yield Input(placeholder="name, topic, level or state", id="filter", compact=True)
+        yield Table[Line](draw, "No exercise matches.", id="table")
+
+    def on_mount(self) -> None:
+        """Fill the table."""
+        self.query_one("#filter").display = False
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """Show the exercises that match the filter."""
+        study, bank = self.quiz.study, self.quiz.bank
+        states = study.exercise_states()
+        linked: dict[str, int] = {}
+        for question in bank.questions.values():
+            linked[question.exercise] = linked.get(question.exercise, 0) + 1
+        lines = [Line(one, states[slug], linked.get(slug, 0)) for slug, one in bank.exercises.items()]
+        words = self.query_one("#filter", Input).value.casefold().split()
+        shown = [line for line in lines if all(word in _searched(line) for word in words)]
+        table = self._table
+        before = table.current.exercise.slug if table.current else ""
+        slugs = [line.exercise.slug for line in shown]
+        table.show(shown, slugs.index(before) if before in slugs else 0)
+        passed = sum(line.state.state == "passed" for line in lines)
+        head = Content.styled("Exercises", "bold $primary")
+        head = head.append(Content.styled(f"  {passed} of {len(lines)} passed", "$text-muted"))
+        self.query_one("#head", Static).update(head)
+
+    returned = opened
+
+    @property
+    def _table(self) -> Table[Line]:
+        return self.query_one("#table", Table)
+
+    def on_input_changed(self) -> None:
+        """Filter as it is typed."""
+        self.opened()
+
+    def on_input_submitted(self) -> None:
+        """Enter in the filter opens the first match."""
+        self.action_leave_field()
+        self.action_open()
+
+    def on_table_chosen(self) -> None:
+        """A click on the chosen row opens it."""
+        self.action_open()
+
+    def action_open(self) -> None:
+        """Open the exercise."""
+        line = self._table.current
+        if line is not None:
+            self.quiz.go("exercise", slug=line.exercise.slug)
+
+    def action_questions(self) -> None:
+        """Drill the questions that lead to the exercise."""
+        line = self._table.current
+        if line is not None:
+            self.quiz.go("drill", filter=Filter(exercise=line.exercise.slug))
+
+    def action_find(self) -> None:
+        """Open the filter."""
+        field = self.query_one("#filter", Input)
+        field.display = True
+        field.focus()
+
+    def action_leave_field(self) -> None:
+        """Back to the list; an empty filter closes."""
+        field = self.query_one("#filter", Input)
+        field.display = bool(field.value)
+        self.set_focus(None)
+
+    def action_up(self) -> None:
+        """One up."""
+        self._table.move(-1)
+
+    def action_down(self) -> None:
+        """One down."""
+        self._table.move(1)
+
+    def action_page(self, direction: int) -> None:
+        """A page up or down."""
+        self._table.move_page(direction)
+
+
+def _searched(line: Line) -> str:
+    exercise = line.exercise
+    text = f"{exercise.title} {exercise.slug} {exercise.topic} {exercise.level} {line.state.state}"
+    return text.casefold()

@@ -1,0 +1,196 @@
+"""Settings: a list made from the schema; each change is written to the commented file at once."""
+
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.events import Click
+from textual.widgets import Input, Static
+
+from quizapp import paths
+from quizapp.errors import QuizError
+from quizapp.memory.settings import Settings, load_settings, write_setting
+from quizapp.tui import keys
+from quizapp.tui.screens.place import Place
+from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step
+from quizapp.tui.text import plain
+from quizapp.tui.widgets.lines import Lines, hanging
+
+_TITLE = 26
+
+
+class SettingsList(Lines):
+    """All settings with their values; the one under the cursor explains itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.settings = Settings()
+        self.cursor = 0
+
+    def lines(self, width: int) -> list[Content]:
+        """Groups, settings, and the help of the chosen one."""
+        return [line for _, line in self._placed(width)]
+
+    def _placed(self, width: int) -> list[tuple[int, Content]]:
+        lines: list[tuple[int, Content]] = []
+        group = ""
+        for index, setting in enumerate(SCHEMA):
+            if setting.group != group:
+                group = setting.group
+                lines += [(-1, Content("")), (-1, Content.styled(group, "bold $primary"))]
+            lines += [(index, line) for line in self._setting(index, setting, width)]
+        return lines[1:]
+
+    def _setting(self, index: int, setting: Setting, width: int) -> list[Content]:
+        here = index == self.cursor
+        value = getattr(self.settings, setting.key)
+        default = value == getattr(Settings(), setting.key)
+        title = Content.assemble(
+            ("▸ " if here else "  ", "$primary bold"),
+            (f"{setting.title:<{_TITLE}}", "bold" if here else ""),
+        )
+        shown = plain(show(value), "$text-muted" if default else "bold $accent")
+        if here and setting.choices:
+            shown = Content.assemble(("‹ ", "$primary"), shown, (" ›", "$primary"))
+        lines = hanging(title, shown, width)
+        if here:
+            lines += hanging(Content("    "), Content.styled(setting.help, "$text-muted"), width)
+        return lines
+
+    def line_of_cursor(self) -> int:
+        """Where the chosen setting stands."""
+        placed = self._placed(max(8, self.content_size.width))
+        return next(row for row, (index, _) in enumerate(placed) if index == self.cursor)
+
+    def on_click(self, event: Click) -> None:
+        """A click chooses; on the chosen one it changes."""
+        placed = self._placed(max(8, self.content_size.width))
+        index = placed[event.y][0] if event.y < len(placed) else -1
+        if index < 0:
+            return
+        if index == self.cursor:
+            self.screen.action_change(1)  # type: ignore[attr-defined]
+        self.cursor = index
+        self.changed()
+
+
+class SettingsScreen(Place):
+    """Change how the program behaves."""
+
+    place = "settings"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("settings")  # type: ignore[assignment]
+    CSS_PATH = "settings.tcss"
+
+    def body(self) -> ComposeResult:
+        """A head line, a field for typed values, the list."""
+        yield Static("", id="head", classes="bar", markup=False)
+        yield Input(id="value", compact=True)
+        with VerticalScroll(id="scroll", can_focus=False):
+            yield SettingsList()
+
+    def on_mount(self) -> None:
+        """Show the settings in force."""
+        head = Content.styled("Settings", "bold $primary")
+        head = head.append(Content.styled(f"  {paths.config()}", "$text-muted"))
+        self.query_one("#head", Static).update(head)
+        self.query_one("#value").display = False
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """Show the settings in force."""
+        self._list.settings = self.quiz.study.settings
+        self._list.changed()
+
+    @property
+    def _list(self) -> SettingsList:
+        return self.query_one(SettingsList)
+
+    @property
+    def _chosen(self) -> Setting:
+        return SCHEMA[self._list.cursor]
+
+    def _move(self, direction: int) -> None:
+        shown = self._list
+        shown.cursor = max(0, min(len(SCHEMA) - 1, shown.cursor + direction))
+        shown.changed()
+        scroll = self.query_one("#scroll")
+        line = shown.line_of_cursor()
+        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 3:
+            scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
+
+    def action_up(self) -> None:
+        """One up."""
+        self._move(-1)
+
+    def action_down(self) -> None:
+        """One down."""
+        self._move(1)
+
+    def action_change(self, direction: int) -> None:
+        """The next choice, or a field for a new value."""
+        setting = self._chosen
+        value = getattr(self._list.settings, setting.key)
+        if setting.choices:
+            self._write(step(setting, value, direction))
+            return
+        field = self.query_one("#value", Input)
+        field.value = ", ".join(value) if isinstance(value, tuple) else str(value)
+        field.placeholder = setting.title
+        field.display = True
+        field.focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the typed value."""
+        setting = self._chosen
+        try:
+            value = read(setting, event.value)
+        except ValueError:
+            self.quiz.say(f"{setting.title} cannot be {event.value!r}.", bad=True)
+            return
+        if self._write(value):
+            self.action_leave_field()
+
+    def action_leave_field(self) -> None:
+        """Close the field."""
+        self.query_one("#value").display = False
+        self.set_focus(None)
+
+    def action_default(self) -> None:
+        """Back to the default."""
+        self._write(getattr(Settings(), self._chosen.key))
+
+    def _write(self, value: Any) -> bool:
+        setting = self._chosen
+        plain_value = list(value) if isinstance(value, tuple) else value
+        try:
+            write_setting(paths.config(), setting.key, plain_value)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return False
+        kept: Any = tuple(plain_value) if isinstance(plain_value, list) else plain_value
+        changes: dict[str, Any] = {setting.key: kept}
+        self.quiz.take_settings(replace(self._list.settings, **changes))
+        self.opened()
+        return True
+
+    def action_open_file(self) -> None:
+        """Edit the file itself, then take what it says."""
+        from quizapp.tui.editor import edit
+
+        path = paths.config()
+        if not path.exists():
+            try:
+                write_setting(path, "desired_retention", self._list.settings.desired_retention)
+            except QuizError as error:
+                self.quiz.say(str(error), bad=True)
+                return
+        if not edit(self.quiz, path):
+            return
+        try:
+            self.quiz.take_settings(load_settings(path))
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+        self.opened()

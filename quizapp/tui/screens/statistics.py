@@ -1,0 +1,151 @@
+"""Statistics: figures with plots beside them, five pages."""
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.color import Color
+from textual.containers import VerticalScroll
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Static
+
+from quizapp import paths
+from quizapp.tui import figures, keys
+from quizapp.tui.screens.place import Place
+
+if TYPE_CHECKING:
+    from quizapp.memory.facts import Stats
+
+
+class StatisticsScreen(Place):
+    """The pages share one text and one plot, whose content changes."""
+
+    place = "statistics"
+    BINDINGS: ClassVar[list[object]] = keys.bindings("statistics")  # type: ignore[assignment]
+    CSS_PATH = "statistics.tcss"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._page = 0
+        self._stats: Stats | None = None
+        self._plot: Any = None
+
+    def body(self) -> ComposeResult:
+        """The pages' names, then the page."""
+        yield Static("", id="tabs", classes="bar", markup=False)
+        with VerticalScroll(id="scroll", can_focus=False):
+            yield Static("", id="figures", markup=False)
+
+    def on_mount(self) -> None:
+        """Compute once the data is open."""
+        self.query_one("#tabs").auto_links = False
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """Compute and show the first page."""
+        self._stats = self.quiz.study.stats()
+        self._show()
+
+    def on_resize(self) -> None:
+        """Bars are laid out by width."""
+        self._show()
+
+    def _show(self) -> None:
+        stats = self._stats
+        if stats is None:
+            return
+        self._show_tabs()
+        width = max(40, min(110, self.size.width - 6))
+        names = {slug: topic.name for slug, topic in self.quiz.bank.topics.items()}
+        text = (
+            lambda: figures.overview(stats, width),
+            lambda: figures.calibration(stats),
+            lambda: figures.load(stats),
+            lambda: figures.groups(stats, names, width),
+            lambda: figures.exercises(self.quiz.study),
+        )[self._page]()
+        self.query_one("#figures", Static).update(text)
+        self._show_plot(stats)
+        self.query_one("#scroll").scroll_home(animate=False)
+
+    def _show_tabs(self) -> None:
+        parts = []
+        for index, name in enumerate(figures.PAGES):
+            style = "bold reverse $primary" if index == self._page else "$text-muted"
+            text = f" {name} "
+            click = Style.from_meta({"@click": f"screen.page({index - self._page})"})
+            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
+        self.query_one("#tabs", Static).update(Content(" ").join(parts))
+
+    def _show_plot(self, stats: "Stats") -> None:
+        wanted = self._page in {1, 2}
+        if not wanted:
+            if self._plot is not None:
+                self._plot.display = False
+            return
+        if self._plot is None:
+            from textual_plotext import PlotextPlot  # 25 ms and 4 MB, only for plots
+
+            self._plot = PlotextPlot(id="plot")
+            self._plot.theme = "clear"
+            self.query_one("#scroll").mount(self._plot)
+        self._plot.display = True
+        self._draw(self._plot.plt, stats)
+        self._plot.refresh()
+
+    def _draw(self, plot: Any, stats: "Stats") -> None:
+        """Draw the page's plot, colours from the theme."""
+        plot.clear_figure()
+        plot.canvas_color(self._colour("background"))
+        plot.axes_color(self._colour("background"))
+        plot.ticks_color(self._colour("text-muted"))
+        done, due = self._colour("primary"), self._colour("accent")
+        if self._page == 1:
+            bins = [item for item in stats.calibration if item.reviews]
+            plot.title("Recalled (vertical) against predicted, in percent")
+            plot.plot([50, 100], [50, 100], marker="dot", color=self._colour("text-muted"))
+            plot.scatter(
+                [100 * b.predicted for b in bins], [100 * b.recalled for b in bins], marker="●", color=done
+            )
+            plot.xlim(50, 100)
+            return
+        today = self.quiz.study.today()
+        past = [((day - today).days, count) for day, count in stats.per_day][-28:]
+        coming = [((day - today).days, count) for day, count in stats.forecast][:29]
+        plot.title("Reviews done, and cards that fall due, by days from today")
+        for pairs, colour in (([pair for pair in past if pair[0] >= -28], done), (coming, due)):
+            if pairs:
+                plot.bar([day for day, _ in pairs], [count for _, count in pairs], color=colour, width=0.8)
+        marks = list(range(-28, 29, 7))
+        plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
+
+    def _colour(self, name: str) -> Any:
+        """A theme colour as the plotter takes it: a triple, or an index where the terminal chooses."""
+        value = self.app.theme_variables.get(name, "").split()
+        colour = Color.parse(value[0]) if value and not value[0].startswith("auto") else None
+        if colour is None or colour.ansi is not None:
+            return "default" if colour is None or colour.ansi == -1 else colour.ansi
+        return colour.rgb
+
+    def scroller(self) -> Widget:
+        """The page."""
+        return self.query_one("#scroll")
+
+    def action_page(self, direction: int) -> None:
+        """Another page."""
+        self._page = (self._page + direction) % len(figures.PAGES)
+        self._show()
+
+    def action_export(self) -> None:
+        """Write CSV and SVG."""
+        if self._stats is None:
+            return
+        folder = paths.home() / "exports"
+        try:
+            written = figures.export(self._stats, folder, self.app.export_screenshot())
+        except OSError as error:
+            self.quiz.say(f"{folder} cannot be written: {error.strerror}.", bad=True)
+            return
+        self.quiz.say(f"Written: {', '.join(path.name for path in written)} in {folder}")

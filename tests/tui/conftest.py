@@ -1,0 +1,63 @@
+"""The real app on a small bank, a real store in a temporary folder, and a clock that stands still."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quizapp import paths
+from quizapp.bank.load import parse_bank
+from quizapp.bank.model import Bank
+from quizapp.memory.days import FixedClock
+from quizapp.memory.settings import Settings
+from quizapp.memory.study import Study
+from quizapp.store.store import Store
+from quizapp.tui import open as opening
+from quizapp.tui.app import QuizApp
+
+DATA = Path(__file__).parents[1] / "data" / "tui"
+MORNING = datetime(2026, 3, 2, 8, 30, tzinfo=timezone(timedelta(0), "UTC"))
+
+
+@pytest.fixture(autouse=True)
+def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A modern terminal, whatever the machine's own is."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setenv("QUIZAPP_ASCII", "0")
+    monkeypatch.setenv("TZ", "UTC")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture(scope="session")
+def bank() -> Bank:
+    """All five kinds, two topics, one exercise."""
+    found = parse_bank([DATA / "questions"], DATA / "none", DATA / "exercises")
+    assert not found.faults
+    return found
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    """A morning in March."""
+    return FixedClock(MORNING)
+
+
+@pytest.fixture
+def study(bank: Bank, clock: FixedClock, home: Path) -> Iterator[Study]:
+    """An empty history."""
+    opening.tour_seen()
+    with Study(bank, Store.open(paths.database(), backups=None), Settings(), clock) as found:
+        yield found
+
+
+@pytest.fixture
+def app(study: Study) -> Callable[..., QuizApp]:
+    """Makes the app at a screen."""
+
+    def make(start: str = "home", **options: Any) -> QuizApp:
+        return QuizApp(start, study=study, **options)
+
+    return make

@@ -1,0 +1,258 @@
+"""Drilling with keys and mouse, on a real store."""
+
+from collections.abc import Callable
+
+import pytest
+from textual.pilot import Pilot
+from textual.widgets import Input
+
+from quizapp.memory.facts import Filter
+from quizapp.memory.rating import Rating
+from quizapp.memory.study import Study
+from quizapp.tui.app import QuizApp
+from quizapp.tui.screens.drill import DrillScreen
+from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.order import Order
+from quizapp.tui.widgets.points import Points
+from quizapp.tui.widgets.ratingbar import RatingBar
+
+App = Callable[..., QuizApp]
+
+
+def only(question: str) -> Filter:
+    return Filter(ids=frozenset({question}))
+
+
+def drill(app: QuizApp) -> DrillScreen:
+    assert isinstance(app.screen, DrillScreen)
+    return app.screen
+
+
+def text(app: QuizApp) -> str:
+    """Everything on the screen, as a person reads it."""
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def press(pilot: Pilot, *pressed: str) -> None:
+    """Press keys outside any field: a numeric or cloze card begins in its field."""
+    await pilot.pause()
+    if pilot.app.focused is not None:
+        await pilot.press("escape")
+    await pilot.press(*pressed)
+    await pilot.pause()
+
+
+@pytest.mark.parametrize("key", ["space", "enter"])
+async def test_reveal_then_digit_rates_and_shows_the_next_card(app: App, study: Study, key: str) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        first = drill(running).card
+        await press(pilot, key, "3")
+        assert study.card(first.id).reps == 1
+        assert study.card(first.id).history[0].rating == Rating.GOOD
+        assert drill(running).card.id != first.id
+        assert drill(running).session.done == 1
+
+
+async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Study) -> None:
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("space")
+        assert drill(running).proposal.rating == Rating.AGAIN
+        await pilot.press("a")
+        assert drill(running).proposal.rating in {Rating.GOOD, Rating.EASY}
+        assert "3 of 3 key points" in text(running)
+        await pilot.press("enter")
+        event = study.card("warm-up").history[0]
+        assert event.rating >= Rating.GOOD
+
+
+async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("t", *"second moment")
+        assert "1 of 3 key points heard" in text(running)
+        await pilot.press("ctrl+r")
+        assert running.screen.query_one(Points).ticks == {0}
+        assert "you said: second moment" in text(running)
+
+
+async def test_a_click_ticks_a_point(app: App) -> None:
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("space")
+        await pilot.click(Points, offset=(8, 1))
+        assert running.screen.query_one(Points).ticks == {1}
+
+
+async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
+    running = app("drill", filter=only("rate-at-step"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        result = drill(running).card.drawn.result
+        assert isinstance(running.focused, Input)
+        await pilot.press(*f"{result:g}", "enter")
+        assert drill(running).mark.right == 1
+        assert drill(running).proposal.rating >= Rating.GOOD
+        assert "Half of" in text(running)
+        await press(pilot, "1")
+        await press(pilot, "u")
+        assert isinstance(running.focused, Input)
+        await pilot.press(*"99", "enter")
+        assert drill(running).proposal.rating == Rating.AGAIN
+
+
+async def test_numbers_are_fresh_after_a_review(app: App, study: Study, clock) -> None:
+    seeds = set()
+    for _ in range(3):
+        seeds.add(study.seed("rate-at-step"))
+        study.answer("rate-at-step", Rating.GOOD)
+        clock.forward(days=3)
+    assert len(seeds) == 3
+
+
+async def test_choice_is_answered_by_its_digit(app: App) -> None:
+    running = app("drill", filter=only("state-growth"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        choice = running.screen.query_one(Choice)
+        right = next(i for i, at in enumerate(choice.order) if choice.options[at].right)
+        await pilot.press(str(right + 1))
+        assert drill(running).mark.right == 1
+        assert "There is no third, [not even] <one>." in text(running)
+
+
+async def test_choice_is_answered_by_a_click(app: App) -> None:
+    running = app("drill", filter=only("state-growth"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.click(Choice, offset=(6, 2))
+        assert running.screen.query_one(Choice).picked == 1
+        assert drill(running).phase == "answer"
+
+
+async def test_steps_are_moved_by_keys(app: App) -> None:
+    running = app("drill", filter=only("step-order"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        order = running.screen.query_one(Order)
+        for target in range(3):
+            while order.sequence.index(target) > target:
+                while order.cursor < order.sequence.index(target):
+                    await pilot.press("down")
+                await pilot.press("K")
+            while order.cursor > 0:
+                await pilot.press("up")
+        assert order.sequence == [0, 1, 2]
+        await pilot.press("space")
+        assert drill(running).mark.right == 1
+
+
+async def test_steps_are_dragged_with_the_mouse(app: App) -> None:
+    running = app("drill", filter=only("step-order"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        order = running.screen.query_one(Order)
+        before = list(order.sequence)
+        await pilot.mouse_down(Order, offset=(5, 0))
+        await pilot.hover(Order, offset=(5, 2))
+        await pilot.mouse_up(Order, offset=(5, 2))
+        assert order.sequence == [before[1], before[2], before[0]]
+
+
+async def test_gaps_are_filled_and_marked(app: App) -> None:
+    running = app("drill", filter=only("adam-defaults"))
+    async with running.run_test() as pilot:
+        await pilot.press(*"0.9", "enter", *"0.99", "enter")
+        assert drill(running).mark.parts == (True, False)
+        assert "[0.999]" in text(running)
+
+
+async def test_undo_brings_the_card_back_and_redo_takes_it_again(app: App, study: Study) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        first = drill(running).card.id
+        await press(pilot, "space", "4")
+        await press(pilot, "u")
+        assert drill(running).card.id == first
+        assert study.card(first).reps == 0
+        assert drill(running).session.done == 0
+        await press(pilot, "U")
+        assert study.card(first).reps == 1
+
+
+@pytest.mark.parametrize(("key", "state"), [("b", "buried"), ("s", "suspended")])
+async def test_bury_and_suspend_take_the_card_away(app: App, study: Study, key: str, state: str) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        first = drill(running).card.id
+        await press(pilot, key)
+        assert getattr(study.card(first), state)
+        assert drill(running).card.id != first
+
+
+async def test_flag_is_set_and_removed(app: App, study: Study) -> None:
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("f")
+        assert study.card("warm-up").flagged
+        await pilot.press("f")
+        assert not study.card("warm-up").flagged
+
+
+async def test_exercise_opens_and_returns_to_the_same_card(app: App) -> None:
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("space", "e")
+        await pilot.pause()
+        assert type(running.screen).__name__ == "ExerciseScreen"
+        await pilot.press("escape")
+        await pilot.pause()
+        assert drill(running).card.id == "warm-up"
+        assert drill(running).phase == "points"
+
+
+async def test_follow_up_asks_then_answers(app: App) -> None:
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test(size=(80, 50)) as pilot:
+        await pilot.press("space", "n")
+        assert "How long is it usually?" in text(running)
+        assert "few thousand" not in text(running)
+        await pilot.press("n")
+        assert "few thousand" in text(running)
+
+
+async def test_confidence_is_asked_before_the_reveal_when_wanted(app: App, study: Study) -> None:
+    from dataclasses import replace
+
+    study.settings = replace(study.settings, confidence=True)
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("space")
+        assert drill(running).phase == "confidence"
+        await pilot.press("4")
+        assert drill(running).confidence == 75
+        assert running.screen.query_one(RatingBar).display
+
+
+async def test_session_ends_with_a_summary(app: App) -> None:
+    running = app("drill", limit=1)
+    async with running.run_test() as pilot:
+        await press(pilot, "space", "1")
+        await pilot.pause()
+        assert drill(running).phase == "done"
+        shown = text(running)
+        assert "1 card" in shown
+        assert "Comes back" in shown
+        assert "not recalled" in shown
+
+
+async def test_quitting_in_the_middle_loses_nothing(app: App, study: Study) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await press(pilot, "space", "3")
+        await press(pilot, "q")
+    assert sum(study.card(question).reps for question in study.bank.questions) == 1
