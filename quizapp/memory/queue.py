@@ -3,7 +3,7 @@
 import heapq
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from typing import NamedTuple
 from zlib import crc32
 
 from quizapp.bank.model import Bank, Question
@@ -17,21 +17,20 @@ AHEAD_MS = 20 * 60 * 1000  # a learning card may be shown this much early when n
 LIMITED = frozenset({"drill", "script"})  # sources whose reviews count towards the limits of the day
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(NamedTuple):
     """The cards still to come today under one filter, in order; dicts keep order and delete fast."""
 
     reviews: dict[str, None]
     new: dict[str, None]
 
 
-@dataclass(slots=True)
 class _Kin:
     """Cards that keep their siblings, parent and variants away for the day."""
 
-    chosen: set[str] = field(default_factory=set)
-    families: set[str] = field(default_factory=set)
-    siblings: set[str] = field(default_factory=set)
+    def __init__(self) -> None:
+        self.chosen: set[str] = set()
+        self.families: set[str] = set()
+        self.siblings: set[str] = set()
 
     def add(self, question: Question) -> None:
         """From now on the relatives of ``question`` are kept away."""

@@ -5,7 +5,6 @@ here, so that it counts study days. Its own intervals and fuzz are not used.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
@@ -37,8 +36,7 @@ _NEEDED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Model:
+class Model(NamedTuple):
     """A memory model: its name and its weights, whose number depends on the model."""
 
     name: str = MODEL
@@ -49,6 +47,9 @@ class Model:
         """Name and fingerprint of the weights, as every event carries it."""
         digest = blake2b(",".join(map(repr, self.weights)).encode(), digest_size=4).hexdigest()
         return f"{self.name}/{'default' if self.weights == DEFAULT_WEIGHTS else digest}"
+
+
+DEFAULT_MODEL = Model()
 
 
 class Memory(NamedTuple):
@@ -77,7 +78,7 @@ def _date(day: int) -> datetime:
 class Scheduler:
     """FSRS for one model; ``steps=False`` leaves out the learning steps (exercises have none)."""
 
-    def __init__(self, model: Model = Model()) -> None:
+    def __init__(self, model: Model = DEFAULT_MODEL) -> None:
         self.model = model
         self.version = model.version
         self._decay = -model.weights[20]

@@ -4,9 +4,9 @@ import os
 import re
 import sqlite3
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from quizapp.errors import BrokenData
 from quizapp.store.faults import Corrupt, explain, explained
@@ -15,8 +15,7 @@ _NAME = re.compile(r"quizapp-(\d{8}T\d{6}Z)-(\d+)(?:-([a-z]+))?\.db")
 SPACING = timedelta(minutes=30)  # scripts may start the program every second
 
 
-@dataclass(frozen=True, slots=True)
-class Backup:
+class Backup(NamedTuple):
     """One file of the backup folder: when it was taken, the events in it, and why."""
 
     path: Path

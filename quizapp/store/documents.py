@@ -6,8 +6,7 @@ They schedule nothing by themselves (the events that came with them do), but the
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from quizapp.store.database import Database, Row
 from quizapp.store.events import compact, new_id
@@ -15,8 +14,7 @@ from quizapp.store.events import compact, new_id
 _VOID = "EXISTS (SELECT 1 FROM voids WHERE voids.event = {}.event)"
 
 
-@dataclass(frozen=True, slots=True)
-class Submission:
+class Submission(NamedTuple):
     """One run of the user's code: ``time`` is UTC in ms, ``verdict`` the JSON of ``grade --json``."""
 
     id: int
@@ -32,8 +30,7 @@ class Submission:
     event: str
 
 
-@dataclass(frozen=True, slots=True)
-class MockDocument:
+class MockDocument(NamedTuple):
     """A saved mock interview; ``state`` is running, done or undone, times are UTC in ms."""
 
     id: str

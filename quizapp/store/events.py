@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 ANSWER = "answer"
@@ -100,8 +99,7 @@ class Event(NamedTuple):
 COLUMNS = ", ".join(Event._fields)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
+class Draft(NamedTuple):
     """An event before the log gives it its place; fields as in ``Event``."""
 
     type: str
