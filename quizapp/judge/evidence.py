@@ -32,7 +32,8 @@ class Run:
     ) -> None:
         """Add what one group of workers sent: a single one, or the ranks of a process group."""
         for report in reports:
-            text = report.printed.text()
+            # The scratch folder's name means nothing to the learner.
+            text = report.printed.text().replace(f"{report.worker.scratch.work}/rank{report.worker.rank}/", "")
             if text and len(reports) > 1:
                 text = f"[rank {report.worker.rank} of {len(reports)}]\n{text}"
             self.printed += text
@@ -69,6 +70,8 @@ class Run:
 
 
 def _on_import(raised: Raised, module: str) -> tuple[str, str]:
+    if raised.is_memory and not raised.line:
+        return ERROR, "Python gave up while reading your module: it is nested too deeply."
     if raised.is_memory:
         return MEMORY, memory_sentence(raised, module)
     where = f" (line {raised.line})" if raised.line else ""

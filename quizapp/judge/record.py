@@ -58,7 +58,7 @@ class Record:
             line = _last_line(error.__traceback__, self._filename)
         return {
             "types": [kind.__name__ for kind in type(error).__mro__ if kind is not object],
-            "message": _text(error)[:500],
+            "message": _text(error).replace(self._filename, self._filename.rpartition("/")[2])[:500],
             "line": line,
             "where": _where(error.__traceback__, self._filename),
         }

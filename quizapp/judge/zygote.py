@@ -28,12 +28,18 @@ class Zygote:
         self._control = control
         self._maker = PidNamespaces() if namespaces else None
         self._workers: dict[int, int] = {}
+        # Killed but not gone yet: freeing gigabytes takes the kernel a second, which no verdict waits for.
+        self._dying: set[int] = set()
 
     def serve(self) -> None:
         """Answer the judge until it closes the socket, then kill the workers."""
         while True:
+            self._control.settimeout(0.05 if self._dying else None)
             try:
                 body, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
+            except TimeoutError:
+                self._bury()
+                continue
             except OSError:
                 break
             if not body:
@@ -92,24 +98,27 @@ class Zygote:
             return None
         if self._maker is None:
             kill_tree(pid)
-        code = _reap(pid, grace)
+        code = self._leave(pid, grace)
         if self._maker is None:
-            kill_strays(self._workers.values())
+            kill_strays({*self._workers.values(), *self._dying})
         return code
 
+    def _leave(self, pid: int, grace: float) -> int | None:
+        limit = time.monotonic() + grace
+        while True:
+            done, status = os.waitpid(pid, os.WNOHANG)
+            if done:
+                return status
+            if time.monotonic() >= limit:
+                break
+            time.sleep(0.001)
+        os.kill(pid, signal.SIGKILL)
+        self._dying.add(pid)
+        return None
 
-def _reap(pid: int, grace: float) -> int | None:
-    limit = time.monotonic() + grace
-    while True:
-        done, status = os.waitpid(pid, os.WNOHANG)
-        if done:
-            return status
-        if time.monotonic() >= limit:
-            break
-        time.sleep(0.001)
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
-    return None
+    def _bury(self) -> None:
+        """Reap those that have gone."""
+        self._dying = {pid for pid in self._dying if not os.waitpid(pid, os.WNOHANG)[0]}
 
 
 def run(control: socket.socket, *, namespaces: bool) -> None:

@@ -1,0 +1,41 @@
+"""One data folder for all judge tests, so that they share the warm judges that they start."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from quizapp.judge.tiers import describe
+
+from tests.judge.field import Field
+
+WORKING = [report.name for report in describe(Path(tempfile.gettempdir()) / "quizapp-tests-tiers") if report.works]
+
+
+@pytest.fixture(scope="session")
+def judge_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The data folder of this session's judges."""
+    return tmp_path_factory.mktemp("judge-home")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def home(judge_home: Path) -> Iterator[Path]:
+    """QUIZAPP_HOME for the session."""
+    before = os.environ.get("QUIZAPP_HOME")
+    os.environ["QUIZAPP_HOME"] = str(judge_home)
+    yield judge_home
+    if before is None:
+        os.environ.pop("QUIZAPP_HOME", None)
+    else:
+        os.environ["QUIZAPP_HOME"] = before
+
+
+@pytest.fixture(scope="session", params=sorted(WORKING, reverse=True))
+def field(request: pytest.FixtureRequest, home: Path) -> Iterator[Field]:
+    """A judge of each tier that this machine offers, one after the other."""
+    place = home / f"field-{request.param}"
+    place.mkdir()
+    ready = Field(request.param, place)
+    yield ready
+    ready.close()

@@ -1,0 +1,153 @@
+"""Runs submissions against a judge of one tier and looks for harm."""
+
+import hashlib
+import shutil
+import socket
+import threading
+import time
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+from quizapp.bank.exercises import load_exercise
+from quizapp.bank.model import Exercise
+from quizapp.judge.client import JudgeClient, grade
+from quizapp.judge.verdict import Verdict
+
+DATA = Path(__file__).parent / "data"
+SECRET = "the canary sings at dawn"
+
+
+def exercise(name: str, folder: Path = DATA) -> Exercise:
+    """A fixture exercise."""
+    found, faults = load_exercise(folder / name)
+    assert found is not None, faults
+    return found
+
+
+@dataclass
+class Field:
+    """A warm judge of one tier, an exercise folder of its own, a canary, and doors that nobody may knock at."""
+
+    tier: str
+    place: Path
+    connections: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        shutil.copytree(DATA / "blend", self.place / "exercises" / "blend")
+        self.exercise = exercise("blend", self.place / "exercises")
+        self.canary = self.place / "canary"
+        self.canary.write_text(SECRET, encoding="utf-8")
+        self.canary.chmod(0o640)
+        self.before = self._state()
+        self._doors = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
+        self._doors[1].bind(str(self.place / "socket"))
+        self._doors[1].listen()
+        self._doors.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self._doors[2].bind(("127.0.0.1", self.port))
+        for door in self._doors:
+            threading.Thread(target=self._listen, args=(door,), daemon=True).start()
+        self.client = JudgeClient(tier=self.tier)
+        self.client.start()
+        first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
+        assert first.passed, first
+        self.processes = self.running()
+
+    @property
+    def port(self) -> int:
+        """The TCP and UDP port at which the field listens."""
+        number = self._doors[0].getsockname()[1]
+        assert isinstance(number, int)
+        return number
+
+    def _listen(self, door: socket.socket) -> None:
+        try:
+            while True:
+                if door.type == socket.SOCK_DGRAM:
+                    self.connections.append(str(door.recv(100)))
+                else:
+                    self.connections.append(str(door.accept()[1]))
+        except OSError:
+            return
+
+    def fill(self, source: str) -> bytes:
+        """``source`` with this field's paths in place of the placeholders."""
+        return (
+            source.replace("CANARY", str(self.canary))
+            .replace("EXERCISE", str(self.exercise.folder))
+            .replace("SOCKET", str(self.place / "socket"))
+            .replace("PORT", str(self.port))
+            .replace("NONCE", self.place.name)
+            .encode()
+        )
+
+    def grade(self, source: bytes, seconds: float | None = None, seed: int | None = None) -> Verdict:
+        """The verdict of the warm judge."""
+        return grade(self.exercise, source, device="cpu", timeout=seconds, seed=seed, tier=self.tier)
+
+    def grade_all(self, sources: Iterable[tuple[str, bytes, float | None]], jobs: int = 4) -> dict[str, Verdict]:
+        """Verdicts by name, several at a time."""
+        items = list(sources)
+        with ThreadPoolExecutor(jobs) as pool:
+            verdicts = pool.map(lambda item: self.grade(item[1], item[2]), items)
+            return {name: verdict for (name, _, _), verdict in zip(items, verdicts, strict=True)}
+
+    def _state(self) -> dict[str, str]:
+        """Content, mode and time of everything that must not change."""
+        files = [self.canary, *sorted((self.place / "exercises").rglob("*"))]
+        return {
+            str(path): f"{path.lstat().st_mode:o} {path.lstat().st_mtime_ns} "
+            + (hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "")
+            for path in files
+            if "__pycache__" not in path.parts and path.exists()
+        }
+
+    def restore(self) -> None:
+        """Put back what a submission may change where no layer protects it (T0, T1)."""
+        shutil.rmtree(self.exercise.folder, ignore_errors=True)
+        shutil.copytree(DATA / "blend", self.exercise.folder)
+        self.canary.unlink(missing_ok=True)
+        self.canary.write_text(SECRET, encoding="utf-8")
+
+    def running(self) -> set[int]:
+        """The judge's processes and everything below them, and strays that still look like them."""
+        found: set[int] = set()
+        for process in psutil.process_iter(["cmdline", "pid", "status"]):
+            line = process.info["cmdline"] or []
+            if process.info["status"] != psutil.STATUS_ZOMBIE and any(str(self.place.parent) in a for a in line):
+                found.add(process.info["pid"])
+        if self.client.pid:
+            try:
+                below = psutil.Process(self.client.pid).children(recursive=True)
+                found |= {child.pid for child in below if child.status() != psutil.STATUS_ZOMBIE}
+            except psutil.NoSuchProcess:
+                pass
+        return found
+
+    def strays(self) -> set[int]:
+        """Processes that were not there at the start, 0.3 s later."""
+        time.sleep(0.3)
+        return self.running() - self.processes
+
+    def changed(self) -> list[str]:
+        """Guarded files that are not as they were."""
+        now = self._state()
+        return [path for path in {*self.before, *now} if self.before.get(path) != now.get(path)]
+
+    def close(self) -> None:
+        """End the judge and the listeners."""
+        self.client.stop()
+        for door in self._doors:
+            door.close()
+
+
+def texts(verdict: Verdict) -> list[str]:
+    """Every text of a verdict that reaches a terminal."""
+    return [verdict.error or "", verdict.printed, *verdict.notes, *(test.message for test in verdict.tests)]
+
+
+def control_characters(verdict: Verdict) -> list[str]:
+    """Characters in a verdict that a terminal would obey."""
+    return [c for text in texts(verdict) for c in text if not (c in "\n\t" or c.isprintable())]
