@@ -215,7 +215,7 @@ def test_mode_not_restored_lowers_the_train_loss() -> None:
     model = nn.Sequential(nn.Linear(8, 128), nn.ReLU(), nn.Dropout(0.5), nn.Linear(128, 4))
     x, y = torch.randn(32, 8), torch.randint(0, 4, (32,))
     opt = torch.optim.SGD(model.parameters(), lr=0.3, momentum=0.9)
-    for _ in range(80):
+    for _ in range(120):
         opt.zero_grad()
         F.cross_entropy(model(x), y).backward()
         opt.step()
