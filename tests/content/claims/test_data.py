@@ -29,7 +29,7 @@ def test_beta_variance(alpha: float) -> None:
     lam = torch.distributions.Beta(alpha, alpha).sample((50_000,))
     assert lam.var().item() == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.03)
     if alpha == 0.2:
-        assert 1 / (4 * 1.4) == pytest.approx(0.179, abs=5e-4)
+        assert pytest.approx(0.179, abs=5e-4) == 1 / (4 * 1.4)
         assert ((lam < 0.1) | (lam > 0.9)).float().mean() > 0.6
     if alpha == 8.0:
         assert ((lam - 0.5).abs() < 0.25).float().mean() > 0.9
@@ -72,11 +72,12 @@ def test_minhash_estimates_jaccard_with_binomial_error() -> None:
 def test_fineweb_and_refinedweb_curves() -> None:
     """minhash-dedup, lsh-banding-design: 14 x 8 and 450 x 20."""
     assert [_candidate(j, 14, 8) for j in (0.7, 0.75, 0.8)] == pytest.approx([0.56, 0.77, 0.92], abs=0.006)
-    assert (1 / 14) ** (1 / 8) == pytest.approx(0.72, abs=0.005)
+    assert pytest.approx(0.72, abs=0.005) == (1 / 14) ** (1 / 8)
     assert _candidate(0.7, 450, 20) == pytest.approx(0.30, abs=0.005)
     assert _candidate(0.8, 450, 20) == pytest.approx(0.995, abs=0.001)
-    assert (1 / 450) ** (1 / 20) == pytest.approx(0.74, abs=0.005)
-    assert 450 * 20 == 9000 and 9000 / 112 == pytest.approx(80, abs=1)
+    assert pytest.approx(0.74, abs=0.005) == (1 / 450) ** (1 / 20)
+    assert 450 * 20 == 9000
+    assert pytest.approx(80, abs=1) == 9000 / 112
 
 
 def test_banding_by_simulation() -> None:
@@ -113,7 +114,8 @@ def test_scattered_edits_and_containment() -> None:
     assert jac == pytest.approx((m - n * e) / (m + n * e))
     assert jac == pytest.approx(0.82, abs=0.005)
     short = _shingles(words[100:224], n)
-    assert len(short) == 120 and len(short & a) / len(short | a) == pytest.approx(120 / 1000)
+    assert len(short) == 120
+    assert len(short & a) / len(short | a) == pytest.approx(120 / 1000)
 
 
 def test_permutation_and_generator_state() -> None:
@@ -178,7 +180,7 @@ def test_permuted_labels_fresh_or_frozen() -> None:
             grads = torch.autograd.grad(loss, params)
             with torch.no_grad():
                 for p, g in zip(params, grads, strict=True):
-                    p -= 0.3 * g
+                    p.sub_(0.3 * g)
             if step >= 250:
                 tail.append(loss.item())
         final[frozen] = sum(tail) / len(tail)
@@ -225,5 +227,5 @@ def test_share_of_attention_pairs() -> None:
     k = (s - a) // c
     assert int(mask.sum()) == a * (a + 1) // 2 + k * c * (c + 1) // 2
     s, docs = 4096, 8
-    l = s // docs
-    assert docs * l * (l + 1) / (s * (s + 1)) == pytest.approx(1 / docs, rel=0.01)
+    part = s // docs
+    assert docs * part * (part + 1) / (s * (s + 1)) == pytest.approx(1 / docs, rel=0.01)

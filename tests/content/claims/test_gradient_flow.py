@@ -1,6 +1,7 @@
 """Computed claims of content/questions/gradient-flow.yaml."""
 
 import math
+from functools import partial
 
 import pytest
 import torch
@@ -27,7 +28,8 @@ def _deep(depth: int, act: type[nn.Module], he: bool, norm: bool = False, width:
 def _ratio(layers: list[nn.Linear]) -> float:
     """Gradient norm of the first layer over that of the last hidden layer."""
     first, last = layers[0].weight.grad, layers[-1].weight.grad
-    assert first is not None and last is not None
+    assert first is not None
+    assert last is not None
     return (first.norm() / last.norm()).item()
 
 
@@ -49,11 +51,11 @@ def test_plain_batchnorm_net_explodes() -> None:
 
 def test_powers() -> None:
     """vanishing-gradients, jacobian-product-view, residual-gradient-path, lstm-gradient-flow."""
-    assert 0.25**10 == pytest.approx(9.5e-7, rel=0.01)
-    assert 0.9**100 == pytest.approx(2.7e-5, rel=0.02)
-    assert 1.1**100 == pytest.approx(1.4e4, rel=0.02)
-    assert 0.99**100 == pytest.approx(0.37, abs=0.005)
-    assert 0.9**50 == pytest.approx(0.005, rel=0.05)
+    assert pytest.approx(9.5e-7, rel=0.01) == 0.25**10
+    assert pytest.approx(2.7e-5, rel=0.02) == 0.9**100
+    assert pytest.approx(1.4e4, rel=0.02) == 1.1**100
+    assert pytest.approx(0.37, abs=0.005) == 0.99**100
+    assert pytest.approx(0.005, rel=0.05) == 0.9**50
 
 
 def test_sigmoid_and_tanh_slopes() -> None:
@@ -61,10 +63,12 @@ def test_sigmoid_and_tanh_slopes() -> None:
     z = torch.tensor([0.0, 5.0, 1.6, 1.7], dtype=torch.float64, requires_grad=True)
     (sig,) = torch.autograd.grad(torch.sigmoid(z).sum(), z)
     (tan,) = torch.autograd.grad(torch.tanh(z).sum(), z)
-    assert sig[0] == 0.25 and tan[0] == 1.0
+    assert sig[0] == 0.25
+    assert tan[0] == 1.0
     assert sig[1].item() == pytest.approx(0.0066, abs=1e-4)
     assert tan[1].item() == pytest.approx(1.8e-4, rel=0.02)
-    assert tan[2] > sig[2] and tan[3] < sig[3]
+    assert tan[2] > sig[2]
+    assert tan[3] < sig[3]
     x = torch.linspace(-3, 3, 13)
     assert torch.allclose(torch.tanh(x), 2 * torch.sigmoid(2 * x) - 1, atol=1e-6)
 
@@ -89,7 +93,8 @@ def test_clipping_non_finite() -> None:
     assert torch.isnan(p.grad).all()
     p.grad = torch.tensor([float("inf"), 1.0, 2.0])
     nn.utils.clip_grad_norm_([p], 1.0)
-    assert torch.isnan(p.grad[0]) and (p.grad[1:] == 0).all()
+    assert torch.isnan(p.grad[0])
+    assert (p.grad[1:] == 0).all()
     p.grad = torch.tensor([float("inf"), 1.0, 2.0])
     with pytest.raises(RuntimeError):
         nn.utils.clip_grad_norm_([p], 1.0, error_if_nonfinite=True)
@@ -253,7 +258,8 @@ def test_layernorm_details() -> None:
     sigma = (var + 1e-5).sqrt()
     xhat, g = (x - mean) / sigma, dy * gamma
     expect = (g - g.mean(-1, keepdim=True) - xhat * (g * xhat).mean(-1, keepdim=True)) / sigma
-    assert x.grad is not None and torch.allclose(x.grad, expect)
+    assert x.grad is not None
+    assert torch.allclose(x.grad, expect)
     unbiased = (x - mean) / (x.var(-1, keepdim=True)).sqrt()
     plain = F.layer_norm(x, (6,), eps=0.0)
     assert torch.allclose(unbiased / plain, torch.full_like(plain, math.sqrt(5 / 6)))
@@ -265,7 +271,8 @@ def test_none_and_zero_gradients() -> None:
     """zero-gradients-everywhere and its cards."""
     trunk, head = nn.Linear(3, 3), nn.Linear(3, 1)
     head(trunk(torch.randn(2, 3)).detach()).sum().backward()
-    assert trunk.weight.grad is None and head.weight.grad is not None
+    assert trunk.weight.grad is None
+    assert head.weight.grad is not None
     with torch.no_grad():
         loss = head(torch.randn(2, 3)).sum()
     with pytest.raises(RuntimeError, match="does not require grad"):
@@ -314,15 +321,28 @@ def _gauss(f: object) -> float:
     return torch.trapezoid(f(z) * w, z).item()  # type: ignore[operator]
 
 
+def _chi_of_tanh(weight_variance: float) -> float:
+    """Squared-gradient factor per layer at the fixed point of the forward variance, without bias."""
+    q = 1.0
+    for _ in range(300):
+        root = math.sqrt(q)
+        q = weight_variance * _gauss(partial(_tanh_squared, root))
+    return weight_variance * _gauss(partial(_slope_squared, math.sqrt(q)))
+
+
+def _tanh_squared(root: float, z: torch.Tensor) -> torch.Tensor:
+    return torch.tanh(root * z) ** 2
+
+
+def _slope_squared(root: float, z: torch.Tensor) -> torch.Tensor:
+    return (1 - torch.tanh(root * z) ** 2) ** 2
+
+
 def test_edge_of_chaos() -> None:
     """edge-of-chaos-variance, -relu-depth: chi for ReLU and tanh, correlations at criticality."""
     assert _gauss(lambda z: (z > 0).double()) == pytest.approx(0.5, abs=1e-3)
     assert _gauss(lambda z: torch.relu(z) ** 2) == pytest.approx(0.5, abs=1e-6)
-    q = 1.0
-    for _ in range(300):
-        q = 1.5 * _gauss(lambda z: torch.tanh(math.sqrt(q) * z) ** 2)
-    chi = 1.5 * _gauss(lambda z: (1 - torch.tanh(math.sqrt(q) * z) ** 2) ** 2)
-    assert chi == pytest.approx(1.04, abs=0.005)
+    assert _chi_of_tanh(1.5) == pytest.approx(1.04, abs=0.005)
     c, seen = 0.0, {}
     for layer in range(1, 11):
         c = (math.sqrt(1 - c * c) + c * (math.pi - math.acos(c))) / math.pi

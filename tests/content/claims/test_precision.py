@@ -147,7 +147,7 @@ def test_clip_before_unscale_freezes_sgd_and_not_adam() -> None:
             moves[name, early] = (w.detach() - 1).norm().item()
     assert moves["sgd", True] < 1e-4 * moves["sgd", False]
     assert moves["adam", True] == pytest.approx(moves["adam", False], rel=0.01)
-    assert 36000 / 65536 == pytest.approx(0.55, abs=0.005)
+    assert pytest.approx(0.55, abs=0.005) == 36000 / 65536
 
 
 def test_adam_state_in_16_bit() -> None:
@@ -184,7 +184,12 @@ def test_late_plateau_share_of_changed_weights() -> None:
 
 def test_exp_overflow_limits() -> None:
     """log-sum-exp-overflow, -threshold, float64-verify-mode-exp-limits."""
-    for dtype, k, limit in ((FP16, 16, 11.09), (torch.float32, 128, 88.7), (BF16, 128, 88.7), (torch.float64, 1024, 709.8)):
+    for dtype, k, limit in (
+        (FP16, 16, 11.09),
+        (torch.float32, 128, 88.7),
+        (BF16, 128, 88.7),
+        (torch.float64, 1024, 709.8),
+    ):
         assert math.log(torch.finfo(dtype).max) == pytest.approx(limit, abs=0.05)
         assert k * math.log(2) == pytest.approx(limit, abs=0.05)
     assert torch.isfinite(torch.exp(torch.tensor(88.7)))
@@ -198,7 +203,8 @@ def test_shift_does_not_make_log_softmax_safe() -> None:
     assert F.cross_entropy(z, torch.tensor([1])).item() == pytest.approx(120.0)
     clipped = z.clone().requires_grad_()
     (-torch.log(torch.softmax(clipped, -1).clamp(min=1e-12))[0, 1]).backward()
-    assert clipped.grad is not None and clipped.grad.abs().sum() == 0
+    assert clipped.grad is not None
+    assert clipped.grad.abs().sum() == 0
 
 
 def test_why_logits_compositions() -> None:
@@ -239,8 +245,10 @@ def test_autocast_keeps_fp32_gradients() -> None:
         out = lin(torch.randn(2, 4))
         loss = F.cross_entropy(out, torch.tensor([0, 1]))
     loss.backward()
-    assert out.dtype == BF16 and loss.dtype == torch.float32
-    assert lin.weight.grad is not None and lin.weight.grad.dtype == torch.float32
+    assert out.dtype == BF16
+    assert loss.dtype == torch.float32
+    assert lin.weight.grad is not None
+    assert lin.weight.grad.dtype == torch.float32
 
 
 def test_small_fp16_activation_gradients_vanish_without_scale() -> None:

@@ -17,7 +17,7 @@ def test_adamw_shrinks_by_lr_times_decay() -> None:
         p.grad = torch.zeros_like(p)
         opt.step()
     assert p.item() == pytest.approx((1 - 1e-4) ** 200, rel=1e-9)
-    assert 1 / (3e-4 * 0.1) == pytest.approx(33_333, abs=1)
+    assert pytest.approx(33_333, abs=1) == 1 / (3e-4 * 0.1)
 
 
 def _stop(values: list[float], patience: int, delta: float) -> int:
@@ -73,7 +73,9 @@ def test_label_smoothing_targets_and_loss() -> None:
     assert target.max().item() == pytest.approx(0.925)
 
 
-@pytest.mark.parametrize(("k", "true", "other"), [(3, 0.9333, 0.0333), (10, 0.91, 0.01), (1000, 0.9001, 0.0001)])
+@pytest.mark.parametrize(
+    ("k", "true", "other"), [(3, 0.9333, 0.0333), (10, 0.91, 0.01), (1000, 0.9001, 0.0001)]
+)
 def test_label_smoothing_values(k: int, true: float, other: float) -> None:
     """label-smoothing: table of targets at eps 0.1."""
     assert 0.9 + 0.1 / k == pytest.approx(true, abs=1e-4)
@@ -81,7 +83,7 @@ def test_label_smoothing_values(k: int, true: float, other: float) -> None:
 
 
 def test_label_smoothing_floor_and_gap() -> None:
-    """label-smoothing, -floor: 0.50 nats for K = 10, gap 3.33 for K = 3, eps 0.15 for the other convention."""
+    """label-smoothing, -floor: 0.50 nats for K = 10, gap 3.33 for K = 3, eps 0.15 otherwise."""
     k, eps = 10, 0.1
     z = torch.zeros(1, k)
     z[0, 0] = math.log((1 - eps + eps / k) / (eps / k))
@@ -92,7 +94,7 @@ def test_label_smoothing_floor_and_gap() -> None:
         other[0, 0] += bump
         assert F.cross_entropy(other, torch.tensor([0]), label_smoothing=eps).item() > floor
     assert math.log((0.9 + 0.1 / 3) / (0.1 / 3)) == pytest.approx(3.33, abs=0.005)
-    assert (1 - 0.15 + 0.15 / 3, 0.15 / 3) == pytest.approx((0.9, 0.05))
+    assert pytest.approx((0.9, 0.05)) == (1 - 0.15 + 0.15 / 3, 0.15 / 3)
 
 
 def test_label_smoothing_gradient() -> None:
@@ -134,9 +136,11 @@ def test_eval_and_no_grad_are_independent() -> None:
         assert not torch.equal(net[1].running_mean, before)
     net.eval()
     out = net(x)
-    assert torch.equal(out, net(x)) and out.requires_grad
+    assert torch.equal(out, net(x))
+    assert out.requires_grad
     out.sum().backward()
-    assert net[0].weight.grad is not None and net[0].weight.grad.abs().sum() > 0
+    assert net[0].weight.grad is not None
+    assert net[0].weight.grad.abs().sum() > 0
 
 
 def test_scale_invariant_equilibrium_under_sgd() -> None:
@@ -204,7 +208,7 @@ def test_dropout_before_batchnorm_shifts_variance(mu: float, p: float) -> None:
 
 
 def test_dropout_variance_ratio_after_relu_and_linear() -> None:
-    """dropout-batchnorm-variance: 0.71 for zero mean, ratio 0.41 for a rectified normal, same after a linear layer."""
+    """dropout-batchnorm-variance: 0.71 for zero mean; 0.41 for a rectified normal and a linear layer."""
     torch.manual_seed(0)
     assert math.sqrt(0.5) == pytest.approx(0.71, abs=0.005)
     x = torch.relu(torch.randn(40_000, 16))
