@@ -1,5 +1,6 @@
 """Grading without blocking a key: the judge answers in its own time, only the last order counts."""
 
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
 
 Told = Callable[["Verdict | QuizError"], None]
+
+PATIENCE = 0.3
+"""Seconds that leaving waits for the judge."""
 
 
 class Grader:
@@ -77,7 +81,9 @@ class Grader:
         self._told = None
 
     def stop(self) -> None:
-        """End the judge."""
+        """End the judge; one that is still warming up is not waited for, it ends with its socket."""
         self._told = None
         if self._client is not None:
-            self._client.stop()
+            ending = threading.Thread(target=self._client.stop, daemon=True)
+            ending.start()
+            ending.join(PATIENCE)

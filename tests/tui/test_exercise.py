@@ -1,0 +1,227 @@
+"""The exercise screen, with the real judge once and a judge of the test's own elsewhere."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from quizapp.errors import QuizError
+from quizapp.judge.verdict import TestResult, Verdict
+from quizapp.judge.workspace import user_path
+from quizapp.memory.study import Study
+from quizapp.tui.app import QuizApp
+from quizapp.tui.screens.exercise import ExerciseScreen
+
+App = Callable[..., QuizApp]
+RIGHT = "def double(x):\n    return 2 * x\n"
+
+
+def verdict(*passed: bool) -> Verdict:
+    tests = tuple(TestResult(f"test_{i}", i, held, "" if held else "[/x] got 1, expected 2") for i, held in enumerate(passed, 1))
+    return Verdict("double", "double.py", "cpu", "passed" if all(passed) else "failed", tests, 0.1, 7, "T1")
+
+
+class Judge:
+    """Answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.orders: list[tuple[bytes, str, Callable[[Any], None]]] = []
+        self.cancelled = 0
+
+    def warm(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+    def cancel(self) -> None:
+        self.cancelled += 1
+
+    def submit(self, exercise: Any, source: bytes, device: str, told: Callable[[Any], None]) -> None:
+        self.orders.append((source, device, told))
+
+
+@pytest.fixture
+def judged(app: App) -> Callable[[], tuple[QuizApp, Judge]]:
+    def make() -> tuple[QuizApp, Judge]:
+        running, judge = app("exercise", slug="double"), Judge()
+        running.grader = judge  # type: ignore[assignment]
+        return running, judge
+
+    return make
+
+
+def screen(app: QuizApp) -> ExerciseScreen:
+    assert isinstance(app.screen, ExerciseScreen)
+    return app.screen
+
+
+def text(app: QuizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+async def test_the_real_judge_fails_the_starter_and_passes_the_solution(app: App, study: Study) -> None:
+    running = app("exercise", slug="double")
+    async with running.run_test(size=(120, 40)) as pilot:
+        for source, status in (("", "failed"), (RIGHT, "passed")):
+            if source:
+                screen(running).editor.load_text(source)
+            await pilot.press("ctrl+r")
+            for _ in range(600):
+                await pilot.pause(0.05)
+                if screen(running).phase != "judging":
+                    break
+            assert screen(running).view.verdict.status == status
+        assert "passed" in text(running)
+        assert study.exercise_state("double").state == "passed"
+        assert [one.passed for one in study.submissions("double")] == [False, True]
+
+
+async def test_saving_writes_the_file_and_grades_it(judged) -> None:
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        screen(running).editor.load_text(RIGHT)
+        await pilot.press("ctrl+s")
+        assert user_path(screen(running).exercise).read_text() == RIGHT
+        assert judge.orders[0][0] == RIGHT.encode()
+        assert screen(running).phase == "judging"
+
+
+async def test_keys_work_while_the_judge_thinks_and_escape_stops_it(judged) -> None:
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r", "f2", "f3", "x")
+        assert screen(running).editor.text.startswith("x")
+        await pilot.press("escape")
+        assert judge.cancelled == 1
+        assert screen(running).phase != "judging"
+        assert "Stopped." in str(screen(running).view.render())
+
+
+async def test_verdict_shows_behaviours_and_messages_literally(judged) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        judge.orders[0][2](verdict(False, True))
+        await pilot.pause()
+        shown = text(running)
+        assert "failed" in shown
+        assert "[/x] got 1, expected 2" in shown
+        assert "The input is not modified." in shown
+
+
+async def test_an_edit_after_grading_marks_the_verdict_as_old(judged) -> None:
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        judge.orders[0][2](verdict(True, True))
+        await pilot.press("f3", "x")
+        await pilot.pause()
+        assert screen(running).view.stale
+
+
+async def test_a_fault_of_the_judge_is_a_sentence(judged) -> None:
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        judge.orders[0][2](QuizError("There is no CUDA device here."))
+        await pilot.pause()
+        assert "There is no CUDA device here." in text(running)
+
+
+async def test_a_file_changed_by_another_editor_is_taken_and_graded(judged) -> None:
+    import os
+
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        path = user_path(screen(running).exercise)
+        path.write_text(RIGHT)
+        os.utime(path, (1, 1))
+        screen(running)._look_at_file()
+        assert screen(running).editor.text == RIGHT
+        assert len(judge.orders) == 1
+
+
+async def test_external_editor_grades_a_change(judged, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
+    from contextlib import nullcontext
+
+    script = tmp_path / "editor.sh"
+    script.write_text('#!/bin/sh\nfor last; do :; done\nprintf "%s" "changed = 1" > "$last"\n')
+    script.chmod(0o755)
+    monkeypatch.setenv("VISUAL", str(script))
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        monkeypatch.setattr(running, "suspend", nullcontext)
+        await pilot.press("ctrl+o")
+        assert screen(running).editor.text == "changed = 1"
+        assert len(judge.orders) == 1
+
+
+async def test_hints_come_one_by_one_and_count(judged) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        judge.orders[0][2](verdict(True, False))
+        await pilot.press("ctrl+t")
+        await pilot.pause()
+        assert "Do not work in place." in text(running)
+        await pilot.press("ctrl+t", "ctrl+t")
+        assert screen(running).hints == 2
+
+
+async def test_the_solution_before_a_pass_is_asked_for_and_rated_again(judged, study: Study) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("f8", "down", "enter")
+        await pilot.pause()
+        assert "return 2 * x" in text(running)
+        assert study.card("exercise:double").reps == 1
+
+
+async def test_past_submissions_are_reopened_into_the_editor(judged) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        screen(running).editor.load_text(RIGHT)
+        await pilot.press("ctrl+r")
+        judge.orders[0][2](verdict(True, True))
+        screen(running).editor.load_text("other = 1\n")
+        await pilot.press("f7")
+        assert "+other = 1" in text(running)
+        await pilot.press("escape", "f6", "enter")
+        await pilot.pause()
+        await pilot.press("down", "down", "enter")
+        await pilot.pause()
+        assert screen(running).editor.text == RIGHT
+
+
+async def test_leaving_saves_the_editor(judged) -> None:
+    running, _ = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        path = user_path(screen(running).exercise)
+        await pilot.press("x", "escape")
+        await pilot.pause()
+        assert path.read_text().startswith("x")
+        assert type(running.screen).__name__ == "HomeScreen"
+
+
+async def test_find_and_indentation(judged) -> None:
+    running, _ = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        editor = screen(running).editor
+        editor.load_text("")
+        await pilot.press("f3", *"def f():", "enter", *"pass")
+        assert editor.text == "def f():\n    pass"
+        await pilot.press("ctrl+f", *"PASS", "enter")
+        assert editor.selected_text == "pass"
+        await pilot.press("escape")
+        assert running.focused is editor

@@ -1,0 +1,86 @@
+"""Text from outside is shown literally: markup, escapes, wide and combining characters, any direction."""
+
+import random
+from dataclasses import replace
+
+import pytest
+from rich.cells import cell_len
+from textual.app import App
+from textual.widgets import Static
+
+from quizapp.bank.model import KeyPoint
+from quizapp.memory.facts import Filter
+from quizapp.memory.study import Study
+from quizapp.tui.app import QuizApp
+from quizapp.tui.markdown import document
+from quizapp.tui.text import ascii_character, clean, one_line, plain
+
+PIECES = [
+    "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00", "\x07", "\u202e", "\u2066",
+    "e\u0301", "a" + "\u0300" * 30, "漢字", "👩‍👩‍👧‍👦", "שלום", "مرحبا", "{P}", "{", "<bos>", "</s>", "&amp;", "<script>", "`", "```", "**", "| a | b |",
+    "\t", "\r", "\ufeff", "\ud800", "x" * 400, "$text", "loss[i]", "\\[", "$primary 50%",
+]  # fmt: skip
+
+
+def hostile(count: int) -> list[str]:
+    rng = random.Random(7)
+    return ["".join(rng.choices(PIECES, k=rng.randint(1, 6))) for _ in range(count)]
+
+
+def test_ten_thousand_hostile_strings_are_literal_and_harmless() -> None:
+    for raw in hostile(10_000):
+        shown = clean(raw)
+        assert not any(ord(c) < 32 and c != "\n" for c in shown)
+        assert not set(shown) & set("\x7f\x9b\u202e\u2066\ufeff\ud800")
+        for piece in ("[red]", "[/x]", "<bos>", "$text", "loss[i]"):
+            assert (piece in shown) == (piece in raw)
+        assert plain(raw).plain == shown
+        assert "\n" not in one_line(raw)
+
+
+def test_markdown_keeps_tags_and_brackets_and_fits_its_width() -> None:
+    for raw in hostile(600):
+        laid = document(raw).at(40).plain
+        assert all(cell_len(line) <= 42 for line in laid.split("\n"))
+    assert "<bos> loss[i] [/x]" in document("say <bos> loss[i] [/x] now").at(60).plain
+
+
+@pytest.mark.parametrize("character", "─│█▓θ→漢é👩…")
+def test_ascii_stand_ins_are_as_wide(character: str) -> None:
+    assert len(ascii_character(character)) == cell_len(character)
+    assert ascii_character(character).isascii()
+
+
+async def test_a_screen_draws_what_it_was_given() -> None:
+    class Bare(App[None]):
+        def compose(self):
+            yield Static(plain("\n".join(text[:60] for text in map(clean, hostile(20)))), markup=False)
+
+    running = Bare()
+    async with running.run_test(size=(80, 30)) as pilot:
+        await pilot.pause()
+        shown = "".join(segment.text for strip in running.screen._compositor.render_strips() for segment in strip)
+        assert "\x1b" not in shown
+
+
+async def test_a_hostile_question_is_drilled_and_browsed(study: Study) -> None:
+    worst = " ".join(hostile(12))
+    question = replace(
+        study.bank.questions["warm-up"],
+        prompt=worst,
+        answer=worst,
+        say=worst,
+        key_points=tuple(KeyPoint(text, terms=("x",)) for text in hostile(3)),
+    )
+    bank = replace(study.bank, questions={"warm-up": question})
+    hostile_study = Study(bank, study.store, study.settings, study.clock)
+    for place, keys in (("drill", "space"), ("browse", "escape"), ("home", "t")):
+        running = QuizApp(place, study=hostile_study, **({"filter": Filter(ids=frozenset({"warm-up"}))} if place == "drill" else {}))
+        async with running.run_test() as pilot:
+            await pilot.pause()
+            await pilot.press(keys)
+            await pilot.pause(0.2)
+            strips = running.screen._compositor.render_strips()
+            shown = "".join(segment.text for strip in strips for segment in strip)
+            assert "\x1b" not in shown
+            assert "\u202e" not in shown

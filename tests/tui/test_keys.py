@@ -1,0 +1,121 @@
+"""One table of actions: everything has a key, words, help and a palette entry, and no key means two things."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import pytest
+from textual.binding import Binding
+
+from quizapp.tui import keys
+from quizapp.tui.app import PLACES, QuizApp
+from quizapp.tui.palette import QuizCommands
+from quizapp.tui.screens.help import help_lines
+
+App = Callable[..., QuizApp]
+OPTIONS = {"exercise": {"slug": "double"}}
+WALK = [place for place in PLACES if place != "mock"]
+EVERYWHERE = {"command_palette", "help", "next_theme", "leave"}
+
+
+@pytest.mark.parametrize("place", keys.places())
+def test_no_key_means_two_things_in_a_place(place: str) -> None:
+    for phase in keys.phases(place):
+        acts = [act for act in keys.live(place, phase) if act.reachable(phase)]
+        counts = Counter(key for act in acts for key in act.key_list())
+        assert [key for key, times in counts.items() if times > 1] == [], phase
+
+
+@pytest.mark.parametrize("act", [act for place in keys.places() for act in keys.of_place(place)], ids=lambda act: act.id)
+def test_every_action_has_key_help_and_a_living_phase(act: keys.Act) -> None:
+    assert act.key_list()
+    assert act.help.endswith(".")
+    assert act.label or act.help
+    assert all(phase in keys.phases(act.place) for phase in act.when)
+
+
+def test_the_contract_of_the_drill_keys_holds() -> None:
+    wanted = {
+        "space": {"reveal", "tick", "more"}, "u": {"undo"}, "b": {"bury"}, "s": {"suspend"}, "f": {"flag"},
+        "e": {"exercise"}, "i": {"facts"}, "o": {"source"}, "slash": {"search"}, "q": {"back"}, "escape": {"back", "leave_field"},
+    }  # fmt: skip
+    for key, actions in wanted.items():
+        found = {act.action for act in keys.of_place("drill") if key in act.key_list()}
+        assert found == actions, key
+    contract = {"ctrl+r": "grade", "ctrl+o": "edit", "ctrl+t": "hint", "f2": "show('prompt')", "f3": "show('code')", "f4": "show('verdict')"}
+    for key, action in contract.items():
+        assert any(act.action == action and key in act.key_list() for act in keys.of_place("exercise"))
+
+
+@pytest.mark.parametrize("place", WALK)
+async def test_each_screen_binds_and_offers_what_the_table_says(app: App, place: str) -> None:
+    running = app(place, **OPTIONS.get(place, {}))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        screen = running.screen
+        assert screen.place == place
+        bound = {binding.action for _, binding in screen._bindings}
+        for act in keys.of_place(place):
+            name = act.action.partition("(")[0]
+            assert callable(getattr(screen, f"action_{name}", None)), act.id
+            assert act.action in bound, act.id
+        # every method that acts is in the table: no key, click or palette entry goes round it
+        own = {name.removeprefix("action_") for name in vars(type(screen)) if name.startswith("action_")}
+        named = {act.action.partition("(")[0] for act in keys.of_place(place)}
+        assert own - named <= {"drill_topic"}, own - named
+        for act in keys.of_place("app"):
+            assert callable(getattr(running, f"action_{act.action}")), act.id
+        offered = [entry.name for entry in QuizCommands(screen).entries()]
+        live = [act for act in keys.live(place, screen.phase) if act.action != "command_palette"]
+        assert len([name for name in offered if not name.startswith(("Go:", "Exercise: open"))]) == len(live)
+        helped = {sentence for _, sentence, _ in help_lines(place, screen.phase)}
+        assert {act.help for act in keys.live(place, screen.phase)} <= helped
+
+
+@pytest.mark.parametrize("place", WALK)
+async def test_help_opens_over_each_screen(app: App, place: str) -> None:
+    running = app(place, **OPTIONS.get(place, {}))
+    async with running.run_test() as pilot:
+        await pilot.press("f1")
+        assert type(running.screen).__name__ == "HelpScreen"
+        await pilot.press("escape")
+        assert running.screen.place == place
+
+
+async def test_palette_runs_an_action(app: App) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+p", *"drill: reveal")
+        await pilot.pause(0.5)
+        await pilot.press("enter")
+        await pilot.pause(0.2)
+        assert running.screen.phase in keys.ANSWER
+
+
+async def test_the_key_bar_is_clickable(app: App) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.click("KeyBar", offset=(3, 0))
+        await pilot.pause()
+        assert running.screen.phase in keys.ANSWER
+
+
+async def test_a_users_own_key_replaces_the_tables(app: App, study) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        try:
+            running.set_keymap(keys.override({"drill.bury": "z", "no.such": "y"}))
+            first = running.screen.card.id
+            await pilot.press("z")
+            assert study.card(first).buried
+            assert any(keys == "z" for keys, *_ in help_lines("drill", "recall"))
+        finally:
+            keys.override({})
+
+
+def test_no_binding_stands_outside_the_table() -> None:
+    for place in keys.places():
+        assert all(isinstance(binding, Binding) and binding.id for binding in keys.bindings(place))
+    assert {act.action for act in keys.of_place("app")} == EVERYWHERE

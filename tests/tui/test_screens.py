@@ -1,0 +1,279 @@
+"""Home, browse, exercises, statistics, settings and tour; narrow and ASCII terminals."""
+
+import io
+import sys
+from collections.abc import Callable
+
+import pytest
+from textual.filter import NoColor
+from textual.widgets import Input
+
+from quizapp import paths
+from quizapp.errors import QuizError
+from quizapp.memory.rating import Rating
+from quizapp.memory.settings import load_settings
+from quizapp.memory.study import Study
+from quizapp.tui import app as tui
+from quizapp.tui.app import QuizApp
+from quizapp.tui.widgets.table import Table
+
+App = Callable[..., QuizApp]
+
+
+def text(app: QuizApp) -> str:
+    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
+
+
+def name(app: QuizApp) -> str:
+    return type(app.screen).__name__
+
+
+async def test_home_says_what_is_due_and_one_key_starts(app: App) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        shown = text(running)
+        assert "6 new" in shown
+        assert "Schedules" in shown
+        assert "Precision [and] scaling" in shown
+        assert "Double a tensor" in shown
+        await pilot.press("enter")
+        assert name(running) == "DrillScreen"
+
+
+async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    from quizapp.tui.open import tour_seen
+
+    tour_seen()
+    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    running = QuizApp()
+    async with running.run_test() as pilot:
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if running.ready:
+                break
+        await pilot.pause()
+        assert "6 new" in text(running)
+    assert paths.database().exists()
+
+
+async def test_a_new_user_sees_the_tour_once(bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    for expected in ("TourScreen", "HomeScreen"):
+        running = QuizApp()
+        async with running.run_test() as pilot:
+            for _ in range(100):
+                await pilot.pause(0.02)
+                if running.ready:
+                    break
+            await pilot.pause()
+            assert name(running) == expected
+            if expected == "TourScreen":
+                await pilot.press("enter", "right", "enter")
+                await pilot.pause()
+                assert name(running) == "HomeScreen"
+
+
+async def test_data_that_cannot_be_opened_ends_with_a_sentence(bank, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+
+    def refuse(_bank: object) -> Study:
+        raise QuizError("The database is newer than this program; update quizapp.")
+
+    monkeypatch.setattr("quizapp.memory.study.Study.open", refuse)
+    running = QuizApp()
+    async with running.run_test() as pilot:
+        for _ in range(50):
+            await pilot.pause(0.02)
+            if running.return_code:
+                break
+    assert running.return_code == 2
+
+
+def test_refuses_to_draw_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPatch, capsys) -> None:
+    monkeypatch.setattr(sys, "__stdout__", io.StringIO())
+    assert tui.run() == 2
+    assert "needs a terminal" in capsys.readouterr().err
+
+
+async def test_every_way_onward_from_home_and_back(app: App) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        for key, screen in [("e", "ExercisesScreen"), ("b", "BrowseScreen"), ("s", "StatisticsScreen"),
+                            ("comma", "SettingsScreen"), ("n", "ExerciseScreen"), ("i", "TourScreen")]:  # fmt: skip
+            await pilot.press(key)
+            await pilot.pause()
+            assert name(running) == screen
+            await pilot.press("escape")
+            if name(running) != "HomeScreen":
+                await pilot.press("escape")
+            await pilot.pause()
+            assert name(running) == "HomeScreen"
+
+
+async def test_home_drills_a_chosen_topic(app: App) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("t", "enter")
+        await pilot.pause()
+        assert name(running) == "DrillScreen"
+        assert running.screen.flt.topic in {"precision", "schedules"}
+
+
+async def test_browse_filters_as_one_types(app: App, study: Study) -> None:
+    study.answer("warm-up", Rating.GOOD)
+    running = app("browse")
+    async with running.run_test(size=(120, 40)) as pilot:
+        table = running.screen.query_one(Table)
+        for query, ids in [("topic:prec", ["fp16-range"]), ("kind:cloze", ["adam-defaults"]), ("level:hard", ["adam-defaults"]),
+                           ("state:learning", ["warm-up"]), ("due:week", ["warm-up"]), ("half-precision", ["fp16-range"]),
+                           ("no such words", [])]:  # fmt: skip
+            running.screen.query_one("#filter", Input).value = query
+            await pilot.pause(0.15)
+            assert [row.question.id for row in table.rows] == ids, query
+        running.screen.query_one("#filter", Input).value = "transformer"
+        await pilot.pause(0.3)
+        assert "It costs a few hundred steps." in text(running)
+
+
+async def test_browse_acts_on_the_chosen_card(app: App, study: Study) -> None:
+    running = app("browse", query="warm-up")
+    async with running.run_test() as pilot:
+        await pilot.pause(0.2)
+        await pilot.press("escape", "f", "s")
+        await pilot.pause()
+        facts = study.card("warm-up")
+        assert facts.flagged
+        assert facts.suspended
+        await pilot.press("u", "i")
+        await pilot.pause()
+        assert name(running) == "Pager"
+        assert "new (flagged)" in text(running)
+        await pilot.press("escape", "d")
+        await pilot.pause()
+        assert name(running) == "DrillScreen"
+
+
+async def test_ten_thousand_questions_stay_fluid(app: App, study: Study) -> None:
+    """Only the rows in view are drawn, so moving through them costs the same at any length."""
+    from dataclasses import replace as changed
+
+    question = study.bank.questions["warm-up"]
+    many = {f"q{n}": changed(question, id=f"q{n}", prompt=f"Question {n}?") for n in range(10_000)}
+    study.bank = changed(study.bank, questions=many)
+    running = app("browse")
+    async with running.run_test(size=(120, 40)) as pilot:
+        await pilot.pause(0.3)
+        table = running.screen.query_one(Table)
+        drawn: list[int] = []
+        draw = table._draw_row
+        table._draw_row = lambda row, width: drawn.append(1) or draw(row, width)
+        await pilot.press("escape", "end")
+        await pilot.pause()
+        assert table.current.question.id == "q9999"
+        assert len(drawn) < 200
+
+
+async def test_exercises_are_filtered_and_opened(app: App) -> None:
+    running = app("exercises")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        assert "Double a tensor" in text(running)
+        await pilot.press("slash", *"nothing", "escape")
+        assert "No exercise matches." in text(running)
+        await pilot.press("slash", *(["backspace"] * 7), *"doub", "enter")
+        await pilot.pause()
+        assert name(running) == "ExerciseScreen"
+
+
+async def test_statistics_pages_and_export(app: App, study: Study, clock, home) -> None:
+    for _ in range(4):
+        study.answer("warm-up", Rating.GOOD, seconds=12)
+        clock.forward(days=8)
+    running = app("statistics")
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.pause()
+        assert "Reviews" in text(running)
+        for words in ("Recalled", "days from today", "learned", "Mock interviews", "Ratings"):
+            await pilot.press("right")
+            await pilot.pause(0.1)
+            assert words in text(running)
+        await pilot.press("x")
+        await pilot.pause()
+    assert {path.name for path in (home / "exports").iterdir()} == {"reviews-per-day.csv", "topics.csv", "statistics.svg"}
+
+
+async def test_settings_are_written_with_their_comments_and_take_effect(app: App, study: Study) -> None:
+    paths.config().write_text("# mine\nnew_per_day = 3  # few\n")
+    study.settings = load_settings(paths.config())
+    running = app("settings")
+    async with running.run_test() as pilot:
+        await pilot.press("down", "enter")
+        await pilot.pause()
+    written = paths.config().read_text()
+    assert "# mine" in written
+    assert "# few" in written
+    assert load_settings(paths.config()).new_per_day == 5
+    assert running.study.settings.new_per_day == 5
+
+
+async def test_a_wrong_typed_setting_is_refused_with_a_sentence(app: App) -> None:
+    running = app("settings")
+    async with running.run_test() as pilot:
+        await pilot.press(*["down"] * 10, "enter", *"nvim", "enter")
+        await pilot.pause()
+        assert load_settings(paths.config()).editor == "nvim"
+        await pilot.press("r")
+        assert load_settings(paths.config()).editor == ""
+
+
+@pytest.mark.parametrize("place", ["home", "drill", "exercises", "exercise", "browse", "statistics", "settings", "tour"])
+async def test_no_screen_spills_at_sixty_columns_and_any_resize(app: App, place: str) -> None:
+    running = app(place, **({"slug": "double"} if place == "exercise" else {}))
+    async with running.run_test(size=(60, 20)) as pilot:
+        for size in ((60, 20), (200, 60), (80, 24), (120, 40), (60, 20)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            strips = running.screen._compositor.render_strips()
+            assert {strip.cell_length for strip in strips} == {size[0]}
+            bar = running.screen.query_one("KeyBar")
+            assert bar.region.height == 1
+            assert bar.region.bottom == size[1]
+
+
+async def test_ascii_terminals_get_ascii_only(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUIZAPP_ASCII", "1")
+    for place in ("home", "drill", "browse", "statistics", "exercise"):
+        running = app(place, **({"slug": "double"} if place == "exercise" else {}))
+        async with running.run_test() as pilot:
+            await pilot.pause()
+            assert text(running).isascii(), place
+
+
+async def test_no_color_draws_in_the_terminals_own_colours(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.press("space")
+        assert running.theme == "ansi-dark"
+        assert any(isinstance(one, NoColor) for one in running._filters)
+        colours = {
+            colour.name
+            for strip in running.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style
+            for colour in (segment.style.color, segment.style.bgcolor)
+            if colour is not None
+        }
+        assert colours == {"default"}
+
+
+async def test_themes_go_round(app: App) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        seen = {running.theme}
+        for _ in range(4):
+            await pilot.press("f9")
+            seen.add(running.theme)
+        assert seen == {"dark", "light", "contrast", "ansi-dark", "ansi-light"}
