@@ -17,7 +17,7 @@ from quizapp.memory.rating import Rating
 from quizapp.memory.scheduler import Outcome, Scheduler
 from quizapp.memory.settings import Settings, load_settings
 from quizapp.store.events import ANSWER, RENAME, Draft, Moment
-from quizapp.store.rows import STATE_NAMES, CardRow
+from quizapp.store.rows import STATE_NAMES, CardRow, Waiting
 from quizapp.store.store import Store
 
 NO_FILTER = Filter()
@@ -144,7 +144,7 @@ class StudyCore:
         row = self._fresh_queue(now).upcoming(flt, now.time, after)
         return self._due_card(row) if row else None
 
-    def _due_card(self, row: CardRow) -> DueCard:
+    def _due_card(self, row: Waiting) -> DueCard:
         due = as_datetime(row.due) if row.state else None
         question = self._question(row.card)
         if question is None:
@@ -157,7 +157,8 @@ class StudyCore:
         now = self.now()
         rows = [row for row in self.store.due_cards(now.day) if row.card.startswith(EXERCISE)]
         known = [row for row in rows if row.card.removeprefix(EXERCISE) in self.bank.exercises]
-        return [self._due_card(row) for row in known if is_due(row, now)]
+        ready = sorted((row for row in known if is_due(row, now)), key=lambda row: (row.due, row.card))
+        return [self._due_card(row) for row in ready]
 
     # answering
 

@@ -46,8 +46,8 @@ class CardFold:
 
     @property
     def version(self) -> str:
-        """Rules and model: a database derived under another version is rebuilt."""
-        return f"{RULES} {self.scheduler.version}"
+        """Rules, rollover and model: a database derived under another version is rebuilt."""
+        return f"{RULES} {self._rollover_hour} {self.scheduler.version}"
 
     def configure(self, settings: Iterable[Event]) -> None:
         """Take the newest weights from the settings events."""

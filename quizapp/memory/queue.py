@@ -3,25 +3,29 @@
 import heapq
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple
 from zlib import crc32
 
 from quizapp.bank.model import Bank, Question
 from quizapp.memory.facts import Filter
 from quizapp.memory.settings import Settings
 from quizapp.store.events import Moment
-from quizapp.store.rows import LEARNING, NEW, RELEARNING, REVIEW, CardRow
+from quizapp.store.rows import LEARNING, NEW, RELEARNING, REVIEW, CardRow, Waiting
 from quizapp.store.store import Store
 
 AHEAD_MS = 20 * 60 * 1000  # a learning card may be shown this much early when nothing else is left
 LIMITED = frozenset({"drill", "script"})  # sources whose reviews count towards the limits of the day
 
 
-class _Plan(NamedTuple):
-    """The cards still to come today under one filter, in order; dicts keep order and delete fast."""
+class _Plan:
+    """The cards still to come today under one filter, in order; dicts keep order and delete fast.
 
-    reviews: dict[str, None]
-    new: dict[str, None]
+    ``new`` is None until it is asked for: finding the unseen among many cards takes time.
+    """
+
+    def __init__(self, reviews: Iterable[str], kin: "_Kin") -> None:
+        self.reviews = dict.fromkeys(reviews)
+        self.new: dict[str, None] | None = None
+        self.kin = kin
 
 
 class _Kin:
@@ -55,8 +59,8 @@ class Queue:
         self._store = store
         self._settings = settings
         self._plans: dict[Filter, _Plan] = {}
-        self._rows: dict[str, CardRow] = {}
-        self._learning: dict[str, CardRow] = {}
+        self._rows: dict[str, Waiting] = {}
+        self._learning: dict[str, Waiting] = {}
         self._touched: dict[str, None] = {}
         self._not_new: set[str] | None = None
         self._reviewed = 0
@@ -75,9 +79,9 @@ class Queue:
         }
         self._touched = {}
         self._reviewed = self._introduced = 0
-        for review in self._store.reviews(since=day):
-            if review.day == day and review.card in questions:
-                self._count(review.card, review.state, review.source)
+        for name, state, source in self._store.reviewed(day):
+            if name in questions:
+                self._count(name, state, source)
 
     def _count(self, name: str, state: int, source: str) -> None:
         self._touched[name] = None
@@ -96,31 +100,34 @@ class Queue:
         self._rows.pop(name, None)
         planned = name in self._learning
         for plan in self._plans.values():
-            planned = planned or name in plan.reviews or name in plan.new
+            planned = planned or name in plan.reviews or name in (plan.new or ())
         self._learning.pop(name, None)
         hidden = row.suspended or row.buried >= self.day
         if row.state in {LEARNING, RELEARNING} and not hidden:
-            self._learning[name] = self._rows[name] = row
+            waiting = Waiting(name, row.state, row.due, row.due_day, row.priority)
+            self._learning[name] = self._rows[name] = waiting
         if planned:
             for plan in self._plans.values():
                 plan.reviews.pop(name, None)
-                plan.new.pop(name, None)
+                if plan.new is not None:
+                    plan.new.pop(name, None)
         else:
             self._plans.clear()  # out of turn: its relatives may have to leave
 
-    def upcoming(self, flt: Filter, now: int, skip: Collection[str] = ()) -> CardRow | None:
+    def upcoming(self, flt: Filter, now: int, skip: Collection[str] = ()) -> Waiting | None:
         """The next card: learning cards whose time has come, reviews, new ones, learning ahead of time."""
         soon = self._next_learning(flt, skip)
         if soon and soon.due <= now:
             return soon
-        plan = self._plan(flt)
-        for part in (plan.reviews, plan.new):
-            for name in part:
-                if name not in skip:
-                    return self._rows.get(name) or CardRow(name)
+        for name in self._plan(flt).reviews:
+            if name not in skip:
+                return self._rows[name]
+        for name in self._new(flt):
+            if name not in skip:
+                return self._waiting(name)
         return soon if soon and soon.due <= now + AHEAD_MS else None
 
-    def _next_learning(self, flt: Filter, skip: Collection[str]) -> CardRow | None:
+    def _next_learning(self, flt: Filter, skip: Collection[str]) -> Waiting | None:
         wanted = self._wants(flt)
         waiting = (
             row
@@ -129,19 +136,28 @@ class Queue:
         )
         return min(waiting, key=lambda row: (row.due, row.card), default=None)
 
-    def learning(self, flt: Filter) -> list[CardRow]:
+    def learning(self, flt: Filter) -> list[Waiting]:
         """The cards in learning steps, soonest first."""
         wanted = self._wants(flt)
         rows = [row for name, row in self._learning.items() if wanted(self._bank.questions[name])]
         return sorted(rows, key=lambda row: (row.due, row.card))
 
-    def reviews(self, flt: Filter) -> list[CardRow]:
+    def reviews(self, flt: Filter) -> list[Waiting]:
         """The reviews still to come today, in order."""
         return [self._rows[name] for name in self._plan(flt).reviews]
 
-    def new(self, flt: Filter) -> list[CardRow]:
+    def new(self, flt: Filter) -> list[Waiting]:
         """The cards still to be introduced today, in order."""
-        return [self._rows.get(name) or CardRow(name) for name in self._plan(flt).new]
+        return [self._waiting(name) for name in self._new(flt)]
+
+    def _waiting(self, name: str) -> Waiting:
+        return self._rows.get(name) or Waiting(name, NEW, 0, 0, 0)
+
+    def _new(self, flt: Filter) -> dict[str, None]:
+        plan = self._plan(flt)
+        if plan.new is None:
+            plan.new = dict.fromkeys(self._choose_new(self._wants(flt), plan.kin))
+        return plan.new
 
     def _plan(self, flt: Filter) -> _Plan:
         if flt not in self._plans:
@@ -149,9 +165,7 @@ class Queue:
             kin = _Kin()
             for name in (*self._touched, *self._learning):
                 kin.add(self._bank.questions[name])
-            reviews = self._choose_reviews(wanted, kin)
-            new = self._choose_new(wanted, kin)
-            self._plans[flt] = _Plan(dict.fromkeys(reviews), dict.fromkeys(new))
+            self._plans[flt] = _Plan(self._choose_reviews(wanted, kin), kin)
         return self._plans[flt]
 
     def _choose_reviews(self, wanted: Callable[[Question], bool], kin: _Kin) -> list[str]:
@@ -264,7 +278,7 @@ def interleaved(questions: Sequence[Question]) -> list[str]:
     return order
 
 
-def is_due(row: CardRow, now: Moment) -> bool:
+def is_due(row: Waiting, now: Moment) -> bool:
     """Whether a card waits for a review now: by study day once graduated, by the clock in its steps."""
     if row.state == REVIEW:
         return row.due_day <= now.day

@@ -91,13 +91,13 @@ def take(source: Path, folder: Path, *, now: datetime, reason: str = "start") ->
 def _copy(source: Path, target: Path) -> int:
     """Copy, check the copy, and return the number of events in it."""
     try:
-        origin = sqlite3.connect(f"{source.absolute().as_uri()}?mode=ro", uri=True)
+        origin = reading(source)
         copy = sqlite3.connect(target, isolation_level=None)
         try:
             copy.execute("PRAGMA synchronous = OFF")  # the whole file is synced once, below
             origin.backup(copy)
             copy.execute("PRAGMA journal_mode = DELETE")  # one file, no -wal beside it
-            if copy.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+            if not is_sound(copy):
                 raise Corrupt(f"{source} is damaged: run `quizapp restore` to bring back a backup.")
             return int(copy.execute("SELECT count(*) FROM events").fetchone()[0])
         finally:
@@ -128,14 +128,28 @@ def newest_good(folder: Path | None) -> Backup | None:
 def is_good(path: Path) -> bool:
     """Whether a file is a sound database of ours."""
     try:
-        db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        db = reading(path)
         try:
-            sound = bool(db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
             db.execute("SELECT count(*) FROM events")
-            return sound
+            return is_sound(db)
         finally:
             db.close()
     except sqlite3.Error:
+        return False
+
+
+def reading(path: Path) -> sqlite3.Connection:
+    """A connection that can only read, usable from any thread."""
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
+
+
+def is_sound(db: sqlite3.Connection) -> bool:
+    """Whether every page passes SQLite's own check."""
+    try:
+        return bool(db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
         return False
 
 
@@ -166,7 +180,7 @@ def restore(path: Path, backup: Path, folder: Path, *, now: datetime) -> Path | 
         kept = take(path, folder, now=now, reason="replaced").path if is_good(path) else set_aside(path, now)
     path.parent.mkdir(parents=True, exist_ok=True)
     with explained(path):
-        origin = sqlite3.connect(f"{backup.absolute().as_uri()}?mode=ro", uri=True)
+        origin = reading(backup)
         # through SQLite and not by renaming: another process may have the file open
         target = sqlite3.connect(path, timeout=3, isolation_level=None)
         try:

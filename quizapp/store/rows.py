@@ -63,6 +63,16 @@ class ReviewRow(NamedTuple):
     interval: int
 
 
+class Waiting(NamedTuple):
+    """The part of a card that the queue needs; columns as in ``CardRow``."""
+
+    card: str
+    state: int
+    due: int
+    due_day: int
+    priority: int
+
+
 class Fold(Protocol):
     """How the schedule follows from events; given to the store by the part that knows."""
 

@@ -1,10 +1,11 @@
 # ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
 """The store: the append-only log, what follows from it, documents and backups."""
 
+import sqlite3
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -17,8 +18,10 @@ from quizapp.store.events import ACTS, COLUMNS, TYPES, UNDO, Draft, Event
 from quizapp.store.faults import Corrupt, explained
 from quizapp.store.migrations import MIGRATIONS, migrate, pending
 from quizapp.store.projection import CARD_LIST, ORDER, STANDS, Projection
-from quizapp.store.rows import CardRow, Fold, ReviewRow
+from quizapp.store.rows import CardRow, Fold, ReviewRow, Waiting
 
+LARGE = 16 << 20  # bytes; larger databases are copied once a day only
+CHECK_S = 0.05  # how long quitting waits for the check in the background
 _INSERT = f"INSERT INTO events VALUES ({', '.join('?' * len(Event._fields))})"
 _DERIVED = (
     ("cards", "card"),
@@ -40,6 +43,7 @@ class Store:
         self._projection: Projection | None = None
         self._fold: Fold | None = None
         self._background: threading.Thread | None = None
+        self._check: sqlite3.Connection | None = None
         self._damaged = False
         devices = [device for (device,) in db.rows("SELECT device FROM identity ORDER BY since")]
         self.devices: tuple[str, ...] = tuple(devices)
@@ -85,6 +89,9 @@ class Store:
         Raises ``BrokenData`` where the file turned out to be damaged; it is set aside then.
         """
         if self._background:
+            self._background.join(CHECK_S)
+            if self._check:  # a mere check may be cut short, a backup is finished
+                self._check.interrupt()
             self._background.join()
             self._background = None
         self.db.close()
@@ -223,18 +230,27 @@ class Store:
         """The rows of all cards, by id."""
         return [CardRow(*row) for row in self.db.rows(f"SELECT {CARD_LIST} FROM cards ORDER BY card")]
 
-    def due_cards(self, day: int) -> list[CardRow]:
-        """The cards that fall due on or before a study day, and those that stand first in the queue."""
+    def due_cards(self, day: int) -> list[Waiting]:
+        """The cards that fall due on or before a study day, and new ones that stand first in the queue."""
+        # new cards have due_day 0, so that one index serves both
         sql = (
-            f"SELECT {CARD_LIST} FROM cards WHERE suspended = 0 AND buried < ? AND"
-            " ((due_day <= ? AND state > 0) OR (state = 0 AND priority > 0)) ORDER BY due_day, due, card"
+            f"SELECT {', '.join(Waiting._fields)} FROM cards WHERE due_day <= ?"
+            " AND (state > 0 OR priority > 0) AND suspended = 0 AND buried < ?"
         )
-        return [CardRow(*row) for row in self.db.rows(sql, (day, day))]
+        return [Waiting._make(row) for row in self.db.rows(sql, (day, day))]
+
+    def reviewed(self, day: int) -> list[Row]:
+        """(card, state before, source) of the reviews of a study day."""
+        return self.db.rows("SELECT card, state, source FROM reviews WHERE day = ? ORDER BY seq", (day,))
 
     def not_new(self, day: int) -> set[str]:
         """The cards that cannot be introduced on a study day: seen, suspended or buried ones."""
-        rows = self.db.rows("SELECT card FROM cards WHERE state > 0 OR suspended = 1 OR buried >= ?", (day,))
-        return {name for (name,) in rows}
+        seen = self.db.rows("SELECT card FROM cards INDEXED BY cards_due WHERE state > 0")
+        hidden = self.db.rows(
+            "SELECT card FROM cards WHERE due_day = 0 AND state = 0 AND (suspended = 1 OR buried >= ?)",
+            (day,),
+        )
+        return {name for (name,) in seen} | {name for (name,) in hidden}
 
     def known(self, names: Iterable[str]) -> list[str]:
         """Those of the names that have a card."""
@@ -300,7 +316,8 @@ class Store:
         if self.backups is None or not self._head()[0]:
             return False
         kept = backup_files.listed(self.backups)
-        return not kept or (kept[0].events != self._head()[0] and now - kept[0].time >= backup_files.SPACING)
+        spacing = backup_files.SPACING if self.path.stat().st_size < LARGE else timedelta(days=1)
+        return not kept or (kept[0].events != self._head()[0] and now - kept[0].time >= spacing)
 
     def _look_after(self, now: datetime, copy: bool) -> None:
         try:
@@ -308,13 +325,26 @@ class Store:
                 # reads and checks every page, so that no other check is needed
                 backup_files.take(self.path, self.backups, now=now)
                 backup_files.thin(self.backups, now)
-            elif not backup_files.is_good(self.path):
-                raise Corrupt(f"{self.path} is damaged: quit now, it is then set aside.")
+            else:
+                self._look_through()
         except Corrupt as error:
             self._damaged = True
             self.warning = str(error)
         except QuizError as error:
             self.warning = str(error)
+
+    def _look_through(self) -> None:
+        """Check every page over a connection of its own, as far as ``close`` allows."""
+        self._check = backup_files.reading(self.path)
+        try:
+            sound = backup_files.is_sound(self._check)
+        except sqlite3.OperationalError:  # interrupted
+            sound = True
+        finally:
+            check, self._check = self._check, None
+            check.close()
+        if not sound:
+            raise Corrupt(f"{self.path} is damaged: quit now, it is then set aside.")
 
 
 def _quoted(names: Iterable[str]) -> str:
