@@ -1,0 +1,285 @@
+"""One mock interview from the first second to the stored report; what commands and screens hold."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from quizapp import __version__
+from quizapp.errors import QuizError
+from quizapp.interview import history, score
+from quizapp.interview.blueprint import Beat, Blueprint, load_blueprint
+from quizapp.interview.clock import Steady, steady
+from quizapp.interview.item import Item, make_item
+from quizapp.interview.knowledge import knowledge
+from quizapp.interview.marking import propose
+from quizapp.interview.outcomes import linked, outcome, review_of
+from quizapp.interview.paper import Paper, draw_paper
+from quizapp.interview.session import Session, phases_of
+from quizapp.memory.mock import MockReview
+
+if TYPE_CHECKING:
+    from quizapp.memory.study import Study
+
+SCHEMA = "quizapp.mock/1"
+AUTOSAVE_MS = 1000
+MARKING = "marking"
+
+
+class Interview:
+    """The session, its markings, and the facts of the report that do not change."""
+
+    def __init__(self, study: "Study", head: dict[str, Any], session: Session) -> None:
+        self.study = study
+        self.head = head
+        self.session = session
+        self.markings: list[dict[str, Any]] = []
+        self.saved_ms = -AUTOSAVE_MS
+
+    @property
+    def id(self) -> str:
+        """The id under which it is stored."""
+        return str(self.head["id"])
+
+    # beginning and going on
+
+    @classmethod
+    def begin(
+        cls,
+        study: "Study",
+        role: str,
+        minutes: int,
+        *,
+        code: bool = True,
+        seed: int | None = None,
+        blueprint: Blueprint | None = None,
+        clock: Steady = steady,
+    ) -> "Interview":
+        """Draw the paper; the clock waits for ``start``. Raises ``QuizError`` where nothing can be asked."""
+        import secrets
+
+        blueprint = blueprint or load_blueprint()
+        seed = secrets.randbelow(1_000_000) if seed is None else seed
+        plan = blueprint.plan(role, minutes, code=code)
+        paper = draw_paper(blueprint, plan, study.bank, knowledge(study), seed)
+        if not paper.picks:
+            raise QuizError(
+                "The bank holds no question that may be asked now: all were seen within 48 hours."
+            )
+        items = [make_item(number, pick, study.bank) for number, pick in enumerate(paper.picks)]
+        session = Session(phases_of(paper.seconds, blueprint.format.titles), items, clock)
+        return cls(study, _head(study, blueprint, paper, secrets.token_hex(4)), session)
+
+    def start(self) -> None:
+        """Start the clock and store the interview."""
+        self.head["started"] = self._now().isoformat(timespec="seconds")
+        self.session.start()
+        self.save()
+
+    @classmethod
+    def resume(cls, study: "Study", document: Mapping[str, Any], clock: Steady = steady) -> "Interview":
+        """Go on with a stored interview; the clock moves on by the time that passed meanwhile."""
+        running = document["running"]
+        head = {key: document[key] for key in _HEAD}
+        found = cls(study, head, Session.from_json(running, clock))
+        if not found.session.ended:
+            found.session.resume(max(0, found._wall_ms() - int(running["wall_ms"])))
+            found.save()
+        elif running.get(MARKING):
+            found.markings = [dict(marking) for marking in running[MARKING]]
+        return found
+
+    # saving
+
+    def _now(self) -> datetime:
+        return self.study.clock.now().astimezone(UTC)
+
+    def _wall_ms(self) -> int:
+        return round(self._now().timestamp() * 1000)
+
+    def tick(self) -> list[str]:
+        """Let the clock catch up and save where a second of work is not on disk yet."""
+        said = self.session.tick()
+        if said or self.session.elapsed_ms - self.saved_ms >= AUTOSAVE_MS:
+            self.save()
+        return said
+
+    def save(self) -> None:
+        """Write the running interview; it is on disk when this returns."""
+        running = self.session.as_json() | {"wall_ms": self._wall_ms(), MARKING: self.markings}
+        self.study.save_mock(self.head | {"running": running}, mock_id=self.id)
+        self.saved_ms = self.session.elapsed_ms
+        self.session.changed = False
+
+    # marking
+
+    def beats(self, item: Item) -> tuple[Beat, ...]:
+        """The beats of an answer to the item, as they were when the interview began."""
+        rows = self.head["beats"]["scenario" if item.scenario else "concept"]
+        return tuple(Beat(row["name"], row["check"]) for row in rows)
+
+    def propose(self) -> None:
+        """Mark what the machine can, and propose the rest. Asked again it keeps what the learner said."""
+        if not self.markings:
+            self.markings = [propose(item, self.beats(item)) for item in self.session.items]
+            self.save()
+
+    def finished(self) -> dict[str, Any]:
+        """The report as it would be stored now."""
+        self.propose()
+        return build(
+            self.head | {"finished": self._now().isoformat(timespec="seconds")},
+            self.session,
+            self.markings,
+            [dict(mock.document) for mock in self.study.mocks("done")],
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Store report, reviews and recalls in one transaction; one undo takes all back."""
+        document = self.finished()
+        reviews, recalls = self._effects(document)
+        self.study.record_mock(document, reviews, recalls=recalls, mock_id=self.id)
+        return document
+
+    def _effects(self, document: dict[str, Any]) -> tuple[list[MockReview], list[str]]:
+        bank = self.study.bank
+        asked = frozenset(item.card for item in self.session.items)
+        reviews: list[MockReview] = []
+        recalls: list[str] = []
+        for item, marking, row in zip(self.session.items, self.markings, document["items"], strict=True):
+            found = outcome(item, row["marks"]["total"], marking)
+            known = _known(bank, item.card)
+            row["effect"] = {"why": found.why, "rating": None, "due": None, "caps": list(found.caps)}
+            if not known:
+                row["effect"]["why"] = "the question is no longer in the bank"
+                continue
+            if found.rating is None:
+                recalls.append(item.card)
+                continue
+            reviews.append(review_of(item, found, marking))
+            due = self.study.previews(item.card)[found.rating].due
+            row["effect"] |= {"rating": found.rating.label, "due": due.isoformat(timespec="seconds")}
+            more = linked(item, marking, bank, asked)
+            row["effect"]["linked"] = more
+            recalls += more
+        document["tomorrow"] = list(dict.fromkeys(recalls))
+        return reviews, recalls
+
+
+def _known(bank: Any, card: str) -> bool:
+    name = bank.resolve(card)
+    return name in bank.questions or name.removeprefix("exercise:") in bank.exercises
+
+
+_HEAD = (
+    "schema", "id", "seed", "role", "title", "minutes", "code", "pass_mark", "blueprint", "content_hash",
+    "app", "torch", "device", "beats", "started",
+)  # fmt: skip
+
+
+def _head(study: "Study", blueprint: Blueprint, paper: Paper, name: str) -> dict[str, Any]:
+    import hashlib
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        torch = version("torch")
+    except PackageNotFoundError:
+        torch = ""
+    hashes = [study.bank.questions[p.card].content_hash for p in paper.picks if p.kind != "coding"]
+    return {
+        "schema": SCHEMA,
+        "id": name,
+        "seed": paper.seed,
+        "role": paper.plan.role.name,
+        "title": paper.plan.role.title,
+        "minutes": paper.plan.minutes,
+        "code": paper.plan.code,
+        "pass_mark": paper.plan.role.pass_mark,
+        "blueprint": blueprint.hash,
+        "content_hash": hashlib.sha256("".join(hashes).encode()).hexdigest()[:16],
+        "app": __version__,
+        "torch": torch,
+        "device": "cpu",
+        "beats": {
+            kind: [{"name": beat.name, "check": beat.check} for beat in beats]
+            for kind, beats in blueprint.format.beats.items()
+        },
+        "started": study.clock.now().astimezone(UTC).isoformat(timespec="seconds"),
+    }
+
+
+def build(
+    head: Mapping[str, Any],
+    session: Session,
+    markings: Sequence[Mapping[str, Any]],
+    past: Sequence[Mapping[str, Any]],
+) -> dict[str, Any]:
+    """The report of a session from its markings; ``past`` are the reports before it, newest first."""
+    scored = [
+        (item, score.terms_of(item, marking)) for item, marking in zip(session.items, markings, strict=True)
+    ]
+    rows = []
+    for (item, terms), marking in zip(scored, markings, strict=True):
+        marks = {
+            "total": score.mark_of(terms),
+            "reached": item.reached,
+            "terms": [term.as_json() for term in terms],
+        }
+        rows.append(item.as_json() | {"marking": dict(marking), "marks": marks, "effect": None})
+    pairs = [(row["planned"], row["marks"]["total"]) for row in rows]
+    reached = [(row["planned"], row["marks"]["total"]) for row in rows if row["marks"]["reached"]]
+    dims = score.dimensions(scored)
+    raw = score.mean_mark(pairs)
+    band, why = score.band(raw, head["pass_mark"], dims)
+    low, high = score.interval(pairs)
+    document: dict[str, Any] = {
+        **head,
+        "clock": {"elapsed_ms": session.elapsed_ms, "events": list(session.log)},
+        "phases": [
+            {"name": p.name, "title": p.title, "seconds": p.seconds, "used_ms": p.used_ms}
+            for p in session.phases
+        ],
+        "items": rows,
+        "dimensions": dims,
+        "band": {"name": band, "why": why},
+        "interval": {"low": low, "high": high, "draws": score.DRAWS, "seed": score.DRAW_SEED},
+        "reviews": [],
+        "remarks": [],
+        "tomorrow": [],
+    }
+    table = history.inflation([document, *past])
+    document["totals"] = {
+        "raw": raw,
+        "adjusted": history.adjusted(raw, rows, table),
+        "reached": score.mean_mark(reached),
+        "items": len(rows),
+        "items_reached": len(reached),
+    }
+    document["inflation"] = {
+        topic: row | {"inflation": round(float(history.inflation_of(row)), 2)}
+        for topic, row in sorted(table.items())
+    }
+    document["calibration"] = history.calibration(history.rows_of(document))
+    document["calibration"]["topics"] = history.topic_calibration([document, *past])
+    document["comparison"] = history.comparison(document, past)
+    document["pooled"] = history.pooled(document, past)
+    document["weak_topics"] = history.weak_topics(rows)
+    document["next_steps"] = _next_steps(document)
+    return document
+
+
+def _next_steps(document: Mapping[str, Any]) -> list[dict[str, str]]:
+    """What to do next, as commands."""
+    steps = [
+        {"what": f"Drill {row['topic']}", "command": f"quizapp drill --topic {row['topic']}"}
+        for row in document["weak_topics"][:2]
+        if row["mean"] < 80
+    ]
+    costly = sorted(
+        document["items"], key=lambda i: (-i["planned"] * (100 - i["marks"]["total"]), i["number"])
+    )
+    slugs = list(dict.fromkeys(item["exercise"] for item in costly if item["marks"]["total"] < 80))
+    steps += [
+        {"what": f"Write {slug}", "command": f"quizapp exercise {slug}"} for slug in slugs[: 5 - len(steps)]
+    ]
+    again = f"quizapp mock --role {document['role']} --minutes {document['minutes']}"
+    return [*steps, {"what": "Sit another interview in some days", "command": again}]
