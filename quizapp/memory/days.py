@@ -6,6 +6,7 @@ from typing import Protocol
 from quizapp.store.events import Moment
 
 DAY_S = 86_400
+_EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Clock(Protocol):
@@ -53,8 +54,8 @@ def moment(now: datetime, rollover_hour: int) -> Moment:
 
 def day_start(day: int, offset: int, rollover_hour: int) -> int:
     """When a study day begins, in UTC ms, for a local offset in seconds."""
-    local = datetime.fromordinal(day).replace(tzinfo=UTC) + timedelta(hours=rollover_hour, seconds=-offset)
-    return round(local.timestamp() * 1000)
+    # plain arithmetic: a date would refuse the absurd days that a foreign log may hold
+    return ((day - _EPOCH) * DAY_S + rollover_hour * 3600 - offset) * 1000
 
 
 def as_datetime(ms: int) -> datetime:
