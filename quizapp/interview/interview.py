@@ -1,14 +1,14 @@
 """One mock interview from the first second to the stored report; what commands and screens hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from quizapp import __version__
 from quizapp.errors import QuizError
-from quizapp.interview import history, score
 from quizapp.interview.blueprint import Beat, Blueprint, load_blueprint
 from quizapp.interview.clock import Steady, steady
+from quizapp.interview.document import SCHEMA, build
 from quizapp.interview.item import Item, make_item
 from quizapp.interview.knowledge import knowledge
 from quizapp.interview.marking import propose
@@ -20,7 +20,6 @@ from quizapp.memory.mock import MockReview
 if TYPE_CHECKING:
     from quizapp.memory.study import Study
 
-SCHEMA = "quizapp.mock/1"
 AUTOSAVE_MS = 1000
 MARKING = "marking"
 
@@ -205,81 +204,3 @@ def _head(study: "Study", blueprint: Blueprint, paper: Paper, name: str) -> dict
         },
         "started": study.clock.now().astimezone(UTC).isoformat(timespec="seconds"),
     }
-
-
-def build(
-    head: Mapping[str, Any],
-    session: Session,
-    markings: Sequence[Mapping[str, Any]],
-    past: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """The report of a session from its markings; ``past`` are the reports before it, newest first."""
-    scored = [
-        (item, score.terms_of(item, marking)) for item, marking in zip(session.items, markings, strict=True)
-    ]
-    rows = []
-    for (item, terms), marking in zip(scored, markings, strict=True):
-        marks = {
-            "total": score.mark_of(terms),
-            "reached": item.reached,
-            "terms": [term.as_json() for term in terms],
-        }
-        rows.append(item.as_json() | {"marking": dict(marking), "marks": marks, "effect": None})
-    pairs = [(row["planned"], row["marks"]["total"]) for row in rows]
-    reached = [(row["planned"], row["marks"]["total"]) for row in rows if row["marks"]["reached"]]
-    dims = score.dimensions(scored)
-    raw = score.mean_mark(pairs)
-    band, why = score.band(raw, head["pass_mark"], dims)
-    low, high = score.interval(pairs)
-    document: dict[str, Any] = {
-        **head,
-        "clock": {"elapsed_ms": session.elapsed_ms, "events": list(session.log)},
-        "phases": [
-            {"name": p.name, "title": p.title, "seconds": p.seconds, "used_ms": p.used_ms}
-            for p in session.phases
-        ],
-        "items": rows,
-        "dimensions": dims,
-        "band": {"name": band, "why": why},
-        "interval": {"low": low, "high": high, "draws": score.DRAWS, "seed": score.DRAW_SEED},
-        "reviews": [],
-        "remarks": [],
-        "tomorrow": [],
-    }
-    table = history.inflation([document, *past])
-    document["totals"] = {
-        "raw": raw,
-        "adjusted": history.adjusted(raw, rows, table),
-        "reached": score.mean_mark(reached),
-        "items": len(rows),
-        "items_reached": len(reached),
-    }
-    document["inflation"] = {
-        topic: row | {"inflation": round(float(history.inflation_of(row)), 2)}
-        for topic, row in sorted(table.items())
-    }
-    document["calibration"] = history.calibration(history.rows_of(document))
-    document["calibration"]["topics"] = history.topic_calibration([document, *past])
-    document["comparison"] = history.comparison(document, past)
-    document["pooled"] = history.pooled(document, past)
-    document["weak_topics"] = history.weak_topics(rows)
-    document["next_steps"] = _next_steps(document)
-    return document
-
-
-def _next_steps(document: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What to do next, as commands."""
-    steps = [
-        {"what": f"Drill {row['topic']}", "command": f"quizapp drill --topic {row['topic']}"}
-        for row in document["weak_topics"][:2]
-        if row["mean"] < 80
-    ]
-    costly = sorted(
-        document["items"], key=lambda i: (-i["planned"] * (100 - i["marks"]["total"]), i["number"])
-    )
-    slugs = list(dict.fromkeys(item["exercise"] for item in costly if item["marks"]["total"] < 80))
-    steps += [
-        {"what": f"Write {slug}", "command": f"quizapp exercise {slug}"} for slug in slugs[: 5 - len(steps)]
-    ]
-    again = f"quizapp mock --role {document['role']} --minutes {document['minutes']}"
-    return [*steps, {"what": "Sit another interview in some days", "command": again}]

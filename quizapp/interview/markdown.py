@@ -1,0 +1,237 @@
+"""The report as Markdown: one page of findings, then a section per item."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from quizapp.interview.document import costliest, lost
+from quizapp.interview.words import (
+    STATES,
+    adjusted_line,
+    band_line,
+    clock,
+    given_text,
+    item_title,
+    moment_line,
+    right_text,
+)
+
+BAR = 20
+
+
+def as_markdown(document: Mapping[str, Any]) -> str:
+    """The whole report."""
+    return "\n".join(_lines(document)).rstrip() + "\n"
+
+
+def _lines(document: Mapping[str, Any]) -> Iterator[str]:
+    items = document["items"]
+    seconds = sum(item["planned"] for item in items)
+    yield f"# Mock interview: {document['title']}, {document['minutes']} minutes"
+    yield ""
+    yield f"{document['started'][:16].replace('T', ' ')} UTC, id `{document['id']}`, seed {document['seed']}"
+    yield ""
+    yield f"**{band_line(document)}.**"
+    yield f"{document['band']['why'].capitalize()}; {adjusted_line(document)}."
+    yield ""
+    yield "## Dimensions"
+    yield ""
+    yield "```"
+    for name, row in document["dimensions"].items():
+        yield f"{name:17} {bar(row['percent'])} {row['percent']:>3}  level {row['level']} of 4"
+    yield "```"
+    yield ""
+    yield from _time(document)
+    yield from _moments("Costliest moments", costliest(items)[:3], seconds)
+    yield from _moments("Best moments", _best(items), seconds)
+    yield from _after(document)
+    yield from _calibration(document["calibration"])
+    yield from _comparison(document)
+    yield "## Items"
+    for item in items:
+        yield from _item(item)
+
+
+def bar(percent: int) -> str:
+    """A bar of blocks."""
+    full = round(percent * BAR / 100)
+    return "█" * full + "░" * (BAR - full)
+
+
+def _best(items: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    reached = [item for item in items if item["marks"]["total"] >= 50]
+    return sorted(reached, key=lambda i: (-i["planned"] * i["marks"]["total"], lost(i), i["number"]))[:3]
+
+
+def _time(document: Mapping[str, Any]) -> Iterator[str]:
+    yield "## Where the time went"
+    yield ""
+    yield "| phase | planned | used |"
+    yield "| --- | ---: | ---: |"
+    for phase in document["phases"]:
+        yield f"| {phase['title']} | {clock(1000 * phase['seconds'])} | {clock(phase['used_ms'])} |"
+    for event in document["clock"]["events"]:
+        if event["event"] == "lost":
+            yield ""
+            yield f"The terminal was away for {clock(event['ms'])}; the clock went on."
+    yield ""
+
+
+def _moments(title: str, items: list[Mapping[str, Any]], seconds: int) -> Iterator[str]:
+    if items:
+        yield f"## {title}"
+        yield ""
+        for item in items:
+            yield f"- {moment_line(item, seconds)}"
+        yield ""
+
+
+def _after(document: Mapping[str, Any]) -> Iterator[str]:
+    weak = [row for row in document["weak_topics"] if row["mean"] < 80]
+    if weak:
+        yield "## Weak topics"
+        yield ""
+        for row in weak[:4]:
+            yield f"- {row['topic']}: {row['mean']:g} of 100 over {row['items']} items"
+        yield ""
+    yield "## What happens tomorrow"
+    yield ""
+    rated = [item for item in document["items"] if item["effect"] and item["effect"]["rating"]]
+    counts = {
+        name: sum(i["effect"]["rating"] == name for i in rated) for name in ("Again", "Hard", "Good", "Easy")
+    }
+    said = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
+    yield f"- Reviews written: {said}."
+    if document["tomorrow"]:
+        names = ", ".join(f"`{name}`" for name in document["tomorrow"])
+        yield f"- First in tomorrow's queue, without a review: {names}."
+    for step in document["next_steps"]:
+        yield f"- {step['what']}: `{step['command']}`"
+    yield ""
+
+
+def _calibration(found: Mapping[str, Any]) -> Iterator[str]:
+    if not found["items"]:
+        return
+    yield "## Confidence"
+    yield ""
+    side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"
+    yield (
+        f"Brier score {found['brier']:.3f} (0 is perfect, 0.25 is a coin), "
+        f"bias {found['bias']:+.1f} points ({side})."
+    )
+    yield ""
+    yield "| confidence | items | mean mark |"
+    yield "| ---: | ---: | ---: |"
+    for row in found["bins"]:
+        mean = "" if row["mean_mark"] is None else f"{row['mean_mark']:g}"
+        yield f"| {row['confidence']} % | {row['items']} | {mean} |"
+    yield ""
+    for topic, row in found["topics"].items():
+        yield f"- {topic}: bias {row['bias']:+.1f} over {row['items']} answers"
+    if found["topics"]:
+        yield ""
+
+
+def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
+    found = document["comparison"]
+    if not found["last"]:
+        return
+    yield "## Against the last interviews for this role"
+    yield ""
+    for row in found["last"]:
+        yield f"- {row['started'][:10]}, {row['minutes']} minutes: {row['total']}"
+    yield (
+        f"- Difference to their mean: {found['difference']:+d}. "
+        f"Pooled with halves per 14 days: {document['pooled']['total']}."
+    )
+    yield ""
+
+
+def _item(item: Mapping[str, Any]) -> Iterator[str]:
+    marking = item["marking"]
+    yield ""
+    yield f"### {item_title(item)}: {item['marks']['total']} of 100"
+    yield ""
+    sure = "" if item["confidence"] is None else f", confidence {item['confidence']} %"
+    first = "" if item["first_key_ms"] is None else f", first key after {clock(item['first_key_ms'])}"
+    yield f"{STATES[item['state']].capitalize()}, {clock(item['used_ms'])} of {clock(1000 * item['budget'])}{first}{sure}."
+    yield ""
+    yield _quoted(item["question"]["prompt"] if item["kind"] != "coding" else item["question"]["title"])
+    yield ""
+    given = given_text(item)
+    if item["marks"]["reached"]:
+        yield "**Your answer**"
+        yield ""
+        fence = item["kind"] in {"coding", "order"}
+        yield (f"```\n{given}\n```" if fence and given else given) or "*nothing*"
+        yield ""
+    if right_text(item):
+        yield "**Right**"
+        yield ""
+        yield f"```\n{right_text(item)}\n```" if item["kind"] == "order" else right_text(item)
+        yield ""
+    for point in marking.get("points", ()):
+        yield f"- {_box(point['held'])} {point['text']}{_evidence(point)}"
+    for wrong in marking.get("misconceptions", ()):
+        if wrong["stated"]:
+            yield f"- ✗ said: “{wrong['wrong']}” {wrong['right']}"
+    if marking.get("points"):
+        yield ""
+    yield from _probes(item)
+    if item["kind"] == "coding":
+        yield from _verdict(item)
+    elif item["question"]["answer"].strip():
+        yield "**A strong answer**"
+        yield ""
+        yield item["question"]["answer"].strip()
+        yield ""
+    terms = ", ".join(f"{t['term']} {t['points']:g} of {t['weight']:g}" for t in item["marks"]["terms"])
+    yield f"Marks: {terms}."
+    if item["effect"]:
+        rated = f"{item['effect']['rating']}, " if item["effect"]["rating"] else ""
+        due = f", due {item['effect']['due'][:10]}" if item["effect"]["due"] else ""
+        yield f"Schedule: {rated}{item['effect']['why']}{due}."
+
+
+def _box(held: float) -> str:
+    return {1: "[x]", 0: "[ ]"}.get(held, "[½]")
+
+
+def _evidence(point: Mapping[str, Any]) -> str:
+    must = " **(must)**" if point["weight"] == 3 else ""
+    if point["ticked"] and not point["supported"]:
+        return f"{must} *(unsupported)*"
+    shown = point["quote"] or ", ".join(point["words"])
+    return f"{must} *(you said: {shown})*" if point["held"] and shown else must
+
+
+def _probes(item: Mapping[str, Any]) -> Iterator[str]:
+    for probe, marked in zip(item["probes"], item["marking"].get("probes", ()), strict=False):
+        if not marked["asked"]:
+            continue
+        yield f"**Asked next:** {probe['ask']}"
+        yield ""
+        yield f"{_box(marked['held'])} {probe['typed'].strip() or '*nothing*'}"
+        yield ""
+        yield f"*{probe['answer']}*"
+        yield ""
+
+
+def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
+    marking = item["marking"]
+    yield (
+        f"Verdict: {marking['status']}, {marking['behaviours_passed']} of {marking['behaviours']} behaviours, "
+        f"{len(item['submissions'])} submissions, own check {'run' if marking['checked'] else 'not run'}."
+    )
+    if item["submissions"]:
+        for test in item["submissions"][-1]["verdict"].get("tests", ()):
+            if not test["passed"] and test["message"]:
+                yield f"- {test['message'].splitlines()[0]}"
+    if item["typed"].strip():
+        yield ""
+        yield f"Explained: {item['typed'].strip()}"
+    yield ""
+
+
+def _quoted(text: str) -> str:
+    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())

@@ -1,0 +1,89 @@
+"""Small texts that all forms of the report share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from quizapp.bank.expressions import number_text
+from quizapp.bank.marking import GAP
+
+BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
+STATES = {
+    "frozen": "answered",
+    "cut": "cut at 150 % of its time",
+    "lost": "lost with the terminal",
+    "abandoned": "opened, not answered",
+    "unreached": "not reached",
+}
+
+
+def clock(ms: float) -> str:
+    """Milliseconds as minutes and seconds."""
+    seconds = round(ms / 1000)
+    return f"{seconds // 60}:{seconds % 60:02d}"
+
+
+def band_line(document: Mapping[str, Any]) -> str:
+    """Band, total and interval in one sentence."""
+    totals, interval = document["totals"], document["interval"]
+    name = BANDS[document["band"]["name"]]
+    provisional = (
+        " (provisional: fewer than three mocks in 30 days)" if document["pooled"]["provisional"] else ""
+    )
+    return (
+        f"{name}{provisional}: {totals['raw']} of 100, 80 % interval {interval['low']} to {interval['high']}"
+    )
+
+
+def adjusted_line(document: Mapping[str, Any]) -> str:
+    """Raw and adjusted side by side, with sign."""
+    totals = document["totals"]
+    change = totals["adjusted"] - totals["raw"]
+    return (
+        f"raw {totals['raw']}, adjusted {totals['adjusted']} ({change:+d} against the machine-marked items), "
+        f"over the {totals['items_reached']} of {totals['items']} items reached {totals['reached']}"
+    )
+
+
+def given_text(item: Mapping[str, Any]) -> str:
+    """The learner's answer as text, whatever the kind."""
+    given, question = item["given"], item["question"]
+    if item["kind"] == "recall":
+        return str(item["typed"]).strip()
+    if item["kind"] == "coding":
+        return str(item["code"]).strip("\n")
+    if given in (None, "", []):
+        return ""
+    if item["kind"] == "choice":
+        return str(question["options"][given]["text"])
+    if item["kind"] == "order":
+        return "\n".join(f"{place}. {question['steps'][step]}" for place, step in enumerate(given, 1))
+    if item["kind"] == "cloze":
+        return ", ".join(str(gap) or "–" for gap in given)
+    return f"{given} {question.get('unit', '')}".strip()
+
+
+def right_text(item: Mapping[str, Any]) -> str:
+    """The right answer of a machine-marked item in short; empty for others."""
+    question = item["question"]
+    if item["kind"] == "numeric":
+        return f"{number_text(question['result'])} {question['unit']}".strip()
+    if item["kind"] == "choice":
+        return next(str(o["text"]) for o in question["options"] if o["right"])
+    if item["kind"] == "order":
+        return "\n".join(f"{place}. {step}" for place, step in enumerate(question["steps"], 1))
+    if item["kind"] == "cloze":
+        return str(GAP.sub(lambda match: match[1].split("|")[0].strip(), question["text"]))
+    return ""
+
+
+def item_title(item: Mapping[str, Any]) -> str:
+    """An item in one line."""
+    name = item["question"].get("title") or item["card"]
+    return f"{item['number'] + 1}. {name} ({item['slot']}, {item['topic']})"
+
+
+def moment_line(item: Mapping[str, Any], seconds: int) -> str:
+    """A costly or good moment: what was lost of the whole."""
+    lost = item["planned"] * (100 - item["marks"]["total"]) / max(1, seconds)
+    name = item["question"].get("title") or item["card"]
+    return f"{name}: {item['marks']['total']} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
