@@ -108,7 +108,7 @@ def open_to_first(folder: Path, cards: int, reviews: int, repeats: int) -> dict[
     for _ in range(repeats + 1):
         start, busy = time.perf_counter(), time.process_time()
         store = Store.open(path)
-        study = Study(questions, store, SETTINGS, FixedClock(NOW))
+        study = Study(questions, store, clock=FixedClock(NOW))
         card = study.next_card()
         shown = time.perf_counter()
         cpu.append((time.process_time() - busy) * 1e3)

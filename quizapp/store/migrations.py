@@ -41,8 +41,9 @@ def create_log(db: sqlite3.Connection) -> None:
             data TEXT NOT NULL
         )""")
     db.execute("CREATE INDEX events_card ON events (card)")
+    # SQLite uses the two partial indexes only where a query repeats their condition
     db.execute("CREATE INDEX events_parent ON events (parent) WHERE parent <> ''")
-    db.execute("CREATE INDEX events_type ON events (type) WHERE type NOT IN ('answer')")
+    db.execute("CREATE INDEX events_type ON events (type) WHERE type <> 'answer'")
     for verb in ("UPDATE", "DELETE"):
         db.execute(
             f"CREATE TRIGGER events_refuse_{verb.lower()} BEFORE {verb} ON events "

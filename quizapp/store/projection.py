@@ -15,6 +15,7 @@ CARD_LIST = ", ".join(CARD_COLUMNS)
 _values = attrgetter(*CARD_COLUMNS)
 _SAVE_CARD = f"INSERT OR REPLACE INTO cards VALUES ({', '.join('?' * len(CARD_COLUMNS))})"
 _SAVE_REVIEW = f"INSERT INTO reviews VALUES ({', '.join('?' * len(ReviewRow._fields))})"
+RARE = "type <> 'answer'"  # the condition of the index over types
 # an event stands unless it, or the event that it is part of, was undone
 STANDS = "NOT EXISTS (SELECT 1 FROM voids WHERE voids.event IN (events.id, events.parent))"
 
@@ -29,7 +30,7 @@ class Projection:
         self._configure()
 
     def _configure(self) -> None:
-        self._fold.configure(self._events("type = ?", (SETTINGS,)))
+        self._fold.configure(self._events(f"type = '{SETTINGS}' AND {RARE}"))
 
     def _events(self, condition: str, values: Iterable[str] = ()) -> list[Event]:
         sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
@@ -113,7 +114,7 @@ class Projection:
 
     def _with_children(self, name: str) -> list[Event]:
         select = f"SELECT {COLUMNS} FROM events"
-        sql = f"{select} WHERE id = ? UNION ALL {select} WHERE parent = ?"
+        sql = f"{select} WHERE id = ? UNION ALL {select} WHERE parent = ? AND parent <> ''"
         return [Event._make(row) for row in self._db.rows(sql, (name, name))]
 
     def _settings_changed(self) -> None:
@@ -144,7 +145,7 @@ class Projection:
         self._db.run_many("INSERT INTO voids VALUES (?, ?)", sorted(self._undone().items()))
         self._configure()
         renames: dict[str, str] = {}
-        for event in self._events("type = ?", (RENAME,)):
+        for event in self._events(f"type = '{RENAME}' AND {RARE}"):
             _follow(renames, event.target, event.card)
         self._write_renames(renames)
         cards: dict[str, CardRow] = {}
@@ -165,7 +166,8 @@ class Projection:
 
     def _undone(self) -> dict[str, int]:
         """How often each event is undone, by replaying the undo events in order."""
-        undos = self._db.rows(f"SELECT id, target FROM events WHERE type = ? ORDER BY {ORDER}", (UNDO,))
+        sql = f"SELECT id, target FROM events WHERE type = '{UNDO}' AND {RARE} ORDER BY {ORDER}"
+        undos = self._db.rows(sql)
         targets: dict[str, str] = dict(undos)
         counts: dict[str, int] = {}
         for _, target in undos:

@@ -14,10 +14,10 @@ from quizapp.errors import BrokenData, QuizError
 from quizapp.store import backups as backup_files
 from quizapp.store.database import Database, Row
 from quizapp.store.documents import Documents
-from quizapp.store.events import ACTS, COLUMNS, TYPES, UNDO, Draft, Event
+from quizapp.store.events import ACTS, ANSWER, COLUMNS, TYPES, UNDO, Draft, Event
 from quizapp.store.faults import Corrupt, explained
 from quizapp.store.migrations import MIGRATIONS, migrate, pending
-from quizapp.store.projection import CARD_LIST, ORDER, STANDS, Projection
+from quizapp.store.projection import CARD_LIST, ORDER, RARE, STANDS, Projection
 from quizapp.store.rows import CardRow, Fold, ReviewRow, Waiting
 
 LARGE = 16 << 20  # bytes; larger databases are copied once a day only
@@ -163,7 +163,9 @@ class Store:
 
     def standing(self, kind: str, card: str = "") -> list[Event]:
         """The events of a type (and card) that were not undone, in order."""
-        condition = "type = ? AND card = ?" if card else "type = ?"
+        condition = (
+            "type = ?" + (f" AND {RARE}" if kind != ANSWER else "") + (" AND card = ?" if card else "")
+        )
         sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
         return [Event._make(row) for row in self.db.rows(sql, (kind, card) if card else (kind,))]
 
@@ -174,7 +176,7 @@ class Store:
     def last_undo(self) -> Event | None:
         """The undo that redo takes back: the newest that stands, unless something was done since."""
         undo = self._newest(
-            f"type = '{UNDO}' AND {STANDS} AND EXISTS"
+            f"type = '{UNDO}' AND {RARE} AND {STANDS} AND EXISTS"
             f" (SELECT 1 FROM events AS t WHERE t.id = events.target AND t.type <> '{UNDO}')"
         )
         act = self._newest(f"type IN ({_quoted(ACTS)}) AND parent = ''")
