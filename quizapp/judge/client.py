@@ -64,4 +64,3 @@ def _cold(tier: str) -> Iterator[socket.socket | None]:
             yield sock
     finally:
         end_judge(process)
-

@@ -54,7 +54,7 @@ def gather(workers: list[Worker], deadline: float, cancelled: threading.Event) -
         with selectors.DefaultSelector() as selector:
             for report in reports:
                 for descriptor in (report.worker.result, report.worker.printed):
-                    os.set_blocking(descriptor, False)  # noqa: FBT003
+                    os.set_blocking(descriptor, False)
                     selector.register(descriptor, selectors.EVENT_READ, report)
             _pump(selector, reports, deadline, cancelled)
         if not all(report.state == COMPLETE for report in reports):
@@ -112,7 +112,7 @@ def _read(report: Report, descriptor: int) -> bool:
     if not report.pid and len(report.message) >= HELLO.size:
         magic, pid = HELLO.unpack_from(report.message)
         report.pid = pid if magic == HELLO_MAGIC else -1
-    size = message_size(report.message[HELLO.size : HELLO.size + HEADER.size])
+    size = message_size(bytes(report.message[HELLO.size : HELLO.size + HEADER.size]))
     if report.pid < 0 or size < 0 or len(report.message) > _CAP:
         report.state = FLOODED
     elif size and len(report.message) >= HELLO.size + size:

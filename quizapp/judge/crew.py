@@ -4,21 +4,27 @@ import contextlib
 import itertools
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
 
+from quizapp.judge.isolation.kernel import adopt_orphans
 from quizapp.judge.job import Job
 from quizapp.judge.launch import clean_environment, command
-from quizapp.judge.leftovers import kill_tree
+from quizapp.judge.leftovers import kill_strays, kill_tree
 from quizapp.judge.scratch import Scratch, new_folder
 from quizapp.judge.zygote import fork_zygote
+
+_LOADING = 120.0
 
 
 class Lost(ConnectionError):
@@ -115,6 +121,12 @@ class ZygoteLink:
             raise OSError(str(answer["error"]))
         return ForkedHandle(self, number)
 
+    def pid(self) -> int:
+        """The zygote's process."""
+        number = self.ask({"op": "who"})["pid"]
+        assert isinstance(number, int)
+        return number
+
     def close(self) -> None:
         """Let the zygote end."""
         self._control.close()
@@ -146,8 +158,9 @@ class ForkedHandle:
 class SpawnedHandle:
     """A worker with an interpreter of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes]):
+    def __init__(self, process: subprocess.Popen[bytes], sweep: Callable[[], None]):
         self._process = process
+        self._sweep = sweep
 
     def dump(self) -> None:
         """Have the worker write where it is."""
@@ -158,14 +171,16 @@ class SpawnedHandle:
     def end(self, grace: float) -> int | None:
         """Kill the worker and what it left; its wait status, None if it was still running after ``grace``."""
         kill_tree(self._process.pid)
+        status = None
         with contextlib.suppress(subprocess.TimeoutExpired):
             code = self._process.wait(grace)
-            return -code if code < 0 else code << 8
+            status = -code if code < 0 else code << 8
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.kill()
         self._process.wait()
-        return None
+        self._sweep()
+        return status
 
 
 class Spare:
@@ -185,6 +200,10 @@ class Spare:
         for descriptor in theirs:
             os.close(descriptor)
 
+    def wait(self) -> None:
+        """Wait until it has loaded: the submission's time begins after that."""
+        select.select([self.result], [], [], _LOADING)
+
     def close(self) -> None:
         """Give the spare up: it ends when its job pipe closes."""
         for descriptor in (self.job, self.result, self.printed):
@@ -202,6 +221,7 @@ class Crew:
         # One lasting thread starts the spares: the kernel kills them when the thread that started them ends.
         self._starter = ThreadPoolExecutor(1, "spares")
         self._spares: dict[str, list[Future[Spare]]] = {}
+        self._used: list[Spare] = []
         self._preloaded: set[str] = set()
         self._folder = new_folder()
         if tier != "T0":
@@ -259,18 +279,43 @@ class Crew:
     def _spawned(self, job: Job, scratch: Scratch) -> Worker:
         with self._lock:
             spares = self._spares.setdefault(job.device, [])
-            spare = spares.pop(0) if spares else self._starter.submit(Spare, job.device)
-            spares.append(self._starter.submit(Spare, job.device))
+            spare = spares.pop(0) if spares else self._starter.submit(self._spare, job.device)
+            spares.append(self._starter.submit(self._spare, job.device))
         ready = spare.result()
+        ready.wait()
         _hand_over(ready.job, job)
-        return Worker(SpawnedHandle(ready.process), ready.result, ready.printed, job.rank, scratch)
+        return Worker(
+            SpawnedHandle(ready.process, self._sweep), ready.result, ready.printed, job.rank, scratch
+        )
+
+    def _sweep(self) -> None:
+        """Kill orphans of spawned workers; in the thread that starts them, so that none is half known."""
+        if sys.platform != "linux":
+            return
+
+        def sweep() -> None:
+            with contextlib.suppress(Lost):
+                known = {link.pid() for link in self._links.values()}
+                kill_strays(
+                    known | {spare.process.pid for spare in self._used if spare.process.poll() is None}
+                )
+                self._used = [spare for spare in self._used if spare.process.returncode is None]
+
+        self._starter.submit(sweep).result()
+
+    def _spare(self, device: str) -> Spare:
+        if sys.platform == "linux":
+            adopt_orphans()
+        spare = Spare(device)
+        self._used.append(spare)
+        return spare
 
     def warm_spares(self, device: str, count: int) -> None:
         """Have ``count`` spawned workers for ``device`` ready."""
         with self._lock:
             spares = self._spares.setdefault(device, [])
             while len(spares) < count:
-                spares.append(self._starter.submit(Spare, device))
+                spares.append(self._starter.submit(self._spare, device))
 
     def close(self) -> None:
         """End zygotes and spares and remove the scratch folders."""

@@ -74,7 +74,7 @@ def has_mps() -> bool:
 
 @cache
 def cuda_count() -> int:
-    """How many CUDA (or ROCm) devices there are; asked in a process of its own, so that none is touched here."""
+    """How many CUDA (or ROCm) devices there are; asked in another process, so that none is touched."""
     import torch
 
     from quizapp.judge.launch import clean_environment

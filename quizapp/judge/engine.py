@@ -150,13 +150,13 @@ class Engine:
 
     def run(self, task: Task, tracks: list[Track]) -> None:
         """Run the probes of every track: first the plain ones, then those of each group size."""
-        deadline = time.monotonic() + task.seconds
+        left = task.seconds
         groups = [(1, task.assets.probe_names)]
         groups += [(world, task.assets.distributed_names) for world in task.assets.exercise.ranks]
         messages = [encode(track.given) for track in tracks]
         for world, names in groups:
             if names and not any(track.run.status for track in tracks):
-                self._run_group(task, tracks, messages, names, world, deadline)
+                left -= self._run_group(task, tracks, messages, names, world, left)
 
     def _run_group(
         self,
@@ -165,17 +165,20 @@ class Engine:
         messages: list[bytes],
         names: tuple[str, ...],
         world: int,
-        deadline: float,
-    ) -> None:
+        left: float,
+    ) -> float:
+        """Run one group of workers per track, with ``left`` seconds to go; the seconds it took."""
+        begin = time.monotonic()
         for attempt in (1, 2):
             try:
-                reports = self._send_out(task, tracks, messages, names, world, deadline)
+                reports = self._send_out(task, tracks, messages, names, world, left)
             except Lost:
                 if attempt == 2:
                     tracks[0].run.fail(ERROR, _LOST)
             else:
                 self._absorb(task, tracks, reports)
-                return
+                break
+        return time.monotonic() - begin
 
     def _send_out(
         self,
@@ -184,7 +187,7 @@ class Engine:
         messages: list[bytes],
         names: tuple[str, ...],
         world: int,
-        deadline: float,
+        left: float,
     ) -> list[list[Report]]:
         workers: list[Worker] = []
         scratches: list[Scratch] = []
@@ -196,7 +199,8 @@ class Engine:
                 for rank in range(world):
                     job = self._job(task, track, given, order, rank, world, scratch)
                     workers.append(self._crew.start(job, scratch))
-            reports = gather(workers, deadline, task.cancelled)
+            # From here on: a spawned worker may have had to load torch first.
+            reports = gather(workers, time.monotonic() + left, task.cancelled)
             workers.clear()
         finally:
             for worker in workers:

@@ -27,13 +27,13 @@ class Run:
         if not self.status:
             self.status, self.problem = status, problem
 
-    def absorb(
-        self, reports: Sequence[Report], nonce: str, module: str, source: str, seconds: float
-    ) -> None:
+    def absorb(self, reports: Sequence[Report], nonce: str, module: str, source: str, seconds: float) -> None:
         """Add what one group of workers sent: a single one, or the ranks of a process group."""
         for report in reports:
             # The scratch folder's name means nothing to the learner.
-            text = report.printed.text().replace(f"{report.worker.scratch.work}/rank{report.worker.rank}/", "")
+            text = report.printed.text().replace(
+                f"{report.worker.scratch.work}/rank{report.worker.rank}/", ""
+            )
             if text and len(reports) > 1:
                 text = f"[rank {report.worker.rank} of {len(reports)}]\n{text}"
             self.printed += text

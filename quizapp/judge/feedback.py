@@ -1,7 +1,7 @@
 """Sentences for a run that gave no evidence: what happened, to which rank, at which line."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from signal import Signals
 
 from quizapp.judge.collect import (
@@ -75,7 +75,9 @@ def _ranks(reports: Sequence[Report], module: str, source: str) -> str:
         where = place(report.stack, module, source) or " outside your module"
         waiting.append(f"rank {report.worker.rank} waits{where}")
     tail = f"; rank {' and '.join(done)} had finished" if done else ""
-    return f"the group did not finish in time: {'; '.join(waiting)}{tail}. Does every rank make the same calls?"
+    return (
+        f"the group did not finish in time: {'; '.join(waiting)}{tail}. Does every rank make the same calls?"
+    )
 
 
 def _late(_: Report, where: str, seconds: float) -> tuple[str, str]:
@@ -88,14 +90,16 @@ def _hungry(_: Report, where: str, __: float) -> tuple[str, str]:
 
 def _overfull(_: Report, where: str, __: float) -> tuple[str, str]:
     limit = f"{MAX_BYTES >> 20} MiB"
-    return ERROR, f"Your code wrote more files than the {limit} it may" + (f"; it was{where}." if where else ".")
+    return ERROR, f"Your code wrote more files than the {limit} it may" + (
+        f"; it was{where}." if where else "."
+    )
 
 
-def _flooded(*_: object) -> tuple[str, str]:
+def _flooded(_: Report, __: str, ___: float) -> tuple[str, str]:
     return ERROR, "Your code wrote into the judge's own pipe; leave descriptors alone that it did not open."
 
 
-def _stopped(*_: object) -> tuple[str, str]:
+def _stopped(_: Report, __: str, ___: float) -> tuple[str, str]:
     return ERROR, "This grade was called off for a newer one."
 
 
@@ -112,7 +116,7 @@ def _ended(report: Report, where: str, seconds: float) -> tuple[str, str]:
     return ERROR, "Your code ended its process before the tests were done; let its functions return instead."
 
 
-_TELL = {
+_TELL: dict[str, Callable[[Report, str, float], tuple[str, str]]] = {
     HUNGRY: _hungry,
     OVERFULL: _overfull,
     FLOODED: _flooded,

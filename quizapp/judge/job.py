@@ -12,7 +12,7 @@ HELLO_MAGIC = b"QZPD"
 
 @dataclass(frozen=True)
 class Job:
-    """One worker's job. ``probes`` is marshalled code, ``given`` an encoded message, ``nonce`` must come back."""
+    """One worker's job: ``probes`` is marshalled code, ``given`` an encoded message; ``nonce`` comes back."""
 
     module: str
     names: tuple[str, ...]

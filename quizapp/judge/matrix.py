@@ -24,7 +24,7 @@ from quizapp.judge.verdict import TestResult
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
     from quizapp.judge.assets import Assets
-    from quizapp.judge.engine import Engine
+    from quizapp.judge.engine import Track
     from quizapp.judge.evidence import Run
 
 
@@ -52,7 +52,9 @@ class Matrix:
 
     def __init__(self, tier: str | None = None) -> None:
         # Before torch is imported: with more threads, forking would not be safe.
-        os.environ.update({k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")})
+        os.environ.update(
+            {k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")}
+        )
         reports = describe(paths.cache())
         from quizapp.judge.crew import Crew
         from quizapp.judge.warm import warm
@@ -61,15 +63,18 @@ class Matrix:
         self._crew = Crew(best(reports, tier).name)
         from quizapp.judge.engine import Engine
 
-        self.engine: Engine = Engine(self._crew, reports)
+        self.engine = Engine(self._crew, reports)
+
+    def observe(self, folder: Path, path: Path, seed: int) -> "Track":
+        """One run of the submission at ``path`` under one seed, with its evidence and tests."""
+        from quizapp.judge.engine import Order
+
+        return self.engine.judge_once(Order(folder, path.read_bytes(), str(path), device="cpu"), seed)
 
     def judge(self, folder: Path, path: Path, seed: int) -> "tuple[Run, list[TestResult], float]":
         """Run one submission under one seed; evidence, tests and seconds."""
-        from quizapp.judge.engine import Order
-
         begin = time.perf_counter()
-        order = Order(folder, path.read_bytes(), str(path), device="cpu")
-        track = self.engine.judge_once(order, seed)
+        track = self.observe(folder, path, seed)
         return track.run, track.tests, time.perf_counter() - begin
 
     def close(self) -> None:
@@ -155,8 +160,7 @@ def _wrong(
     report.wrong += first
     if not numbers:
         yield f"{name} lacks the line '# fails: N' that names the behaviour it must fail"
-    hit = [r for r in failed if r.behaviour in numbers] or ([None] if run.status else [])
-    if not hit:
+    if not run.status and not any(r.behaviour in numbers for r in failed):
         rest = ", ".join(f"({r.behaviour}) {r.name}" for r in failed) or "nothing"
         yield f"{name} should fail behaviour {sorted(numbers)}; it fails {rest}"
         return

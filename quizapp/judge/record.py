@@ -26,6 +26,8 @@ class Record:
         self.errors: dict[str, dict[str, Any]] = {}
         self._filename = filename
         self._path: list[str] = []
+        # Filling gigabytes takes seconds: once memory ran out the verdict is known, and no step follows.
+        self.exhausted = False
 
     def __call__(self, name: str | int, value: Any) -> None:
         """Store ``value`` as it is now (tensors are copied)."""
@@ -34,10 +36,13 @@ class Record:
     @contextmanager
     def step(self, name: str | int) -> Iterator[None]:
         """A part of a probe: an exception ends the part, is written down, and hides nothing else."""
+        if self.exhausted:
+            raise MemoryError("memory ran out before")
         self._path.append(str(name))
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - a submission may raise SystemExit too
+            self.exhausted |= isinstance(error, MemoryError) or "can't allocate memory" in _text(error)
             self.errors["/".join(self._path)] = self.describe(error)
         finally:
             self._path.pop()
@@ -140,6 +145,8 @@ def run_probes(
 ) -> None:
     """Run the named probes; each gets its own fresh copy of the inputs and a fixed global seed."""
     for name in names:
+        if record.exhausted:
+            break
         random.seed(seed)
         torch.manual_seed(seed)
         with record.step(name):

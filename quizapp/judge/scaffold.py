@@ -98,7 +98,7 @@ def scaled_mean(values: torch.Tensor, factor: float) -> float:
     """The mean of all values, times ``factor``."""
     raise NotImplementedError
 '''
-_PROBES = '''
+_PROBES = """
 def inputs(draw):
     shapes = [draw.sizes(2), draw.sizes(3)]
     return {"cases": [{"values": draw.normal(*s, shift=1.0), "factor": draw.uniform(2, 3)} for s in shapes]}
@@ -108,8 +108,8 @@ def probe_mean(code, given, record):
     for i, case in enumerate(given["cases"]):
         with record.step(i):
             record("got", code.scaled_mean(case["values"], case["factor"]))
-'''
-_TEST = '''
+"""
+_TEST = """
 from quizapp.judge.hidden import behaviour, close
 
 
@@ -123,4 +123,4 @@ def test_scaled_mean(observe):
             rtol=1e-5,
             call=f"scaled_mean(values of shape {tuple(case['values'].shape)}, {case['factor']:.3f})",
         )
-'''
+"""

@@ -159,7 +159,9 @@ def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = st
     from quizapp.judge.warm import warm
 
     warm()
-    crew = Crew(best(reports, wanted or None).name)  # forks: before the first thread and the first hidden test
+    crew = Crew(
+        best(reports, wanted or None).name
+    )  # forks: before the first thread and the first hidden test
     from quizapp.judge.engine import Engine
 
     door = rendezvous.open_door(key) if key else None

@@ -19,7 +19,8 @@ def warm() -> None:
     torch.set_num_threads(1)
     layer = torch.nn.Linear(2, 2)
     optimizer = torch.optim.AdamW(layer.parameters())
-    torch.nn.functional.cross_entropy(layer(torch.ones(1, 2)), torch.zeros(1, dtype=torch.int64)).backward()
+    loss = torch.nn.functional.cross_entropy(layer(torch.ones(1, 2)), torch.zeros(1, dtype=torch.int64))
+    loss.backward()  # type: ignore[no-untyped-call]
     optimizer.step()
     file = io.BytesIO()
     torch.save(copy.deepcopy(layer).state_dict(), file)

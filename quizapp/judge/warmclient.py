@@ -141,4 +141,3 @@ class JudgeClient:
             current = ticket == self._latest and not self._stopped
         if current and self._told is not None:
             self._told(ticket, outcome)
-

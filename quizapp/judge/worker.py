@@ -34,7 +34,7 @@ def work(job_pipe: int, result_pipe: int, printed_pipe: int, *, own_network: boo
     try:
         _detach(printed_pipe)
         result = _hide(job_pipe, result_pipe)
-        _write(result, HELLO.pack(HELLO_MAGIC, _host_pid()))
+        _write(result, HELLO.pack(HELLO_MAGIC, host_pid()))
         job = read_job(job_pipe)
         os.close(job_pipe)
         if job is not None:
@@ -53,27 +53,26 @@ def _detach(printed_pipe: int) -> None:
     os.dup2(null, 0)
     for stream in (1, 2):
         os.dup2(printed_pipe, stream)
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115 - descriptors, for good
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - descriptors, for good
     for name, descriptor in (("stdout", 1), ("stderr", 2)):
-        stream = open(descriptor, "w", 1, "utf-8", "backslashreplace", closefd=False)  # noqa: PTH123, SIM115
-        setattr(sys, name, stream)
+        setattr(sys, name, open(descriptor, "w", 1, "utf-8", "backslashreplace", closefd=False))  # noqa: SIM115
 
 
 def _hide(job_pipe: int, result_pipe: int) -> int:
     """Move the result pipe to a number that is hard to guess and close everything inherited."""
     result = random.SystemRandom().randint(100, 220)
     os.dup2(result_pipe, result)
-    os.set_inheritable(result, False)  # noqa: FBT003
+    os.set_inheritable(result, False)
     kept = sorted({job_pipe, result})
     for low, high in zip([2, *kept], [*kept, 4096], strict=True):
         os.closerange(low + 1, high)
     return result
 
 
-def _host_pid() -> int:
+def host_pid() -> int:
     """This process's number where /proc was mounted, which is where the judge looks."""
     try:
-        return int(os.readlink("/proc/self"))
+        return int(Path("/proc/self").readlink().name)
     except (OSError, ValueError):
         return os.getpid()
 
@@ -116,7 +115,7 @@ def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
 
 
 def _arrange_stack_dump(path: Path) -> None:
-    """Have the judge's signal, and a crash, write every thread's stack to a file outside the scratch folder."""
+    """Have the judge's signal, and a crash, write every thread's stack to a file outside the work folder."""
     stack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     faulthandler.enable(stack, all_threads=True)
     faulthandler.register(STACK_SIGNAL, stack, all_threads=True, chain=False)

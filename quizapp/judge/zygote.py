@@ -17,8 +17,7 @@ from quizapp.judge.isolation.namespaces import PidNamespaces, enter
 from quizapp.judge.isolation.seccomp import STACK_SIGNAL
 from quizapp.judge.leftovers import kill_strays, kill_tree
 from quizapp.judge.warm import preload, warm
-from quizapp.judge.worker import work
-
+from quizapp.judge.worker import host_pid, work
 
 
 class Zygote:
@@ -60,6 +59,8 @@ class Zygote:
                 self._dump(message["id"])
             case "end":
                 return {"code": self._end(message["id"], message["grace"])}
+            case "who":
+                return {"pid": host_pid()}
             case "preload":
                 preload(message["modules"])
         return {}

@@ -6,11 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from quizapp.judge.tiers import describe
 
+from quizapp.judge.tiers import describe
 from tests.judge.field import Field
 
-WORKING = [report.name for report in describe(Path(tempfile.gettempdir()) / "quizapp-tests-tiers") if report.works]
+collect_ignore = ["data"]  # exercises for the judge, not tests for pytest
+WORKING = [
+    report.name for report in describe(Path(tempfile.gettempdir()) / "quizapp-tests-tiers") if report.works
+]
 
 
 @pytest.fixture(scope="session")

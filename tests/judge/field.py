@@ -1,5 +1,6 @@
 """Runs submissions against a judge of one tier and looks for harm."""
 
+import contextlib
 import hashlib
 import shutil
 import socket
@@ -11,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
+
 from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
 from quizapp.judge.client import JudgeClient, grade
@@ -29,13 +31,14 @@ def exercise(name: str, folder: Path = DATA) -> Exercise:
 
 @dataclass
 class Field:
-    """A warm judge of one tier, an exercise folder of its own, a canary, and doors that nobody may knock at."""
+    """A warm judge of one tier, an exercise folder of its own, a canary, doors that nobody may knock at."""
 
     tier: str
     place: Path
     connections: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.began = time.time()
         shutil.copytree(DATA / "blend", self.place / "exercises" / "blend")
         self.exercise = exercise("blend", self.place / "exercises")
         self.canary = self.place / "canary"
@@ -87,7 +90,9 @@ class Field:
         """The verdict of the warm judge."""
         return grade(self.exercise, source, device="cpu", timeout=seconds, seed=seed, tier=self.tier)
 
-    def grade_all(self, sources: Iterable[tuple[str, bytes, float | None]], jobs: int = 4) -> dict[str, Verdict]:
+    def grade_all(
+        self, sources: Iterable[tuple[str, bytes, float | None]], jobs: int = 4
+    ) -> dict[str, Verdict]:
         """Verdicts by name, several at a time."""
         items = list(sources)
         with ThreadPoolExecutor(jobs) as pool:
@@ -112,24 +117,34 @@ class Field:
         self.canary.write_text(SECRET, encoding="utf-8")
 
     def running(self) -> set[int]:
-        """The judge's processes and everything below them, and strays that still look like them."""
+        """The judge's processes and everything below them, and strays that still look like them.
+
+        A spawned worker that waits for a job below the judge is no stray.
+        """
         found: set[int] = set()
-        for process in psutil.process_iter(["cmdline", "pid", "status"]):
+        for process in psutil.process_iter(["cmdline", "pid", "ppid", "status", "create_time"]):
             line = process.info["cmdline"] or []
-            if process.info["status"] != psutil.STATUS_ZOMBIE and any(str(self.place.parent) in a for a in line):
+            if process.info["status"] == psutil.STATUS_ZOMBIE or not line:
+                continue  # without a command line it is killed and only its memory is being freed
+            ours = any(str(self.place.parent) in part for part in line)
+            orphan = process.info["ppid"] == 1 and process.info["create_time"] >= self.began
+            if ours or (orphan and any("quizapp.judge.spawned" in part for part in line)):
                 found.add(process.info["pid"])
         if self.client.pid:
-            try:
-                below = psutil.Process(self.client.pid).children(recursive=True)
-                found |= {child.pid for child in below if child.status() != psutil.STATUS_ZOMBIE}
-            except psutil.NoSuchProcess:
-                pass
+            with contextlib.suppress(psutil.NoSuchProcess):
+                found |= {
+                    child.pid
+                    for child in psutil.Process(self.client.pid).children(recursive=True)
+                    if (words := child.cmdline()) and "spawned" not in " ".join(words)
+                }
         return found
 
     def strays(self) -> set[int]:
-        """Processes that were not there at the start, 0.3 s later."""
-        time.sleep(0.3)
-        return self.running() - self.processes
+        """Processes that were not there at the start and stay; on a busy machine, dying takes a moment."""
+        limit = time.monotonic() + 5.0
+        while (left := self.running() - self.processes) and time.monotonic() < limit:
+            time.sleep(0.1)
+        return left
 
     def changed(self) -> list[str]:
         """Guarded files that are not as they were."""

@@ -39,17 +39,23 @@ _ANY = ("failed", "error", "timeout", "memory")
 HANG = 0.7
 
 
-def _add(kind: str, name: str, source: str, statuses: tuple[str, ...] = _ANY, seconds: float | None = None) -> None:
+def _add(
+    kind: str, name: str, source: str, statuses: tuple[str, ...] = _ANY, seconds: float | None = None
+) -> None:
     ALL.append(Hostile(kind, name, dedent(source), statuses, seconds))
 
 
-def _at_import(kind: str, statuses: tuple[str, ...] = _ANY, seconds: float | None = None, **snippets: str) -> None:
+def _at_import(
+    kind: str, statuses: tuple[str, ...] = _ANY, seconds: float | None = None, **snippets: str
+) -> None:
     """Attacks that run when the module is imported, with the wrong implementation after them."""
     for name, snippet in snippets.items():
         _add(kind, name, dedent(snippet) + WRONG, statuses, seconds)
 
 
-def _in_call(kind: str, statuses: tuple[str, ...] = _ANY, seconds: float | None = None, **snippets: str) -> None:
+def _in_call(
+    kind: str, statuses: tuple[str, ...] = _ANY, seconds: float | None = None, **snippets: str
+) -> None:
     """Attacks that run when ``blend`` is called."""
     for name, snippet in snippets.items():
         body = indent(dedent(snippet).strip("\n"), "    ")
@@ -142,7 +148,11 @@ _at_import(
         while True: pass
     """,
     stops_itself="import os, signal, time; os.kill(os.getpid(), signal.SIGSTOP); time.sleep(1000)",
-    faulthandler_off="import faulthandler; faulthandler.disable(); faulthandler.unregister(10)\nwhile True: pass",
+    faulthandler_off="""
+        import faulthandler
+        faulthandler.disable(); faulthandler.unregister(10)
+        while True: pass
+    """,
 )
 _at_import(
     "signals",
@@ -397,7 +407,10 @@ _at_import(
         for key, value in list(vars(probes).items()):
             if key.startswith('probe_'): value.__code__ = (lambda *a: None).__code__
     """,
-    imports_hidden_tests="import quizapp.judge.hidden as h; h.close = lambda *a, **k: None; h.expect = lambda *a: None",
+    imports_hidden_tests="""
+        import quizapp.judge.hidden as h
+        h.close = h.expect = lambda *a, **k: None
+    """,
     reads_solution="""
         import pathlib
         for p in pathlib.Path('EXERCISE').rglob('*.py'):
@@ -555,6 +568,12 @@ _at_import(
     udp="import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', PORT))",
     http="import urllib.request; urllib.request.urlopen('http://127.0.0.1:PORT', timeout=0.3)",
     listens="import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); s.listen()",
-    pair_datagram="import socket; socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', 'SOCKET')",
-    store="import torch.distributed as d; d.TCPStore('127.0.0.1', PORT, 1, False, __import__('datetime').timedelta(seconds=0.3))",
+    pair_datagram="""
+        import socket
+        socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)[0].sendto(b'x', 'SOCKET')
+    """,
+    store="""
+        import datetime, torch.distributed as d
+        d.TCPStore('127.0.0.1', PORT, 1, False, datetime.timedelta(seconds=0.3))
+    """,
 )

@@ -33,7 +33,7 @@ def probe_gate(code, given, record):
     gate(given["x"]).backward(given["grad"])
     with torch.no_grad():
         for parameter in gate.parameters():
-            parameter -= parameter.grad
+            parameter.sub_(parameter.grad)
     record("after", gate(given["x"]))
 
 

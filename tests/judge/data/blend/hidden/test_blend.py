@@ -25,7 +25,9 @@ def test_gradients(observe):
     w = torch.tensor(case["w"], dtype=torch.float64, requires_grad=True)
     (w * x + (1 - w) * y).pow(2).sum().backward()
     for name, want in (("x", x), ("y", y), ("w", w)):
-        close(observe[f"gradient/{name}"], want.grad, f"The gradient of {name} is wrong.", rtol=1e-4, atol=1e-5)
+        close(
+            observe[f"gradient/{name}"], want.grad, f"The gradient of {name} is wrong.", rtol=1e-4, atol=1e-5
+        )
 
 
 @behaviour(3)

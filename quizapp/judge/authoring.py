@@ -1,0 +1,36 @@
+"""For authors: the pytest fixture ``observe``, so that ``pytest exercises/SLUG/hidden`` works.
+
+It runs the exercise's ``solution.py``, or the file named by QUIZAPP_SUBMISSION, once per hidden test file.
+"""
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from quizapp.judge.hidden import Observe
+from quizapp.judge.matrix import Matrix
+
+_SEED = 1000
+
+
+@cache
+def _matrix() -> Matrix:
+    return Matrix()
+
+
+@pytest.fixture(scope="module")
+def observe(request: pytest.FixtureRequest) -> Iterator[Observe]:
+    """The evidence of one run of the submission."""
+    folder = Path(request.path).parent.parent
+    submission = Path(os.environ.get("QUIZAPP_SUBMISSION", folder / "solution.py"))
+    track = _matrix().observe(folder, submission, _SEED)
+    if track.run.status:
+        pytest.fail(f"{submission.name}: {track.run.problem}", pytrace=False)
+    from quizapp.bank.exercises import load_exercise
+
+    exercise, _ = load_exercise(folder)
+    assert exercise is not None
+    yield Observe(track.given, track.run.values, track.run.errors, exercise.module, "cpu")

@@ -1,0 +1,38 @@
+"""Groups of ranks: right code passes, and a hang names the rank that waits and its line."""
+
+from quizapp.judge.client import grade
+from tests.judge.field import DATA, Field, exercise
+
+
+def ring(field: Field, source: str, seconds: float = 60.0):  # type: ignore[no-untyped-def]
+    return grade(exercise("ring"), source.encode(), device="cpu", timeout=seconds, tier=field.tier)
+
+
+def test_right_code_passes_in_every_group(field: Field) -> None:
+    verdict = ring(field, (DATA / "ring" / "solution.py").read_text(encoding="utf-8"))
+    assert verdict.passed, verdict
+
+
+def test_a_rank_that_stays_away_is_named(field: Field) -> None:
+    if field.tier == "T0":
+        return
+    source = (
+        "import time\nimport torch.distributed as dist\n\ndef total(x):\n"
+        "    if dist.get_rank() == 1:\n        time.sleep(1000)\n    dist.all_reduce(x)\n    return x\n"
+    )
+    verdict = ring(field, source, 4.0)
+    assert verdict.status == "timeout"
+    assert "rank 0 waits at line 7 of ring.py: `dist.all_reduce(x)`" in (verdict.error or "")
+    assert "rank 1 waits at line 6 of ring.py: `time.sleep(1000)`" in (verdict.error or "")
+
+
+def test_a_rank_that_leaves_early_is_explained(field: Field) -> None:
+    if field.tier == "T0":
+        return
+    source = (
+        "import torch.distributed as dist\n\ndef total(x):\n"
+        "    if dist.get_rank():\n        return x\n    dist.all_reduce(x)\n    return x\n"
+    )
+    verdict = ring(field, source)
+    assert verdict.status in ("failed", "error")
+    assert any("connection to another rank closed" in test.message for test in verdict.tests)

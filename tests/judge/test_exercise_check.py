@@ -1,0 +1,58 @@
+"""The exercise check finds what is wrong with an exercise; a scaffolded one is right from the start."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quizapp.bank.exercises import load_exercise
+from quizapp.errors import QuizError
+from quizapp.judge.scaffold import scaffold
+
+
+def check(*folders: Path) -> tuple[int, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "quizapp.judge.matrix", *map(str, folders), "--seeds", "2"],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert not done.stderr, done.stderr
+    return done.returncode, done.stdout
+
+
+def test_a_scaffolded_exercise_passes_and_a_broken_one_is_told_apart(tmp_path: Path) -> None:
+    good = scaffold(tmp_path / "good-one")
+    bad = scaffold(tmp_path / "bad-one")
+    assert load_exercise(good)[1] == []
+    right = (bad / "right" / "right_1.py").read_text(encoding="utf-8")
+    (bad / "wrong" / "wrong_1.py").write_text("# fails: 1\n" + right, encoding="utf-8")
+    (bad / "right" / "right_2.py").write_text(
+        "def scaled_mean(values, factor): return 0.0\n", encoding="utf-8"
+    )
+    (bad / "starter.py").write_text(right, encoding="utf-8")
+    (bad / "exercise.yaml").write_text(
+        (bad / "exercise.yaml").read_text(encoding="utf-8").replace("hints:", "  2: Unchecked.\nhints:"),
+        encoding="utf-8",
+    )
+    code, text = check(good, bad)
+    assert code == 1
+    good_part, bad_part = text.split("bad-one:")
+    assert "wrong 8/8, right 4/4, message names the mistake 8/8" in good_part
+    for fault in (
+        "wrong/wrong_1.py should fail behaviour [1]; it fails nothing",
+        "right/right_2.py should pass",
+        "starter.py should fail, but passes",
+        "behaviour 2 is checked by no hidden test",
+    ):
+        assert fault in bad_part
+
+
+def test_scaffold_refuses_bad_names_and_existing_folders(tmp_path: Path) -> None:
+    with pytest.raises(QuizError, match="no slug"):
+        scaffold(tmp_path / "Not A Slug")
+    scaffold(tmp_path / "once")
+    with pytest.raises(QuizError, match="exists already"):
+        scaffold(tmp_path / "once")

@@ -1,0 +1,122 @@
+"""Hints, JUnit, text reports and what is kept of a submission's output."""
+
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from quizapp.errors import QuizError
+from quizapp.judge.feedback import line_in
+from quizapp.judge.hints import hints, next_hint
+from quizapp.judge.junit import write_junit
+from quizapp.judge.printed import HEAD, TAIL, Printed, clean
+from quizapp.judge.report import verdict_text
+from quizapp.judge.verdict import TestResult, Verdict
+from tests.judge.field import exercise
+
+FAILED = Verdict(
+    "blend",
+    "blend.py",
+    "cpu",
+    "failed",
+    (
+        TestResult("blend", 1, passed=True),
+        TestResult("gradients", 2, passed=False, message="The gradient of w is wrong. \x00<&>"),
+    ),
+    0.5,
+    7,
+    "T2",
+    printed="hello\n" * 50,
+)
+
+
+def test_hints_for_what_fails_come_first_and_each_once() -> None:
+    blend = exercise("blend")
+    order = hints(blend, FAILED)
+    assert order[0] == "Keep every step differentiable."
+    assert sorted(order) == sorted(hint.text for hint in blend.hints)
+    shown: list[str] = []
+    while (hint := next_hint(blend, FAILED, shown)) is not None:
+        shown.append(hint)
+    assert shown == order
+
+
+def test_hints_without_a_verdict_keep_their_order() -> None:
+    blend = exercise("blend")
+    assert hints(blend) == [hint.text for hint in blend.hints]
+
+
+def test_junit_counts_and_survives_odd_characters(tmp_path: Path) -> None:
+    broken = Verdict("blend", "b.py", "cpu", "timeout", error="Your code did not finish within 2 s.")
+    write_junit(tmp_path / "out.xml", [FAILED, broken])
+    suites = ET.parse(tmp_path / "out.xml").getroot().findall("testsuite")
+    assert [(s.get("tests"), s.get("failures"), s.get("errors")) for s in suites] == [
+        ("2", "1", "0"),
+        ("1", "0", "1"),
+    ]
+    failure = suites[0].find("testcase/failure")
+    assert failure is not None
+    assert failure.get("message") == "The gradient of w is wrong. ?<&>"
+
+
+def test_junit_to_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(QuizError, match="cannot be written"):
+        write_junit(tmp_path / "none" / "out.xml", [FAILED])
+
+
+def test_report_tells_behaviour_reason_output_and_seed() -> None:
+    text = verdict_text(FAILED, exercise("blend"))
+    for part in (
+        "failed: 1 of 2 tests",
+        "The gradient of blend reaches",
+        "The gradient of w is wrong",
+        "--seed 7",
+    ):
+        assert part in text
+    assert "more lines" in text
+
+
+def test_output_keeps_head_and_tail_in_bounded_memory() -> None:
+    printed = Printed()
+    for number in range(20_000):
+        printed.add(f"line {number}\n".encode())
+    text = printed.text()
+    assert text.startswith("line 0\nline 1\n")
+    assert text.endswith("line 19999\n")
+    assert "more bytes" in text
+    assert len(text) < HEAD + TAIL + 100
+
+
+def test_short_output_is_kept_whole() -> None:
+    printed = Printed()
+    printed.add(b"a" * HEAD)
+    printed.add(b"b" * TAIL)
+    assert printed.text() == "a" * HEAD + "b" * TAIL
+
+
+@pytest.mark.parametrize(
+    ("raw", "shown"),
+    [
+        ("plain [bold]", "plain [bold]"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\u202eb", "a\\u202eb"),
+        ("\x9b", "\\x9b"),
+        ("line\r\nnext\tx", "line\nnext\tx"),
+        ("over\rwritten", "over\\x0dwritten"),
+        ("α ≤ 😀", "α ≤ 😀"),
+        ("\U000e0001", "\\U000e0001"),
+    ],
+)
+def test_control_characters_become_visible(raw: str, shown: str) -> None:
+    assert clean(raw) == shown
+
+
+def test_the_line_comes_from_the_main_thread_first() -> None:
+    stack = (
+        'Thread 0x1 (most recent call first):\n  File "/tmp/x/lora.py", line 3 in worker\n\n'
+        'Current thread 0x2 (most recent call first):\n  File "/usr/lib/threading.py", line 9 in join\n'
+        '  File "/tmp/x/lora.py", line 12 in forward\n'
+    )
+    assert line_in(stack, "lora.py") == 12
+    assert line_in(stack, "other.py") == 0
+    assert line_in("", "lora.py") == 0

@@ -1,0 +1,164 @@
+"""The wire format: what goes in comes out, and no bytes whatsoever do more than raise `TranscriptError`."""
+
+import math
+import struct
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from quizapp.judge.transcript import (
+    DTYPES,
+    HEADER,
+    MAGIC,
+    Opaque,
+    TranscriptError,
+    decode,
+    encode,
+    message_size,
+)
+
+plain = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=5) | st.integers(), inner, max_size=4)
+        | st.tuples(inner, inner)
+    ),
+    max_leaves=20,
+)
+
+
+def same(a: object, b: object) -> bool:
+    if isinstance(a, float) and isinstance(b, float):
+        return (math.isnan(a) and math.isnan(b)) or (a == b and math.copysign(1, a) == math.copysign(1, b))
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, dict) and isinstance(b, dict):
+        return list(a) == list(b) and all(same(a[k], b[k]) for k in a)
+    return a == b
+
+
+@given(plain)
+@settings(max_examples=200, deadline=None)
+def test_plain_data_round_trip(value: object) -> None:
+    assert same(decode(encode(value)), value)
+
+
+@given(st.sampled_from(sorted(DTYPES)), st.lists(st.integers(0, 4), max_size=4), st.integers(0, 2**31))
+@settings(max_examples=150, deadline=None)
+def test_tensors_round_trip_bit_for_bit(name: str, shape: list[int], seed: int) -> None:
+    raw = torch.randint(
+        0, 256, (*shape, 16), generator=torch.Generator().manual_seed(seed), dtype=torch.uint8
+    )
+    tensor = raw.view(DTYPES[name])[..., 0] if name != "bool" else raw[..., 0] > 127
+    back = decode(encode({"t": tensor}))["t"]
+    assert back.dtype == tensor.dtype
+    assert back.shape == tensor.shape
+    assert encode(back) == encode(tensor)
+
+
+@given(st.binary(max_size=200))
+@settings(max_examples=300, deadline=None)
+def test_random_bytes_raise_transcript_error(raw: bytes) -> None:
+    with pytest.raises(TranscriptError):
+        decode(raw)
+
+
+json_like = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.sampled_from(["t", "m", "l", "u", "d", "o", "f", "i", "x"]), inner, max_size=2)
+    ),
+    max_leaves=25,
+)
+
+
+@given(json_like, st.binary(max_size=32))
+@settings(max_examples=400, deadline=None)
+def test_any_header_gives_a_value_or_transcript_error(node: object, raw: bytes) -> None:
+    import json
+
+    header = json.dumps(node).encode()
+    message = HEADER.pack(MAGIC, len(header), len(raw)) + header + raw
+    try:
+        decode(message)
+    except TranscriptError:
+        return
+
+
+@given(plain, st.data())
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_message_gives_a_value_or_transcript_error(value: object, data: st.DataObject) -> None:
+    message = bytearray(encode([value, torch.ones(3)]))
+    for _ in range(data.draw(st.integers(1, 5))):
+        message[data.draw(st.integers(0, len(message) - 1))] = data.draw(st.integers(0, 255))
+    try:
+        decode(bytes(message))
+    except TranscriptError:
+        return
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(
+            '{"t": [0, 8, "int64", [-1]]}',
+            '{"t": [0, 8, "int64", [1, 99999999999]]}',
+            '{"t": [0, 8, "q", [1]]}',
+        ),
+        *('{"t": [4, 8, "int64", [1]]}', '{"t": [0, 8, "int32", [1]]}', '{"t": [true, 8, "int64", [1]]}'),
+        *(
+            '{"m": ["int64", [1.5]]}',
+            '{"l": 3}',
+            '{"d": [[1]]}',
+            '{"d": [[{"l": []}, 1]]}',
+            "[1]",
+            "1.5",
+            "NaN",
+        ),
+        *('{"f": "zz"}', '{"i": "q"}', "[" * 5000, '{"l": [' * 60 + "]}" * 60),
+    ],
+)
+def test_malformed_nodes_are_refused(content: str) -> None:
+    header = content.encode()
+    with pytest.raises(TranscriptError):
+        decode(HEADER.pack(MAGIC, len(header), 8) + header + bytes(8))
+
+
+def test_lengths_that_lie_are_refused() -> None:
+    good = encode({"a": 1})
+    for bad in (good[:-1], good + b"x", struct.pack("<4sIQ", MAGIC, 2**31, 0), b"QZT2" + good[4:]):
+        with pytest.raises(TranscriptError):
+            decode(bad)
+    assert message_size(good[:8]) == 0
+    assert message_size(good) == len(good)
+    assert message_size(b"x" * 16) == -1
+
+
+def test_unknown_objects_become_opaque_and_hostile_ones_too() -> None:
+    class Odd:
+        def __repr__(self) -> str:
+            raise SystemExit
+
+    assert isinstance(decode(encode(object())), Opaque)
+    assert "SystemExit" in decode(encode(Odd())).text
+    assert decode(encode(torch.ones(2, 3, device="meta"))).device.type == "meta"
+
+
+def test_a_lying_subclass_is_written_down_as_it_is() -> None:
+    class Lie(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            return torch.ones(1)
+
+    assert decode(encode(torch.zeros(3).as_subclass(Lie))).tolist() == [0.0, 0.0, 0.0]
+
+
+def test_too_much_is_refused_when_writing() -> None:
+    with pytest.raises(TranscriptError):
+        encode(torch.zeros(1).expand(10**12))

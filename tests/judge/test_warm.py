@@ -1,0 +1,219 @@
+"""The warm judge: latest wins, it outlives its zygote, and it ends with whoever started it."""
+
+import os
+import queue
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
+from quizapp.judge import rendezvous
+from quizapp.judge.client import JudgeClient, grade
+from quizapp.judge.folder import grade_folder
+from quizapp.judge.launch import start_judge
+from quizapp.judge.verdict import Verdict
+from quizapp.judge.watch import watch
+from tests.judge.field import DATA, exercise
+
+RIGHT = (DATA / "blend" / "solution.py").read_bytes()
+WRONG = b"def blend(x, y, w):\n    return x\n"
+SLOW = b"import time\ntime.sleep(100)\n"
+
+
+@pytest.fixture(scope="module")
+def blend() -> Exercise:
+    return exercise("blend")
+
+
+class Told:
+    """A client and what it was told."""
+
+    def __init__(self) -> None:
+        self.answers: queue.Queue[tuple[int, Verdict | QuizError]] = queue.Queue()
+        self.client = JudgeClient(lambda ticket, outcome: self.answers.put((ticket, outcome)))
+
+    def verdict(self) -> tuple[int, Verdict]:
+        ticket, outcome = self.answers.get(timeout=60)
+        assert isinstance(outcome, Verdict), outcome
+        return ticket, outcome
+
+
+@pytest.fixture(scope="module")
+def told() -> Iterator[Told]:
+    told = Told()
+    told.client.start()
+    yield told
+    told.client.stop()
+
+
+def until(condition: Callable[[], bool]) -> None:
+    limit = time.monotonic() + 20
+    while not condition():
+        assert time.monotonic() < limit
+        time.sleep(0.05)
+
+
+def test_only_the_latest_submission_is_answered(told: Told, blend: Exercise) -> None:
+    for source in (SLOW, WRONG, SLOW, WRONG, SLOW):
+        told.client.submit(blend, source, timeout=50)
+    last = told.client.submit(blend, RIGHT, timeout=50)
+    ticket, verdict = told.verdict()
+    assert ticket == last
+    assert verdict.passed
+    time.sleep(0.3)
+    assert told.answers.empty()
+
+
+def test_a_cancelled_submission_is_never_answered(told: Told, blend: Exercise) -> None:
+    told.client.submit(blend, SLOW, timeout=50)
+    told.client.cancel()
+    last = told.client.submit(blend, WRONG, timeout=50)
+    assert told.verdict()[0] == last
+
+
+def test_a_seed_reproduces_a_verdict_word_for_word(told: Told, blend: Exercise) -> None:
+    messages = []
+    for _ in range(2):
+        told.client.submit(blend, WRONG, seed=7, timeout=50)
+        messages.append([test.message for test in told.verdict()[1].tests])
+    assert messages[0] == messages[1]
+
+
+def test_an_unreadable_source_is_refused_at_once(told: Told, blend: Exercise) -> None:
+    with pytest.raises(QuizError):
+        told.client.submit(blend, Path("/dev/zero"))
+    with pytest.raises(QuizError):
+        told.client.submit(blend, b"\xff\xfe")
+
+
+def test_an_absent_device_is_said(told: Told, blend: Exercise) -> None:
+    told.client.submit(blend, RIGHT, device="cuda:63")
+    _, outcome = told.answers.get(timeout=60)
+    assert isinstance(outcome, QuizError)
+    assert "absent" in str(outcome)
+    with pytest.raises(QuizError, match="no device"):
+        told.client.submit(blend, RIGHT, device="gpu")
+
+
+def test_grade_uses_the_warm_judge_of_the_same_user(told: Told, blend: Exercise) -> None:
+    sock = rendezvous.knock(rendezvous.door_key())
+    assert sock is not None
+    sock.close()
+    before = {p.pid for p in psutil.process_iter()}
+    assert grade(blend, RIGHT, timeout=50).passed
+    started = [p for p in psutil.process_iter() if p.pid not in before and p.ppid() == os.getpid()]
+    assert started == []
+
+
+def test_the_judge_outlives_its_zygote(told: Told, blend: Exercise) -> None:
+    judge = told.client.pid
+    marker = str(psutil.Process(judge).cmdline())
+    zygotes = [
+        p.pid
+        for p in psutil.process_iter(["pid", "cmdline"])
+        if p.info["pid"] != judge and str(p.info["cmdline"]) == marker
+    ]
+    assert zygotes
+    for pid in zygotes:
+        os.kill(pid, signal.SIGKILL)
+    told.client.submit(blend, RIGHT, timeout=50)
+    assert told.verdict()[1].passed
+    assert told.client.pid == judge
+
+
+def test_a_killed_judge_is_replaced(told: Told, blend: Exercise) -> None:
+    told.client.submit(blend, SLOW, timeout=50)
+    judge = told.client.pid
+    os.kill(judge, signal.SIGKILL)
+    last = told.client.submit(blend, RIGHT, timeout=50)
+    ticket, verdict = told.verdict()
+    assert (ticket, verdict.passed) == (last, True)
+    assert told.client.pid not in (0, judge)
+
+
+def test_the_judge_ends_with_its_parent(tmp_path: Path) -> None:
+    script = (
+        "import sys, time; sys.path.insert(0, '.')\n"
+        "from quizapp.judge.client import JudgeClient\n"
+        "c = JudgeClient(); c.start(); print(c.pid, flush=True); time.sleep(100)"
+    )
+    env = {**os.environ, "QUIZAPP_HOME": str(tmp_path)}
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, env=env)
+    assert parent.stdout is not None
+    judge = int(parent.stdout.readline())
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    until(
+        lambda: (
+            not any(
+                str(tmp_path) in " ".join(p.info["cmdline"] or []) for p in psutil.process_iter(["cmdline"])
+            )
+        )
+    )
+    assert not psutil.pid_exists(judge) or psutil.Process(judge).status() == psutil.STATUS_ZOMBIE
+
+
+def test_the_judge_ends_when_idle() -> None:
+    process, sock = start_judge(idle=0.4)
+    with sock:
+        assert process.wait(60) == 0
+
+
+def test_a_door_of_another_user_is_not_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    folder = tmp_path / f"quizapp-{os.getuid()}"
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    assert rendezvous.open_door("key") is None
+    assert rendezvous.knock("key") is None
+
+
+def test_watch_grades_each_save_and_the_last_one_wins(blend: Exercise, tmp_path: Path) -> None:
+    path = tmp_path / "blend.py"
+    path.write_bytes(WRONG)
+    verdicts = watch(blend, path, timeout=50)
+    assert next(verdicts).status == "failed"
+    path.write_bytes(SLOW)
+    time.sleep(0.3)
+    draft = tmp_path / "draft"
+    draft.write_bytes(RIGHT)
+    draft.replace(path)
+    assert next(verdicts).passed
+    verdicts.close()
+
+
+def test_folder_gives_every_file_its_own_verdict(blend: Exercise, tmp_path: Path) -> None:
+    sources = {
+        "right": RIGHT,
+        "wrong": WRONG,
+        "crash": b"import ctypes\nctypes.string_at(0)\n",
+        "exit": b"import os\nos._exit(0)\n",
+        "latin": b"# \xe4\n",
+        "again": RIGHT,
+    }
+    for name, source in sources.items():
+        (tmp_path / f"{name}.py").write_bytes(source)
+    os.mkfifo(tmp_path / "pipe.py")
+    found = {Path(v.file).stem: v.status for v in grade_folder(blend, tmp_path, jobs=2, timeout=50)}
+    assert found == {
+        "right": "passed",
+        "wrong": "failed",
+        "crash": "error",
+        "exit": "error",
+        "latin": "error",
+        "pipe": "error",
+        "again": "passed",
+    }
+
+
+def test_folder_refuses_a_senseless_device_before_any_file(blend: Exercise, tmp_path: Path) -> None:
+    with pytest.raises(QuizError):
+        list(grade_folder(blend, tmp_path, device="tpu"))
