@@ -248,7 +248,9 @@ def _code(text: str) -> str:
 
 def _blocks(text: str) -> str:
     """Paragraphs and fenced code."""
-    out, lines, fence = [], [], False
+    out: list[str] = []
+    lines: list[str] = []
+    fence = False
     for line in [*text.strip().splitlines(), ""]:
         if line.strip().startswith("```"):
             out.append(_block(lines, code=fence))

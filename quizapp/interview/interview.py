@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from quizapp.memory.study import Study
 
 AUTOSAVE_MS = 1000
+IDLE_SAVE_MS = 5000
 MARKING = "marking"
 
 
@@ -98,7 +99,8 @@ class Interview:
     def tick(self) -> list[str]:
         """Let the clock catch up and save where a second of work is not on disk yet."""
         said = self.session.tick()
-        if said or self.session.elapsed_ms - self.saved_ms >= AUTOSAVE_MS:
+        waited = self.session.elapsed_ms - self.saved_ms
+        if said or waited >= (AUTOSAVE_MS if self.session.changed else IDLE_SAVE_MS):
             self.save()
         return said
 

@@ -194,7 +194,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _box(held: float) -> str:
-    return {1: "[x]", 0: "[ ]"}.get(held, "[½]")
+    return "[x]" if held == 1 else "[½]" if held else "[ ]"
 
 
 def _evidence(point: Mapping[str, Any]) -> str:

@@ -64,7 +64,7 @@ class Session:
     current: int | None = None
     state: str = "running"
     log: list[dict[str, Any]] = field(default_factory=list)
-    changed: bool = True
+    changed: bool = True  # since the last save, apart from the clock
     _last: float | None = None
     _rest: float = 0.0
 
@@ -113,8 +113,11 @@ class Session:
         self._note("start")
         self._enter_phase(0)
 
-    def tick(self) -> list[str]:
-        """Let the clock catch up; what happened since, as words: mark-50, mark-90, cut, phase, end, lost."""
+    def tick(self, *, present: bool = False) -> list[str]:
+        """Let the clock catch up; what happened since, as words: mark-50, mark-90, cut, phase, end, lost.
+
+        ``present``: the learner was at work all the while, in an editor of their own.
+        """
         if self.ended:
             return []
         now = self.clock()
@@ -124,7 +127,7 @@ class Session:
         self._last = now
         whole = int(passed)
         self._rest = passed - whole
-        if whole > STALL_MS:
+        if whole > STALL_MS and not present:
             self._note("lost", ms=whole)
             return ["lost", *self._pass_unseen(whole)]
         return self._pass(whole)
@@ -179,7 +182,6 @@ class Session:
     def _add(self, ms: int) -> None:
         self.elapsed_ms += ms
         self.now.used_ms += ms
-        self.changed = True
         item = self.item
         if item is None:
             return

@@ -1,0 +1,32 @@
+"""The report in its three forms, as text and as files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+FORMATS = ("md", "html", "json")
+
+
+def rendered(document: Mapping[str, Any], form: str) -> str:
+    """The report as Markdown, HTML or JSON."""
+    if form == "html":
+        from quizapp.interview.html import as_html
+
+        return as_html(document)
+    if form == "json":
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    from quizapp.interview.markdown import as_markdown
+
+    return as_markdown(document)
+
+
+def write_reports(document: Mapping[str, Any], folder: Path) -> list[Path]:
+    """Write all three forms; raises ``OSError``."""
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for form in FORMATS:
+        path = folder / f"mock-{document['started'][:10]}-{document['id']}.{form}"
+        path.write_text(rendered(document, form), encoding="utf-8")
+        written.append(path)
+    return written

@@ -1,0 +1,101 @@
+"""The actions of the mock interview's screens, added to the one table."""
+
+from quizapp.tui import keys
+from quizapp.tui.keys import TYPING
+from quizapp.tui.keys import Act as A
+
+LIVE = ("choice", "order", "idle", TYPING)
+
+_SETUP = [
+    A("mock", "begin", "enter,space", "begin", "Draw the paper and begin with the brief.", ("list",), 10),
+    A("mock", "open", "enter,space", "open", "Open the interview under the cursor.", ("past",), 10),
+    A("mock", "up", "up,k", "up", "One up."),
+    A("mock", "down", "down,j", "down", "One down."),
+    A("mock", "change(1)", "right,l", "change", "The next value.", ("list",), 9),
+    A("mock", "change(-1)", "left,h", "value before", "The value before.", ("list",)),
+    A("mock", "seed", "s", "new seed", "Draw another seed; the same seed and state give the same paper.",
+      ("list",), 5),
+    A("mock", "resume", "r", "resume", "Go on with the interview that was cut off; its clock went on.",
+      ("list", "past"), 8),
+    A("mock", "blind", "b", "re-mark", "Mark old answers again without seeing your first marks.",
+      ("list", "past"), 4),
+    A("mock", "back", "q,escape", "back", "Go back.", rank=7),
+]  # fmt: skip
+_RUN = [
+    A("mockrun", "proceed", "enter,space", "go on", "Go on to the next phase.", ("brief", "wrap"), 10),
+    A("mockrun", "answer", "ctrl+r", "answer", "Freeze the answer with its time.", LIVE, 10, True),
+    A("mockrun", "answer_here", "enter", "answer", "Freeze the answer with its time.", ("choice", "order")),
+    A("mockrun", "pick(0)", "1", "", "Answer with option 1.", ("choice",)),
+    A("mockrun", "pick(1)", "2", "", "Answer with option 2.", ("choice",)),
+    A("mockrun", "pick(2)", "3", "", "Answer with option 3.", ("choice",)),
+    A("mockrun", "pick(3)", "4", "", "Answer with option 4.", ("choice",)),
+    A("mockrun", "pick(4)", "5", "", "Answer with option 5.", ("choice",)),
+    A("mockrun", "confide(0)", "1", "0 %", "I do not know it.", ("confidence",), 9),
+    A("mockrun", "confide(25)", "2", "25 %", "I doubt that it is right.", ("confidence",), 9),
+    A("mockrun", "confide(50)", "3", "50 %", "It may be right or wrong.", ("confidence",), 9),
+    A("mockrun", "confide(75)", "4", "75 %", "I think that it is right.", ("confidence",), 9),
+    A("mockrun", "confide(100)", "5", "100 %", "I am sure.", ("confidence",), 9),
+    A("mockrun", "lift(-1)", "shift+up,K", "move up", "Move the step up.", ("order",), 7),
+    A("mockrun", "lift(1)", "shift+down,J", "move down", "Move the step down.", ("order",), 7),
+    A("mockrun", "up", "up,k", "up", "Go up, or scroll."),
+    A("mockrun", "down", "down,j", "down", "Go down, or scroll."),
+    A("mockrun", "page(-1)", "pageup", "page up", "Scroll the question up."),
+    A("mockrun", "page(1)", "pagedown", "page down", "Scroll the question down."),
+    A("mockrun", "skip", "ctrl+n", "skip", "Put the question aside; it stays open until the phase ends.",
+      LIVE, 8, True),
+    A("mockrun", "return_to", "ctrl+g", "return", "Go to another question of this phase.", LIVE, 5, True),
+    A("mockrun", "pane('task')", "f2", "task", "Read the task.", ("coding", TYPING), 6, True),
+    A("mockrun", "pane('code')", "f3", "code", "Go to the code.", ("coding", TYPING), 6, True),
+    A("mockrun", "pane('explain')", "f4", "explain", "Explain what must hold in the code.",
+      ("coding", TYPING), 6, True),
+    A("mockrun", "check", "ctrl+t", "own check", "Run your module with its own assertions.",
+      ("coding", TYPING), 7, True),
+    A("mockrun", "judge", "ctrl+s", "submit", "Submit the code to the hidden tests; the last one counts.",
+      ("coding", TYPING), 7, True),
+    A("mockrun", "edit", "ctrl+o", "editor", "Write the code in your own editor; the clock goes on.",
+      ("coding", TYPING), 3, True),
+    A("mockrun", "end", "ctrl+e", "end early", "End the interview now and mark it.",
+      ("brief", "wrap", "confidence", "coding", *LIVE), 4, True),
+    A("mockrun", "back", "escape", "leave", "Leave the screen; the clock goes on.", rank=6, priority=True),
+]  # fmt: skip
+_MARK = [
+    A("mockmark", "yes", "y,space", "said it", "I said this; without matching words the phrase is asked for.",
+      ("marks",), 9),
+    A("mockmark", "no", "n", "not said", "I did not say this.", ("marks",), 9),
+    A("mockmark", "half", "h", "half", "I said half of it.", ("marks",), 8),
+    A("mockmark", "take", "enter", "next", "Take the rest as proposed and go to the next item.",
+      ("marks", "shown"), 10),
+    A("mockmark", "up", "up,k", "up", "One up.", ("marks", "shown")),
+    A("mockmark", "down", "down,j", "down", "One down.", ("marks", "shown")),
+    A("mockmark", "page(-1)", "pageup", "page up", "Scroll a page up."),
+    A("mockmark", "page(1)", "pagedown", "page down", "Scroll a page down."),
+    A("mockmark", "go(-1)", "left,p", "item before", "The item before.", ("marks", "shown"), 4),
+    A("mockmark", "go(1)", "right", "next item", "The next item.", ("marks", "shown")),
+    A("mockmark", "strong", "s", "strong answer", "Read a strong answer.", ("marks", "shown"), 6),
+    A("mockmark", "phrase", "ctrl+r", "take phrase", "The phrase of the answer that says it.", (TYPING,), 9),
+    A("mockmark", "leave_field", "escape", "no phrase", "No phrase: the point counts half, as unsupported.",
+      (TYPING,), 9),
+    A("mockmark", "back", "escape,q", "later", "Leave the marking; it can be taken up again.",
+      ("marks", "shown"), 5),
+]  # fmt: skip
+_CARD = [
+    A("mockcard", "report", "r,enter", "report", "Read the whole report.", rank=10),
+    A("mockcard", "explain", "a", "arithmetic", "How every mark and the total came about.", rank=9),
+    A("mockcard", "export", "x", "export", "Write the report as HTML, Markdown and JSON.", rank=8),
+    A("mockcard", "undo", "u", "undo", "Take the marks and their reviews back, both at once.", rank=5),
+    A("mockcard", "up", "up,k", "up", "Scroll up."),
+    A("mockcard", "down", "down,j", "down", "Scroll down."),
+    A("mockcard", "page(-1)", "pageup", "page up", "Scroll a page up."),
+    A("mockcard", "page(1)", "pagedown,space", "page down", "Scroll a page down."),
+    A("mockcard", "back", "q,escape", "back", "Go back.", rank=7),
+]  # fmt: skip
+
+keys.extend("mock", "Mock", ("list", "past"), _SETUP)
+keys.extend(
+    "mockrun",
+    "Mock interview",
+    ("brief", TYPING, "idle", "choice", "order", "confidence", "coding", "wrap"),
+    _RUN,
+)
+keys.extend("mockmark", "Marking", ("marks", "shown", TYPING), _MARK)
+keys.extend("mockcard", "Scorecard", ("ready",), _CARD)

@@ -1,0 +1,136 @@
+"""The marking of one answer: key points one at a time, misconceptions, follow-ups."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+
+from quizapp.tui.text import plain
+from quizapp.tui.widgets.lines import Lines, hanging
+
+POINT, WRONG, PROBE = "point", "wrong", "probe"
+_BOX = {1.0: ("[x] ", "$success bold"), 0.5: ("[½] ", "$warning bold"), 0.0: ("[ ] ", "")}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing to decide: a key point, a misconception or a follow-up, by its place in the marking."""
+
+    kind: str
+    index: int
+
+
+class Rubric(Lines):
+    """Shows what is decided and the one that comes next; what lies beyond stays hidden."""
+
+    class Picked(Message):
+        """A line was clicked."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.marking: Mapping[str, Any] = {}
+        self.probes: Sequence[str] = ()
+        self.order: list[Line] = []
+        self.cursor = 0
+        self.furthest = 0
+        self.blind = False
+
+    def show(
+        self, marking: Mapping[str, Any], probes: Sequence[str], *, everything: bool, blind: bool
+    ) -> None:
+        """Show a marking, from its first line, or all of it where it was decided before."""
+        self.marking, self.probes, self.blind = marking, probes, blind
+        self.order = [Line(POINT, i) for i in range(len(marking.get("points", ())))]
+        self.order += [Line(WRONG, i) for i in range(len(marking.get("misconceptions", ())))]
+        asked = [i for i, probe in enumerate(marking.get("probes", ())) if probe["asked"]]
+        self.order += [Line(PROBE, i) for i in asked]
+        self.cursor = 0
+        self.furthest = len(self.order) if everything else 0
+        self.changed()
+
+    @property
+    def line(self) -> Line | None:
+        """What is to be decided."""
+        return self.order[self.cursor] if self.cursor < len(self.order) else None
+
+    def move(self, step: int) -> None:
+        """Go up, or down as far as was shown."""
+        self.cursor = max(0, min(self.furthest, len(self.order) - 1, self.cursor + step))
+        self.changed()
+
+    def decided(self) -> None:
+        """Show the next line."""
+        self.cursor = min(len(self.order) - 1, self.cursor + 1)
+        self.furthest = max(self.furthest, self.cursor)
+        self.changed()
+
+    def cursor_line(self) -> int:
+        """The line of the cursor on the screen."""
+        width = max(8, self.content_size.width)
+        return sum(len(self._line(place, width)) for place in range(self.cursor))
+
+    def lines(self, width: int) -> list[Content]:
+        """All lines shown so far."""
+        lines: list[Content] = []
+        for place in range(min(len(self.order), self.furthest + 1)):
+            lines += self._line(place, width)
+        left = len(self.order) - self.furthest - 1
+        if left > 0:
+            lines.append(Content.styled(f"      {left} more", "$text-muted"))
+        return lines
+
+    def _line(self, place: int, width: int) -> list[Content]:
+        line = self.order[place]
+        here = Content.styled("▸ " if place == self.cursor else "  ", "$primary bold")
+        body = {POINT: self._point, WRONG: self._wrong, PROBE: self._probe}[line.kind]
+        return body(here, line.index, width)
+
+    def _point(self, here: Content, index: int, width: int) -> list[Content]:
+        point = self.marking["points"][index]
+        text, style = _BOX[float(point["held"])]
+        body = plain(point["text"])
+        if point["weight"] == 3:
+            body = body.append(Content.styled("  must", "$warning"))
+        elif point["kind"] != "core":
+            body = body.append(Content.styled(f"  {point['kind']}", "$text-muted"))
+        lines = hanging(here.append(Content.styled(text, style)), body, width)
+        said = "" if self.blind else point["quote"] or ", ".join(point["words"][:3])
+        if said and point["ticked"]:
+            lines += hanging(Content("      "), plain(f"you said: {said}", "$success"), width)
+        elif point["ticked"] and not point["supported"]:
+            lines += hanging(Content("      "), plain("unsupported: counts half", "$warning"), width)
+        return lines
+
+    def _wrong(self, here: Content, index: int, width: int) -> list[Content]:
+        wrong = self.marking["misconceptions"][index]
+        box = Content.styled("[!] ", "$error bold") if wrong["stated"] else Content("[ ] ")
+        body = Content.styled("Did you say this?  ", "$accent").append(plain(f"“{wrong['wrong']}”"))
+        lines = hanging(here.append(box), body, width)
+        if wrong["stated"]:
+            lines += hanging(Content("      "), plain(wrong["right"], "$text-muted"), width)
+        return lines
+
+    def _probe(self, here: Content, index: int, width: int) -> list[Content]:
+        probe = self.marking["probes"][index]
+        text, style = _BOX[float(probe["held"])]
+        lines = hanging(here.append(Content.styled(text, style)), plain(probe["ask"], "bold"), width)
+        typed = self.probes[index].strip() if index < len(self.probes) else ""
+        lines += hanging(Content("      "), plain(typed or "nothing said", "$text-muted italic"), width)
+        return [*lines, *hanging(Content("      "), plain(probe["answer"]), width)]
+
+    def on_click(self, event: events.Click) -> None:
+        """A click on a line goes there."""
+        at = event.y
+        for place in range(min(len(self.order), self.furthest + 1)):
+            height = len(self._line(place, max(8, self.content_size.width)))
+            if at < height:
+                self.post_message(self.Picked(place))
+                return
+            at -= height
