@@ -4,7 +4,6 @@ It runs the exercise's ``solution.py``, or the file named by QUIZAPP_SUBMISSION,
 """
 
 import os
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +21,7 @@ def _matrix() -> Matrix:
 
 
 @pytest.fixture(scope="module")
-def observe(request: pytest.FixtureRequest) -> Iterator[Observe]:
+def observe(request: pytest.FixtureRequest) -> Observe:
     """The evidence of one run of the submission."""
     folder = Path(request.path).parent.parent
     submission = Path(os.environ.get("QUIZAPP_SUBMISSION", folder / "solution.py"))
@@ -33,4 +32,4 @@ def observe(request: pytest.FixtureRequest) -> Iterator[Observe]:
 
     exercise, _ = load_exercise(folder)
     assert exercise is not None
-    yield Observe(track.given, track.run.values, track.run.errors, exercise.module, "cpu")
+    return Observe(track.given, track.run.values, track.run.errors, exercise.module, "cpu")

@@ -36,7 +36,7 @@ class Raised:
     def __init__(self, details: Mapping[str, Any], module: str):
         self.types = tuple(str(name) for name in details["types"])
         self.message = str(details["message"])
-        if "Connection closed by peer" in self.message:
+        if "gloo/transport" in self.message and "imed out" not in self.message:
             self.message = "the connection to another rank closed: it ended or failed without this call"
         self.line = int(details["line"])
         self.where = str(details.get("where", "call"))

@@ -22,19 +22,12 @@ def blend(x, y, w):
     if isinstance(out[0], Exception): raise out[0]
     return out[0]
 """,
-    "thread_left_waiting": "import threading
-"
-    "threading.Thread(target=threading.Event().wait, daemon=True).start()
-" + SOLUTION,
-    "pool": "from concurrent.futures import ThreadPoolExecutor
-list(ThreadPoolExecutor(2).map(abs, [1]))
-"
+    "thread_left_waiting": "import threading\n"
+    "threading.Thread(target=threading.Event().wait, daemon=True).start()\n" + SOLUTION,
+    "pool": "from concurrent.futures import ThreadPoolExecutor\nlist(ThreadPoolExecutor(2).map(abs, [1]))\n"
     + SOLUTION,
-    "many_torch_threads": "import torch
-torch.set_num_threads(4)
-"
-    "a = torch.randn(300, 300) @ torch.ones(300, 300)
-" + SOLUTION,
+    "many_torch_threads": "import torch\ntorch.set_num_threads(4)\n"
+    "a = torch.randn(300, 300) @ torch.ones(300, 300)\n" + SOLUTION,
     "slow": "import time\ntime.sleep(0.2)\n" + SOLUTION,
     "transposed": SOLUTION.replace(
         "return w * x + (1 - w) * y", "return (w * x.mT + (1 - w) * y.mT).mT"

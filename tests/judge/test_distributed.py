@@ -1,5 +1,7 @@
 """Groups of ranks: right code passes, and a hang names the rank that waits and its line."""
 
+import pytest
+
 from quizapp.judge.client import grade
 from tests.judge.field import DATA, Field, exercise
 
@@ -9,13 +11,15 @@ def ring(field: Field, source: str, seconds: float = 60.0):  # type: ignore[no-u
 
 
 def test_right_code_passes_in_every_group(field: Field) -> None:
+    if field.tier == "T0":
+        pytest.skip("ten spawned workers cost a minute")
     verdict = ring(field, (DATA / "ring" / "solution.py").read_text(encoding="utf-8"))
     assert verdict.passed, verdict
 
 
 def test_a_rank_that_stays_away_is_named(field: Field) -> None:
     if field.tier == "T0":
-        return
+        pytest.skip("ten spawned workers cost a minute")
     source = (
         "import time\nimport torch.distributed as dist\n\ndef total(x):\n"
         "    if dist.get_rank() == 1:\n        time.sleep(1000)\n    dist.all_reduce(x)\n    return x\n"
@@ -28,7 +32,7 @@ def test_a_rank_that_stays_away_is_named(field: Field) -> None:
 
 def test_a_rank_that_leaves_early_is_explained(field: Field) -> None:
     if field.tier == "T0":
-        return
+        pytest.skip("ten spawned workers cost a minute")
     source = (
         "import torch.distributed as dist\n\ndef total(x):\n"
         "    if dist.get_rank():\n        return x\n    dist.all_reduce(x)\n    return x\n"
