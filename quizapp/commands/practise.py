@@ -1,5 +1,6 @@
 """Commands on exercises: list, open, grade."""
 
+import itertools
 import json
 import sys
 from argparse import Namespace
@@ -46,6 +47,7 @@ def _list(bank: Bank, *, as_json: bool) -> int:
     from quizapp.memory.study import Study
 
     with Study.open(bank) as study:
+        states = study.exercise_states()
         rows: list[dict[str, Any]] = [
             {
                 "slug": item.slug,
@@ -53,7 +55,7 @@ def _list(bank: Bank, *, as_json: bool) -> int:
                 "level": item.level,
                 "topic": item.topic,
                 "minutes": item.minutes,
-                "state": study.exercise_state(item.slug).state,
+                "state": states[item.slug].state,
             }
             for item in bank.exercises.values()
         ]
@@ -95,7 +97,9 @@ def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path) 
 
     source = path.read_text(encoding="utf-8-sig", errors="replace")
     with Study.open(bank) as study:
-        study.record_verdict(found.slug, verdict, source_text=source)
+        earlier = reversed(study.submissions(found.slug))
+        failed = sum(1 for _ in itertools.takewhile(lambda submission: not submission.passed, earlier))
+        study.record_verdict(found.slug, verdict, source_text=source, submissions=failed + 1)
 
 
 def _write(verdict: Any, found: Exercise, options: Namespace) -> None:

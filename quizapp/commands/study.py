@@ -33,7 +33,7 @@ def home(_options: Namespace) -> int:
 
 
 def _filter(options: Namespace) -> Any:
-    from quizapp.memory.study import Filter
+    from quizapp.memory.facts import Filter
 
     if options.topic:
         topics = bank_of_user().topics
@@ -59,18 +59,7 @@ def due(options: Namespace) -> int:
     with Study.open(bank_of_user()) as study:
         cards = study.due(_filter(options))
     if options.json:
-        rows = [
-            {
-                "id": card.id,
-                "kind": card.kind,
-                "level": card.level,
-                "topic": card.topic,
-                "due": _utc(card.due),
-                "state": card.state,
-            }
-            for card in cards
-        ]
-        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        sys.stdout.write(json.dumps([card.as_json() for card in cards], indent=1) + "\n")
         return DONE
     width = max((len(card.id) for card in cards), default=0)
     for card in cards:
@@ -95,7 +84,7 @@ def answer(options: Namespace) -> int:
     bank = bank_of_user()
     question = find_question(bank, options.id)
     with Study.open(bank) as study:
-        answered = study.answer(question.id, Rating[options.rating.capitalize()], source="script")
+        answered = study.answer(question.id, Rating[options.rating.upper()], source="script")
     sys.stdout.write(f"{question.id} {_utc(answered.due)}\n")
     return DONE
 

@@ -3,7 +3,9 @@
 import sys
 from argparse import Namespace
 
-from quizapp.errors import DONE, FAULTS
+from quizapp.errors import DONE, FAULTS, QuizError
+
+_AFTER_LIST = "'quizapp restore NAME' puts one of them in place; what is there now is kept\n"
 
 
 def doctor(_options: Namespace) -> int:
@@ -20,19 +22,25 @@ def doctor(_options: Namespace) -> int:
 
 def restore(options: Namespace) -> int:
     """List the backups, or restore one; what was there is kept."""
-    from quizapp import paths
-    from quizapp.store.backups import list_backups, restore_backup
+    from datetime import UTC, datetime
 
+    from quizapp import paths
+    from quizapp.store.backups import listed
+    from quizapp.store.backups import restore as put_back
+
+    backups = listed(paths.backups())
     if options.backup is None:
-        backups = list_backups(paths.backups())
         for backup in backups:
-            sys.stdout.write(f"{backup.name}  {backup.stat().st_size / 1e6:.1f} MB\n")
-        if not backups:
-            sys.stdout.write("no backups yet; one is made when the app starts\n")
+            when = backup.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+            sys.stdout.write(f"{backup.path.name}  {when}  {backup.events} events  {backup.reason}\n")
+        sys.stdout.write(_AFTER_LIST if backups else "no backups yet; one is made when the app starts\n")
         return DONE
-    kept = restore_backup(paths.database(), paths.backups(), options.backup)
+    chosen = next((b for b in backups if b.path.name == options.backup), None)
+    if chosen is None:
+        raise QuizError(f"there is no backup '{options.backup}'; 'quizapp restore' lists them")
+    kept = put_back(paths.database(), chosen.path, paths.backups(), now=datetime.now(UTC))
     sys.stdout.write(
-        f"restored {options.backup}" + (f"; what was there is kept as {kept}\n" if kept else "\n")
+        f"restored {options.backup}" + (f"; what was there is kept as {kept}" if kept else "") + "\n"
     )
     return DONE
 
