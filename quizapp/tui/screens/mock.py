@@ -109,7 +109,8 @@ class MockScreen(Place):
         self.query_one("#fields", Static).update(Content("\n").join(self._fields()))
         self.query_one("#shape", Static).update(self._shape(width))
         self.query_one("#past", Static).update(Content("\n").join(self._past(width)))
-        self.enter_phase("list" if self.cursor < len(FIELDS) else "past")
+        phase = "list" if self.cursor < len(FIELDS) else "past"
+        self.enter_phase(phase if self.cut_off is None else f"cut-{phase}")
 
     def _cut_text(self, width: int) -> Content:
         if self.cut_off is None:

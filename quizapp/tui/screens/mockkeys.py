@@ -3,22 +3,23 @@
 from quizapp.tui import keys
 from quizapp.tui.keys import TYPING
 from quizapp.tui.keys import Act as A
+from quizapp.tui.screens.help import ABOUT
 
-LIVE = ("choice", "order", "idle", TYPING)
+LIVE = ("choice", "order", "idle", "coding", TYPING)
 
 _SETUP = [
-    A("mock", "begin", "enter,space", "begin", "Draw the paper and begin with the brief.", ("list",), 10),
-    A("mock", "open", "enter,space", "open", "Open the interview under the cursor.", ("past",), 10),
+    A("mock", "begin", "enter,space", "begin", "Draw the paper and begin with the brief.", ("list", "cut-list"), 10),
+    A("mock", "open", "enter,space", "open", "Open the interview under the cursor.", ("past", "cut-past"), 10),
     A("mock", "up", "up,k", "up", "One up."),
     A("mock", "down", "down,j", "down", "One down."),
-    A("mock", "change(1)", "right,l", "change", "The next value.", ("list",), 9),
-    A("mock", "change(-1)", "left,h", "value before", "The value before.", ("list",)),
+    A("mock", "change(1)", "right,l", "change", "The next value.", ("list", "cut-list"), 9),
+    A("mock", "change(-1)", "left,h", "value before", "The value before.", ("list", "cut-list")),
     A("mock", "seed", "s", "new seed", "Draw another seed; the same seed and state give the same paper.",
-      ("list",), 5),
+      ("list", "cut-list"), 5),
     A("mock", "resume", "r", "resume", "Go on with the interview that was cut off; its clock went on.",
-      ("list", "past"), 8),
+      ("cut-list", "cut-past"), 8),
     A("mock", "blind", "b", "re-mark", "Mark old answers again without seeing your first marks.",
-      ("list", "past"), 4),
+      (), 0),
     A("mock", "back", "q,escape", "back", "Go back.", rank=7),
 ]  # fmt: skip
 _RUN = [
@@ -44,18 +45,18 @@ _RUN = [
     A("mockrun", "skip", "ctrl+n", "skip", "Put the question aside; it stays open until the phase ends.",
       LIVE, 8, True),
     A("mockrun", "return_to", "ctrl+g", "return", "Go to another question of this phase.", LIVE, 5, True),
-    A("mockrun", "pane('task')", "f2", "task", "Read the task.", ("coding", TYPING), 6, True),
-    A("mockrun", "pane('code')", "f3", "code", "Go to the code.", ("coding", TYPING), 6, True),
+    A("mockrun", "pane('task')", "f2", "task", "Read the task.", ("coding",), 6, True),
+    A("mockrun", "pane('code')", "f3", "code", "Go to the code.", ("coding",), 6, True),
     A("mockrun", "pane('explain')", "f4", "explain", "Explain what must hold in the code.",
-      ("coding", TYPING), 6, True),
+      ("coding",), 6, True),
     A("mockrun", "check", "ctrl+t", "own check", "Run your module with its own assertions.",
-      ("coding", TYPING), 7, True),
+      ("coding",), 7, True),
     A("mockrun", "judge", "ctrl+s", "submit", "Submit the code to the hidden tests; the last one counts.",
-      ("coding", TYPING), 7, True),
+      ("coding",), 7, True),
     A("mockrun", "edit", "ctrl+o", "editor", "Write the code in your own editor; the clock goes on.",
-      ("coding", TYPING), 3, True),
+      ("coding",), 3, True),
     A("mockrun", "end", "ctrl+e", "end early", "End the interview now and mark it.",
-      ("brief", "wrap", "confidence", "coding", *LIVE), 4, True),
+      ("brief", "wrap", "confidence", *LIVE), 4, True),
     A("mockrun", "back", "escape", "leave", "Leave the screen; the clock goes on.", rank=6, priority=True),
 ]  # fmt: skip
 _MARK = [
@@ -90,7 +91,7 @@ _CARD = [
     A("mockcard", "back", "q,escape", "back", "Go back.", rank=7),
 ]  # fmt: skip
 
-keys.extend("mock", "Mock", ("list", "past"), _SETUP)
+keys.extend("mock", "Mock", ("list", "past", "cut-list", "cut-past"), _SETUP)
 keys.extend(
     "mockrun",
     "Mock interview",
@@ -99,3 +100,11 @@ keys.extend(
 )
 keys.extend("mockmark", "Marking", ("marks", "shown", TYPING), _MARK)
 keys.extend("mockcard", "Scorecard", ("ready",), _CARD)
+ABOUT.update(
+    mock="Choose role, length, code and seed. The same seed and state of your cards draw the same paper.",
+    mockrun="One clock runs. Answers are frozen as you give them, and nothing is revealed before the end. A "
+    "question is cut at one and a half of its time.",
+    mockmark="Your words beside the key points, one at a time. What your words show is proposed; a point "
+    "without matching words asks for the phrase that says it, else it counts half.",
+    mockcard="The result with everything that made it. The arithmetic shows each mark's terms.",
+)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from quizapp.interview.interview import Interview
 
 assert mockkeys
+ASK = "Which words of your answer say it? enter takes them, esc counts the point half."
 
 
 class Marking(Place):
@@ -52,11 +53,13 @@ class Marking(Place):
                 yield Static("", id="own", markup=False)
                 yield Rubric(id="rubric")
             yield Static("", id="found", markup=False)
-            yield Input(placeholder="the words of your answer that say it", id="phrase")
+            with Container(id="ask"):
+                yield Static(ASK, markup=False)
+                yield Input(placeholder="the words of your answer that say it", id="phrase")
 
     def on_mount(self) -> None:
         """Show the first item."""
-        self.query_one("#phrase").display = False
+        self.query_one("#ask").display = False
         self.show()
 
     @property
@@ -168,7 +171,7 @@ class Marking(Place):
         if wants and not self.marking["points"][line.index]["quote"] and not self.blind:
             field = self.query_one("#phrase", Input)
             field.value = ""
-            field.display = True
+            self.query_one("#ask").display = True
             field.focus()
             self.call_after_refresh(self.query_one("#scroll").scroll_end, animate=False)
             return
@@ -208,7 +211,7 @@ class Marking(Place):
         """Take the phrase, if it is in the answer."""
         field = self.query_one("#phrase", Input)
         line = self.rubric.line
-        if line is None or not field.display:
+        if line is None or not self.query_one("#ask").display:
             return
         if not says_quote(field.value, self.item.typed):
             self.quiz.say("These words are not in your answer (two at least); esc counts it half.", bad=True)
@@ -230,7 +233,7 @@ class Marking(Place):
             self._decide(line, 1.0)
 
     def _close_phrase(self) -> None:
-        self.query_one("#phrase").display = False
+        self.query_one("#ask").display = False
         self.set_focus(None)
 
     def on_rubric_picked(self, event: Rubric.Picked) -> None:

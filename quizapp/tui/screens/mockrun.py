@@ -158,18 +158,23 @@ class RunScreen(Place):
         """The brief and the wrap-up."""
         session = self.session
         first = session.phase == 0
-        self.query_one("#prompt", Static).update(Document(self._brief() if first else self._wrap()))
+        head = self.interview.head
+        title = f"{head['title']}, {head['minutes']} minutes" if first else "That was the last question"
+        self.query_one("#prompt", Static).update(Document(title))
+        plain = self.query_one("#plain", Static)
+        plain.update(Document(self._brief() if first else self._wrap()))
+        plain.display = True
         self.enter_phase("brief" if first else "wrap")
 
     def _brief(self) -> str:
-        head, session = self.interview.head, self.session
+        session = self.session
         phases = "\n".join(
             f"- {p.title}: {clock(p.seconds)}, {plural(len(session.in_phase(i)), 'question')}"
             for i, p in enumerate(session.phases)
             if session.in_phase(i)
         )
         return (
-            f"## {head['title']}, {head['minutes']} minutes\n\n{phases}\n\n"
+            f"{phases}\n\n"
             "Answer in your own words, as you would say it. ctrl+r freezes an answer; then say how sure you "
             "are. ctrl+n puts a question aside until its phase ends. A question is cut at one and a half of "
             "its time. Nothing is revealed before the end.\n\nenter begins."
@@ -179,7 +184,7 @@ class RunScreen(Place):
         states = [item.state for item in self.session.items]
         done = sum(state in {"frozen", "cut"} for state in states)
         return (
-            f"## That was the last question\n\n{done} of {len(states)} answered. "
+            f"{done} of {len(states)} answered. "
             "enter ends the interview; then the key points are shown and you mark your answers."
         )
 
@@ -245,7 +250,7 @@ class RunScreen(Place):
     @property
     def phase(self) -> str:
         """A focused field counts as typing, but not while something else is asked."""
-        return super().phase if self._phase not in {"confidence", "brief", "wrap"} else self._phase
+        return self._phase if self._phase in {"confidence", "brief", "wrap", "coding"} else super().phase
 
     def scroller(self) -> Widget:
         """The question."""
