@@ -84,17 +84,15 @@ def reliability(found: Mapping[str, Any]) -> str:
         f'<line class="axis" x1="{x(0)}" y1="{y(0)}" x2="{x(100)}" y2="{y(100)}" stroke-dasharray="4 4"/>'
     ]
     for percent in (0, 50, 100):
-        parts.append(
-            f'<text class="dim" x="{x(percent):.1f}" y="{y(0) + 16:.1f}" text-anchor="middle">{percent}</text>'
-        )
+        below = f'x="{x(percent):.1f}" y="{y(0) + 16:.1f}"'
+        parts.append(f'<text class="dim" {below} text-anchor="middle">{percent}</text>')
         parts.append(
             f'<text class="dim" x="{low - 6}" y="{y(percent) + 4:.1f}" text-anchor="end">{percent}</text>'
         )
     for row in rows:
         radius = 4 + 2 * min(5, row["items"])
-        parts.append(
-            f'<circle class="dot" cx="{x(row["confidence"]):.1f}" cy="{y(row["mean_mark"]):.1f}" r="{radius}"/>'
-        )
+        at = f'cx="{x(row["confidence"]):.1f}" cy="{y(row["mean_mark"]):.1f}"'
+        parts.append(f'<circle class="dot" {at} r="{radius}"/>')
     parts.append(f'<text class="dim" x="{size / 2}" y="{size - 4}" text-anchor="middle">confidence, %</text>')
     return _svg(
         "reliability", "Mean mark by confidence", said or "No confidence was given.", size, parts, size

@@ -55,7 +55,7 @@ _BEATS: Mapping[str, re.Pattern[str]] = {
         re.IGNORECASE,
     ),
     "fix and proof": re.compile(
-        r"\b(?:fix|fixed|verify|verified|prove|proof|assert|guard|regression|seeds?|again|same run|confirm)\b",
+        r"\b(?:fix|fixed|verify|verified|prove|proof|assert|guard|regression|seeds?|again|confirm)\b",
         re.IGNORECASE,
     ),
 }

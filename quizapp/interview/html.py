@@ -1,7 +1,8 @@
 """The report as one HTML file: no network, no script, light and dark, prints on A4."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from html import escape
+from pathlib import Path
 from typing import Any
 
 from quizapp.interview.document import costliest, lost
@@ -10,6 +11,7 @@ from quizapp.interview.words import (
     STATES,
     adjusted_line,
     band_line,
+    calibration_line,
     clock,
     given_text,
     item_title,
@@ -17,39 +19,6 @@ from quizapp.interview.words import (
     right_text,
 )
 
-STYLE = """
-:root{color-scheme:light dark;--bg:#ffffff;--fg:#1b1f27;--dim:#565d6b;--line:#c9ced8;--soft:#f1f3f7;
---good:#1a7f4b;--mid:#8a5a00;--bad:#b3261e;--accent:#1f5fbf}
-@media (prefers-color-scheme:dark){:root{--bg:#14171d;--fg:#e6e9ef;--dim:#a3abba;--line:#3a414e;--soft:#1e232c;
---good:#5fd08f;--mid:#e6b450;--bad:#ff8a80;--accent:#8ab4f8}}
-*{box-sizing:border-box}
-body{margin:0 auto;max-width:56rem;padding:1.5rem;background:var(--bg);color:var(--fg);
-font:16px/1.5 system-ui,sans-serif}
-h1{font-size:1.6rem;margin:0 0 .2rem}h2{font-size:1.2rem;margin:2rem 0 .5rem}h3{font-size:1.05rem;margin:0}
-.dim{color:var(--dim)}.band{font-size:1.3rem;font-weight:700;margin:.8rem 0 .2rem}
-.score{font-size:3rem;font-weight:700;line-height:1;margin:0}
-table{border-collapse:collapse;margin:.5rem 0;width:100%}caption{text-align:left;color:var(--dim);padding:.2rem 0}
-th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem .25rem 0;text-align:left;vertical-align:top}
-td.n,th.n{text-align:right}
-.bar{display:block;height:.8rem;background:var(--soft);border:1px solid var(--line);border-radius:3px;min-width:8rem}
-.bar span{display:block;height:100%;background:var(--accent);border-radius:2px}
-pre,.own{white-space:pre-wrap;overflow-wrap:anywhere;background:var(--soft);border-left:3px solid var(--line);
-padding:.6rem .8rem;margin:.4rem 0;font-size:.92rem}
-pre{font-family:ui-monospace,monospace}
-.cols{display:grid;grid-template-columns:1fr 1fr;gap:1rem}.cols>div{min-width:0}
-article{border-top:1px solid var(--line);padding:1rem 0}
-ul{padding-left:1.2rem;margin:.4rem 0}li{margin:.15rem 0}
-.good{fill:var(--good)}.mid{fill:var(--mid)}.bad{fill:var(--bad)}.plan{fill:var(--soft);stroke:var(--line)}
-.axis{stroke:var(--line)}.dot{fill:var(--accent)}
-svg{display:block;width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--fg)}svg text.dim{fill:var(--dim)}
-.yes{color:var(--good);font-weight:700}.no{color:var(--bad);font-weight:700}.half{color:var(--mid);font-weight:700}
-code{font-family:ui-monospace,monospace;background:var(--soft);padding:0 .2rem}
-@media (max-width:40rem){.cols{grid-template-columns:1fr}}
-@page{size:A4;margin:16mm}
-@media print{:root{--bg:#fff;--fg:#000;--dim:#444;--line:#bbb;--soft:#f4f4f4;--good:#1a7f4b;--mid:#8a5a00;
---bad:#b3261e;--accent:#1f5fbf}body{padding:0;max-width:none;font-size:10.5pt}
-article,table,svg{break-inside:avoid-page}h2,h3{break-after:avoid}}
-""".strip()
 _MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
 
 
@@ -59,9 +28,13 @@ def as_html(document: Mapping[str, Any]) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style></head>\n<body>\n"
+        f"<title>{escape(title)}</title><style>{_style()}</style></head>\n<body>\n"
         f"{''.join(part + chr(10) for part in _parts(document, title))}</body></html>\n"
     )
+
+
+def _style() -> str:
+    return (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 
 
 def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
@@ -71,12 +44,14 @@ def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
     when = document["started"][:16].replace("T", " ")
     yield f'<p class="dim">{when} UTC, id {escape(document["id"])}, seed {document["seed"]}</p></header>'
     yield "<main>"
-    yield f'<section aria-labelledby="result"><h2 id="result">Result</h2><p class="score">{document["totals"]["raw"]}</p>'
+    total = document["totals"]["raw"]
+    yield f'<section aria-labelledby="result"><h2 id="result">Result</h2><p class="score">{total}</p>'
     yield f'<p class="band">{escape(band_line(document))}.</p>'
-    yield f"<p>{escape(document['band']['why'].capitalize())}; {escape(adjusted_line(document))}.</p></section>"
+    why = document["band"]["why"].capitalize()
+    yield f"<p>{escape(why)}; {escape(adjusted_line(document))}.</p></section>"
     yield from _dimensions(document)
     yield from _time(document)
-    yield "<section><h2>Moments</h2><div class=cols><div><h3>Costliest</h3><ul>"
+    yield '<section><h2>Moments</h2><div class="cols"><div><h3>Costliest</h3><ul>'
     yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in costliest(items)[:3])
     yield "</ul></div><div><h3>Best</h3><ul>"
     best = sorted((i for i in items if i["marks"]["total"] >= 50), key=lambda i: (lost(i), i["number"]))[:3]
@@ -93,33 +68,44 @@ def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
     facts = (
         f"quizapp {document['app']}, blueprint {document['blueprint']}, content {document['content_hash']}"
     )
-    yield f'<footer><p class="dim">{escape(facts)}. The arithmetic: <code>quizapp mock --explain {escape(document["id"])}</code></p></footer>'
+    command = f"<code>quizapp mock --explain {escape(document['id'])}</code>"
+    yield f'<footer><p class="dim">{escape(facts)}. The arithmetic: {command}</p></footer>'
+
+
+def _table(caption: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
+    """A table whose first column heads its rows; cells are HTML, all but the first two columns numbers."""
+    first, *others = heads
+    top = f'<th scope="col">{first}</th>' + "".join(
+        f'<th scope="col" class="n">{head}</th>' for head in others
+    )
+    body = ""
+    for name, *rest in rows:
+        cells = "".join(f'<td class="n">{cell}</td>' for cell in rest)
+        body += f'<tr><th scope="row">{name}</th>{cells}</tr>'
+    head = f"<caption>{caption}</caption><thead><tr>{top}</tr></thead>"
+    return f"<table>{head}<tbody>{body}</tbody></table>"
 
 
 def _dimensions(document: Mapping[str, Any]) -> Iterator[str]:
-    yield "<section><h2>Dimensions</h2><table><caption>Marks by dimension, level 1 to 4</caption><thead><tr>"
-    yield '<th scope="col">Dimension</th><th scope="col">Share</th><th scope="col" class="n">Percent</th>'
-    yield '<th scope="col" class="n">Level</th></tr></thead><tbody>'
-    for name, row in document["dimensions"].items():
-        yield (
-            f'<tr><th scope="row">{escape(name.capitalize())}</th><td><span class="bar" aria-hidden="true">'
-            f'<span style="width:{row["percent"]}%"></span></span></td><td class="n">{row["percent"]}</td>'
-            f'<td class="n">{row["level"]}</td></tr>'
-        )
-    yield "</tbody></table></section>"
+    rows = (
+        (escape(name.capitalize()), _bar(row["percent"]), str(row["percent"]), str(row["level"]))
+        for name, row in document["dimensions"].items()
+    )
+    heads = ("Dimension", "Share", "Percent", "Level")
+    yield f"<section><h2>Dimensions</h2>{_table('Marks by dimension, level 1 to 4', heads, rows)}</section>"
+
+
+def _bar(percent: int) -> str:
+    return f'<span class="bar" aria-hidden="true"><span style="width:{percent}%"></span></span>'
 
 
 def _time(document: Mapping[str, Any]) -> Iterator[str]:
-    yield "<section><h2>Where the time went</h2>"
-    yield timeline(document)
-    yield "<table><caption>Planned and used time by phase</caption><thead><tr>"
-    yield '<th scope="col">Phase</th><th scope="col" class="n">Planned</th><th scope="col" class="n">Used</th></tr></thead><tbody>'
-    for phase in document["phases"]:
-        yield (
-            f'<tr><th scope="row">{escape(phase["title"])}</th><td class="n">{clock(1000 * phase["seconds"])}</td>'
-            f'<td class="n">{clock(phase["used_ms"])}</td></tr>'
-        )
-    yield "</tbody></table>"
+    rows = (
+        (escape(phase["title"]), clock(1000 * phase["seconds"]), clock(phase["used_ms"]))
+        for phase in document["phases"]
+    )
+    yield f"<section><h2>Where the time went</h2>{timeline(document)}"
+    yield _table("Planned and used time by phase", ("Phase", "Planned", "Used"), rows)
     for event in document["clock"]["events"]:
         if event["event"] == "lost":
             yield f"<p>The terminal was away for {clock(event['ms'])}; the clock went on.</p>"
@@ -130,7 +116,8 @@ def _after(document: Mapping[str, Any]) -> Iterator[str]:
     yield "<section><h2>What comes next</h2><ul>"
     for row in document["weak_topics"][:4]:
         if row["mean"] < 80:
-            yield f"<li>Weak topic {escape(row['topic'])}: {row['mean']:g} of 100 over {row['items']} items</li>"
+            mean = f"{row['mean']:g} of 100 over {row['items']} items"
+            yield f"<li>Weak topic {escape(row['topic'])}: {mean}</li>"
     if document["tomorrow"]:
         names = ", ".join(f"<code>{escape(name)}</code>" for name in document["tomorrow"])
         yield f"<li>First in tomorrow's queue, without a review: {names}</li>"
@@ -142,18 +129,17 @@ def _after(document: Mapping[str, Any]) -> Iterator[str]:
 def _confidence(found: Mapping[str, Any]) -> Iterator[str]:
     if not found["items"]:
         return
-    yield "<section><h2>Confidence</h2>"
-    yield (
-        f"<p>Brier score {found['brier']:.3f} (0 is perfect, 0.25 is a coin); bias {found['bias']:+.1f} points "
-        f"({'too sure' if found['bias'] > 0 else 'too modest' if found['bias'] < 0 else 'even'}).</p>"
+    rows = (
+        (
+            f"{row['confidence']} %",
+            str(row["items"]),
+            "–" if row["mean_mark"] is None else f"{row['mean_mark']:g}",
+        )
+        for row in found["bins"]
     )
-    yield f'<div class="cols"><div>{reliability(found)}</div><div>'
-    yield '<table><caption>Mean mark by confidence</caption><thead><tr><th scope="col">Confidence</th>'
-    yield '<th scope="col" class="n">Items</th><th scope="col" class="n">Mean mark</th></tr></thead><tbody>'
-    for row in found["bins"]:
-        mean = "–" if row["mean_mark"] is None else f"{row['mean_mark']:g}"
-        yield f'<tr><th scope="row">{row["confidence"]} %</th><td class="n">{row["items"]}</td><td class="n">{mean}</td></tr>'
-    yield "</tbody></table></div></div></section>"
+    table = _table("Mean mark by confidence", ("Confidence", "Items", "Mean mark"), rows)
+    yield f"<section><h2>Confidence</h2><p>{escape(calibration_line(found))}</p>"
+    yield f'<div class="cols"><div>{reliability(found)}</div><div>{table}</div></div></section>'
 
 
 def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
@@ -163,7 +149,8 @@ def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
     yield "<section><h2>Against the last interviews for this role</h2><ul>"
     for row in found["last"]:
         yield f"<li>{row['started'][:10]}, {row['minutes']} minutes: {row['total']}</li>"
-    yield f"<li>Difference to their mean {found['difference']:+d}; pooled {document['pooled']['total']}</li></ul></section>"
+    pooled = document["pooled"]["total"]
+    yield f"<li>Difference to their mean {found['difference']:+d}; pooled {pooled}</li></ul></section>"
 
 
 def _friends(document: Mapping[str, Any]) -> Iterator[str]:
@@ -184,7 +171,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
     used = f"{clock(item['used_ms'])} of {clock(1000 * item['budget'])}"
     yield f'<p class="dim">{STATES[item["state"]].capitalize()}, {used}{sure}</p>'
     asked = question["title"] if item["kind"] == "coding" else question["prompt"]
-    yield f"<p>{_code(asked.strip())}</p><div class=cols><div><h4>Your answer</h4>"
+    yield f'<p>{_code(asked.strip())}</p><div class="cols"><div><h4>Your answer</h4>'
     given = given_text(item)
     tag = "pre" if item["kind"] in {"coding", "order"} else "div class=own"
     yield f"<{tag}>{escape(given) or '<em>nothing</em>'}</{tag.split(maxsplit=1)[0]}>"
@@ -196,7 +183,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield from (_point(point) for point in marking["points"])
         for wrong in marking["misconceptions"]:
             if wrong["stated"]:
-                yield f'<li><span class="no">Said wrongly:</span> {_code(wrong["wrong"])} {_code(wrong["right"])}</li>'
+                both = f"{_code(wrong['wrong'])} {_code(wrong['right'])}"
+                yield f'<li><span class="no">Said wrongly:</span> {both}</li>'
         yield "</ul>"
     elif right_text(item):
         yield f"<h4>Right</h4><pre>{escape(right_text(item))}</pre>"
@@ -204,7 +192,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
     for probe, marked in zip(item["probes"], marking.get("probes", ()), strict=False):
         if marked["asked"]:
             yield f"<h4>Asked next: {_code(probe['ask'])}</h4>{_mark(marked['held'])}"
-            yield f'<div class="own">{escape(probe["typed"].strip()) or "<em>nothing</em>"}</div><p>{_code(probe["answer"])}</p>'
+            typed = escape(probe["typed"].strip()) or "<em>nothing</em>"
+            yield f'<div class="own">{typed}</div><p>{_code(probe["answer"])}</p>'
     if item["kind"] != "coding" and question["answer"].strip():
         yield f"<h4>A strong answer</h4>{_blocks(question['answer'])}"
     terms = ", ".join(f"{t['term']} {t['points']:g} of {t['weight']:g}" for t in item["marks"]["terms"])

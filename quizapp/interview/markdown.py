@@ -8,6 +8,7 @@ from quizapp.interview.words import (
     STATES,
     adjusted_line,
     band_line,
+    calibration_line,
     clock,
     given_text,
     item_title,
@@ -114,11 +115,7 @@ def _calibration(found: Mapping[str, Any]) -> Iterator[str]:
         return
     yield "## Confidence"
     yield ""
-    side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"
-    yield (
-        f"Brier score {found['brier']:.3f} (0 is perfect, 0.25 is a coin), "
-        f"bias {found['bias']:+.1f} points ({side})."
-    )
+    yield calibration_line(found)
     yield ""
     yield "| confidence | items | mean mark |"
     yield "| ---: | ---: | ---: |"
@@ -154,7 +151,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     sure = "" if item["confidence"] is None else f", confidence {item['confidence']} %"
     first = "" if item["first_key_ms"] is None else f", first key after {clock(item['first_key_ms'])}"
-    yield f"{STATES[item['state']].capitalize()}, {clock(item['used_ms'])} of {clock(1000 * item['budget'])}{first}{sure}."
+    used = f"{clock(item['used_ms'])} of {clock(1000 * item['budget'])}"
+    yield f"{STATES[item['state']].capitalize()}, {used}{first}{sure}."
     yield ""
     yield _quoted(item["question"]["prompt"] if item["kind"] != "coding" else item["question"]["title"])
     yield ""
@@ -220,7 +218,8 @@ def _probes(item: Mapping[str, Any]) -> Iterator[str]:
 def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
     marking = item["marking"]
     yield (
-        f"Verdict: {marking['status']}, {marking['behaviours_passed']} of {marking['behaviours']} behaviours, "
+        f"Verdict: {marking['status']}, "
+        f"{marking['behaviours_passed']} of {marking['behaviours']} behaviours, "
         f"{len(item['submissions'])} submissions, own check {'run' if marking['checked'] else 'not run'}."
     )
     if item["submissions"]:

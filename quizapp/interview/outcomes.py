@@ -77,7 +77,7 @@ def review_of(item: Item, found: Outcome, marking: Mapping[str, Any]) -> MockRev
 
 
 def linked(item: Item, marking: Mapping[str, Any], bank: Bank, asked: frozenset[str]) -> list[str]:
-    """Cards that come tomorrow because a follow-up was missed: a sibling, variant or ground of the question."""
+    """Cards that come tomorrow because a follow-up was missed: a sibling, variant or ground of it."""
     missed = sum(1 for probe in marking.get("probes", ()) if probe["asked"] and not probe["held"])
     question = bank.questions.get(bank.resolve(item.card))
     if not missed or question is None:

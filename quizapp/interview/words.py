@@ -86,4 +86,12 @@ def moment_line(item: Mapping[str, Any], seconds: int) -> str:
     """A costly or good moment: what was lost of the whole."""
     lost = item["planned"] * (100 - item["marks"]["total"]) / max(1, seconds)
     name = item["question"].get("title") or item["card"]
-    return f"{name}: {item['marks']['total']} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
+    mark = item["marks"]["total"]
+    return f"{name}: {mark} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
+
+
+def calibration_line(found: Mapping[str, Any]) -> str:
+    """Brier score and bias in a sentence."""
+    side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"
+    brier = f"Brier score {found['brier']:.3f} (0 is perfect, 0.25 is a coin)"
+    return f"{brier}, bias {found['bias']:+.1f} points ({side})."

@@ -160,7 +160,8 @@ class MockScreen(Place):
         if plan.counts["coding"]:
             counts += f" and {plural(plan.counts['coding'], 'coding task')}"
         about = plan.role.about.rstrip(".")
-        text = f"{about}. {counts}; {phases}. Passes at {plan.role.pass_mark}. Nothing is revealed before the end."
+        end = f"Passes at {plan.role.pass_mark}. Nothing is revealed before the end."
+        text = f"{about}. {counts}; {phases}. {end}"
         return Content("\n").join(Content.styled(text, "$text-muted").wrap(width))
 
     def _past(self, width: int) -> list[Content]:
@@ -171,21 +172,21 @@ class MockScreen(Place):
             here = index + len(FIELDS) == self.cursor
             total, adjusted = document["totals"]["raw"], document["totals"]["adjusted"]
             colour = {"strong": "$success", "pass": "$success"}.get(document["band"]["name"], "$warning")
-            text = Content.assemble(
+            row = Content.assemble(
                 ("▸ " if here else "  ", "$primary bold"), (document["started"][:10], "bold" if here else ""),
                 (f"  {total:>3}", f"bold {colour}"), (f"  adjusted {adjusted:>3}", "$text-muted"),
                 (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
             )  # fmt: skip
             link = Style.from_meta({"@click": f"screen.at({index + len(FIELDS)})"})
-            lines.append(text.truncate(width).stylize(link, 0, width))
+            lines.append(row.truncate(width).stylize(link, 0, width))
         if self.blind:
-            lines += [Content(""), Content.styled(
-                f"b  {plural(len(self.blind), 'old answer')} to mark again blind", "$text-muted")]  # fmt: skip
+            text = f"b  {plural(len(self.blind), 'old answer')} to mark again blind"
+            lines += [Content(""), Content.styled(text, "$text-muted")]
         found = past.drift(self.reports)
         if found["points"]:
             kappa = "–" if found["kappa"] is None else f"{found['kappa']:.2f}"
-            lines.append(Content.styled(
-                f"Blind re-marking: kappa {kappa}, drift {found['drift']:+.0f} points", "$text-muted"))  # fmt: skip
+            text = f"Blind re-marking: kappa {kappa}, drift {found['drift']:+.0f} points"
+            lines.append(Content.styled(text, "$text-muted"))
         return lines
 
     def _trend(self) -> Content:

@@ -70,7 +70,8 @@ class ScoreCard(Lines):
         if not found["last"]:
             return []
         before = ", ".join(str(row["total"]) for row in reversed(found["last"]))
-        text = f"Before: {before}; now {found['difference']:+d} against their mean; pooled {self.document['pooled']['total']}."
+        pooled = self.document["pooled"]["total"]
+        text = f"Before: {before}; now {found['difference']:+d} against their mean; pooled {pooled}."
         return [Content.styled(text, "$text-muted")]
 
     def _dimensions(self, width: int) -> list[Content]:

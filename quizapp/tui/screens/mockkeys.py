@@ -1,15 +1,15 @@
 """The actions of the mock interview's screens, added to the one table."""
 
 from quizapp.tui import keys
-from quizapp.tui.keys import TYPING
-from quizapp.tui.keys import Act as A
+from quizapp.tui.keys import TYPING, Act
 from quizapp.tui.screens.help import ABOUT
 
+A = Act
 LIVE = ("choice", "order", "idle", "coding", TYPING)
 
 _SETUP = [
-    A("mock", "begin", "enter,space", "begin", "Draw the paper and begin with the brief.", ("list", "cut-list"), 10),
-    A("mock", "open", "enter,space", "open", "Open the interview under the cursor.", ("past", "cut-past"), 10),
+    A("mock", "begin", "enter,space", "begin", "Draw the paper and begin.", ("list", "cut-list"), 10),
+    A("mock", "open", "enter,space", "open", "Open the scorecard.", ("past", "cut-past"), 10),
     A("mock", "up", "up,k", "up", "One up."),
     A("mock", "down", "down,j", "down", "One down."),
     A("mock", "change(1)", "right,l", "change", "The next value.", ("list", "cut-list"), 9),
