@@ -4,10 +4,10 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 
 if TYPE_CHECKING:
+    from quizapp.bank.model import Exercise
     from quizapp.judge.verdict import Verdict
     from quizapp.judge.warmclient import JudgeClient
     from quizapp.tui.app import QuizApp
@@ -46,7 +46,7 @@ class Grader:
         except (QuizError, OSError) as error:  # the first grade says so; warming up is only a courtesy
             self._app.log.warning(str(error))
 
-    def submit(self, exercise: Exercise, source: bytes, device: str, told: Told) -> None:
+    def submit(self, exercise: "Exercise", source: bytes, device: str, told: Told) -> None:
         """Grade ``source``; ``told`` hears the verdict or the fault, unless the order is void by then."""
         self._order += 1
         self._told = told

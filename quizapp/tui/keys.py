@@ -139,6 +139,7 @@ _TABLE: list[Act] = [
     # drill, at any time
     A("drill", "undo", "u", "undo", "Take back the last answer, bury, suspend or flag.", rank=6),
     A("drill", "redo", "U", "redo", "Take back the undo."),
+    A("drill", "treat_as_new", "T", "start anew", "Begin a changed question again as new.", QUESTION),
     A("drill", "bury", "b", "bury", "Put the card off until tomorrow.", CARD, 3),
     A("drill", "suspend", "s", "suspend", "Take the card out of the queue until you resume it.", CARD, 2),
     A("drill", "flag", "f", "flag", "Flag the card, or remove its flag.", CARD, 3),

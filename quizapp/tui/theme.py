@@ -36,6 +36,17 @@ CONTRAST = Theme(
         "block-cursor-background": "#ffff00", "block-cursor-foreground": "#000000",
     },
 )  # fmt: skip
+for _theme in (DARK, LIGHT, CONTRAST):
+    _theme.variables |= {
+        "scrollbar": _theme.variables["box"],
+        "scrollbar-hover": _theme.primary,
+        "scrollbar-active": _theme.primary,
+        **dict.fromkeys(
+            ("scrollbar-background", "scrollbar-background-hover", "scrollbar-background-active",
+             "scrollbar-corner-color"),
+            _theme.background or "",
+        ),
+    }  # fmt: skip
 OURS = (DARK, LIGHT, CONTRAST)
 NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
 

@@ -256,3 +256,21 @@ async def test_quitting_in_the_middle_loses_nothing(app: App, study: Study) -> N
         await press(pilot, "space", "3")
         await press(pilot, "q")
     assert sum(study.card(question).reps for question in study.bank.questions) == 1
+
+
+async def test_a_changed_question_can_begin_again_as_new(app: App, study: Study) -> None:
+    from dataclasses import replace
+
+    study.answer("warm-up", Rating.GOOD)
+    question = replace(
+        study.bank.questions["warm-up"], prompt="Why, in the new edition?", content_hash="other"
+    )
+    study.bank = replace(study.bank, questions={**study.bank.questions, "warm-up": question})
+    study.clock.forward(days=1)
+    running = app("drill", filter=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        assert "Why, in the new edition?" in text(running)
+        await pilot.press("T")
+        assert study.card("warm-up").state == "new"
+        assert not study.changed("warm-up")

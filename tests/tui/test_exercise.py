@@ -17,7 +17,10 @@ RIGHT = "def double(x):\n    return 2 * x\n"
 
 
 def verdict(*passed: bool) -> Verdict:
-    tests = tuple(TestResult(f"test_{i}", i, held, "" if held else "[/x] got 1, expected 2") for i, held in enumerate(passed, 1))
+    tests = tuple(
+        TestResult(f"test_{i}", i, held, "" if held else "[/x] got 1, expected 2")
+        for i, held in enumerate(passed, 1)
+    )
     return Verdict("double", "double.py", "cpu", "passed" if all(passed) else "failed", tests, 0.1, 7, "T1")
 
 

@@ -16,8 +16,11 @@ from quizapp.tui.markdown import document
 from quizapp.tui.text import ascii_character, clean, one_line, plain
 
 PIECES = [
-    "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00", "\x07", "\u202e", "\u2066",
-    "e\u0301", "a" + "\u0300" * 30, "漢字", "👩‍👩‍👧‍👦", "שלום", "مرحبا", "{P}", "{", "<bos>", "</s>", "&amp;", "<script>", "`", "```", "**", "| a | b |",
+    "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00",
+    "\x07",
+    "\u202e", "\u2066",
+    "e\u0301", "a" + "\u0300" * 30, "漢字", "👩‍👩‍👧‍👦", "שלום", "مرحبا", "{P}", "{", "<bos>",
+    "</s>", "&amp;", "<script>", "`", "```", "**", "| a | b |",
     "\t", "\r", "\ufeff", "\ud800", "x" * 400, "$text", "loss[i]", "\\[", "$primary 50%",
 ]  # fmt: skip
 
@@ -59,7 +62,9 @@ async def test_a_screen_draws_what_it_was_given() -> None:
     running = Bare()
     async with running.run_test(size=(80, 30)) as pilot:
         await pilot.pause()
-        shown = "".join(segment.text for strip in running.screen._compositor.render_strips() for segment in strip)
+        shown = "".join(
+            segment.text for strip in running.screen._compositor.render_strips() for segment in strip
+        )
         assert "\x1b" not in shown
 
 
@@ -75,7 +80,11 @@ async def test_a_hostile_question_is_drilled_and_browsed(study: Study) -> None:
     bank = replace(study.bank, questions={"warm-up": question})
     hostile_study = Study(bank, study.store, study.settings, study.clock)
     for place, keys in (("drill", "space"), ("browse", "escape"), ("home", "t")):
-        running = QuizApp(place, study=hostile_study, **({"filter": Filter(ids=frozenset({"warm-up"}))} if place == "drill" else {}))
+        running = QuizApp(
+            place,
+            study=hostile_study,
+            **({"filter": Filter(ids=frozenset({"warm-up"}))} if place == "drill" else {}),
+        )
         async with running.run_test() as pilot:
             await pilot.pause()
             await pilot.press(keys)

@@ -1,4 +1,4 @@
-"""One table of actions: everything has a key, words, help and a palette entry, and no key means two things."""
+"""One table of actions: each has a key, words, help and a palette entry; no key means two things."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -25,7 +25,9 @@ def test_no_key_means_two_things_in_a_place(place: str) -> None:
         assert [key for key, times in counts.items() if times > 1] == [], phase
 
 
-@pytest.mark.parametrize("act", [act for place in keys.places() for act in keys.of_place(place)], ids=lambda act: act.id)
+@pytest.mark.parametrize(
+    "act", [act for place in keys.places() for act in keys.of_place(place)], ids=lambda act: act.id
+)
 def test_every_action_has_key_help_and_a_living_phase(act: keys.Act) -> None:
     assert act.key_list()
     assert act.help.endswith(".")
@@ -36,12 +38,20 @@ def test_every_action_has_key_help_and_a_living_phase(act: keys.Act) -> None:
 def test_the_contract_of_the_drill_keys_holds() -> None:
     wanted = {
         "space": {"reveal", "tick", "more"}, "u": {"undo"}, "b": {"bury"}, "s": {"suspend"}, "f": {"flag"},
-        "e": {"exercise"}, "i": {"facts"}, "o": {"source"}, "slash": {"search"}, "q": {"back"}, "escape": {"back", "leave_field"},
+        "e": {"exercise"}, "i": {"facts"}, "o": {"source"}, "slash": {"search"}, "q": {"back"},
+        "escape": {"back", "leave_field"},
     }  # fmt: skip
     for key, actions in wanted.items():
         found = {act.action for act in keys.of_place("drill") if key in act.key_list()}
         assert found == actions, key
-    contract = {"ctrl+r": "grade", "ctrl+o": "edit", "ctrl+t": "hint", "f2": "show('prompt')", "f3": "show('code')", "f4": "show('verdict')"}
+    contract = {
+        "ctrl+r": "grade",
+        "ctrl+o": "edit",
+        "ctrl+t": "hint",
+        "f2": "show('prompt')",
+        "f3": "show('code')",
+        "f4": "show('verdict')",
+    }
     for key, action in contract.items():
         assert any(act.action == action and key in act.key_list() for act in keys.of_place("exercise"))
 

@@ -99,8 +99,10 @@ def test_refuses_to_draw_where_there_is_no_terminal(monkeypatch: pytest.MonkeyPa
 async def test_every_way_onward_from_home_and_back(app: App) -> None:
     running = app()
     async with running.run_test() as pilot:
-        for key, screen in [("e", "ExercisesScreen"), ("b", "BrowseScreen"), ("s", "StatisticsScreen"),
-                            ("comma", "SettingsScreen"), ("n", "ExerciseScreen"), ("i", "TourScreen")]:  # fmt: skip
+        for key, screen in [("e", "ExercisesScreen"), ("b", "BrowseScreen"),
+                            ("s", "StatisticsScreen"),
+                            ("comma", "SettingsScreen"), ("n", "ExerciseScreen"),
+                            ("i", "TourScreen")]:  # fmt: skip
             await pilot.press(key)
             await pilot.pause()
             assert name(running) == screen
@@ -126,21 +128,32 @@ async def test_browse_filters_as_one_types(app: App, study: Study) -> None:
     running = app("browse")
     async with running.run_test(size=(120, 40)) as pilot:
         table = running.screen.query_one(Table)
-        for query, ids in [("topic:prec", ["fp16-range"]), ("kind:cloze", ["adam-defaults"]), ("level:hard", ["adam-defaults"]),
-                           ("state:learning", ["warm-up"]), ("due:week", ["warm-up"]), ("half-precision", ["fp16-range"]),
+        for query, ids in [("topic:prec", ["fp16-range"]), ("kind:cloze", ["adam-defaults"]),
+                           ("level:hard", ["adam-defaults"]),
+                           ("state:learning", ["warm-up"]), ("due:week", ["warm-up"]),
+                           ("half-precision", ["fp16-range"]),
                            ("no such words", [])]:  # fmt: skip
             running.screen.query_one("#filter", Input).value = query
-            await pilot.pause(0.15)
+            for _ in range(50):  # the filter waits until the fingers rest
+                await pilot.pause(0.05)
+                if [row.question.id for row in table.rows] == ids:
+                    break
             assert [row.question.id for row in table.rows] == ids, query
         running.screen.query_one("#filter", Input).value = "transformer"
-        await pilot.pause(0.3)
+        for _ in range(50):
+            await pilot.pause(0.05)
+            if "It costs a few hundred steps." in text(running):
+                break
         assert "It costs a few hundred steps." in text(running)
 
 
 async def test_browse_acts_on_the_chosen_card(app: App, study: Study) -> None:
     running = app("browse", query="warm-up")
     async with running.run_test() as pilot:
-        await pilot.pause(0.2)
+        for _ in range(50):
+            await pilot.pause(0.05)
+            if len(running.screen.query_one(Table).rows) == 1:
+                break
         await pilot.press("escape", "f", "s")
         await pilot.pause()
         facts = study.card("warm-up")
@@ -201,7 +214,11 @@ async def test_statistics_pages_and_export(app: App, study: Study, clock, home) 
             assert words in text(running)
         await pilot.press("x")
         await pilot.pause()
-    assert {path.name for path in (home / "exports").iterdir()} == {"reviews-per-day.csv", "topics.csv", "statistics.svg"}
+    assert {path.name for path in (home / "exports").iterdir()} == {
+        "reviews-per-day.csv",
+        "topics.csv",
+        "statistics.svg",
+    }
 
 
 async def test_settings_are_written_with_their_comments_and_take_effect(app: App, study: Study) -> None:
@@ -228,7 +245,9 @@ async def test_a_wrong_typed_setting_is_refused_with_a_sentence(app: App) -> Non
         assert load_settings(paths.config()).editor == ""
 
 
-@pytest.mark.parametrize("place", ["home", "drill", "exercises", "exercise", "browse", "statistics", "settings", "tour"])
+@pytest.mark.parametrize(
+    "place", ["home", "drill", "exercises", "exercise", "browse", "statistics", "settings", "tour"]
+)
 async def test_no_screen_spills_at_sixty_columns_and_any_resize(app: App, place: str) -> None:
     running = app(place, **({"slug": "double"} if place == "exercise" else {}))
     async with running.run_test(size=(60, 20)) as pilot:

@@ -82,7 +82,9 @@ DRILLS = [
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize(("question", "keys"), DRILLS, ids=lambda value: value if isinstance(value, str) else str(len(value)))
+@pytest.mark.parametrize(
+    ("question", "keys"), DRILLS, ids=lambda value: value if isinstance(value, str) else str(len(value))
+)
 def test_drill(snap_compare, app: App, question: str, keys: tuple[str, ...], size) -> None:
     assert snap_compare(app("drill", **only(question)), terminal_size=size, run_before=pressing(*keys))
 
@@ -123,8 +125,8 @@ def test_verdict(snap_compare, app: App, size) -> None:
 @pytest.mark.parametrize("size", SIZES)
 @pytest.mark.parametrize(
     ("place", "keys"),
-    [("exercises", ()), ("browse", ("escape", "down")), ("statistics", ()), ("statistics", ("right", "right", "right")),
-     ("tour", ()), ("home", ("question_mark",))],
+    [("exercises", ()), ("browse", ("escape", "down")), ("statistics", ()),
+     ("statistics", ("right", "right", "right")), ("tour", ()), ("home", ("question_mark",))],
     ids=["exercises", "browse", "statistics", "topics", "tour", "help"],
 )  # fmt: skip
 def test_screen(snap_compare, app: App, history: Study, place: str, keys: tuple[str, ...], size) -> None:

@@ -168,6 +168,8 @@ class DrillScreen(Place):
             self.query_one("#card").scroll_home(animate=False)
             self.enter_phase(card.kind if card.kind in keys.QUESTION else "exercise")
             self._bar()
+        if self.quiz.study.changed(card.id):
+            self.quiz.say("This question was changed since you last saw it; T begins it again as new.")
         self.set_timer(0.03, self._ahead)
 
     def _show_work(self, card: Card) -> None:
@@ -187,7 +189,7 @@ class DrillScreen(Place):
             self.query_one(Order).show(question.steps, card.order)
         else:
             self.query_one(Cloze).show(question.text, card.gap_count)
-            self.query_one("#field-0", Input).focus()
+            self.query_one("#cloze Input", Input).focus()
 
     def _ahead(self) -> None:
         """Prepare what comes next while the person thinks."""
@@ -523,6 +525,15 @@ class DrillScreen(Place):
             self.next()
         else:
             self._bar()
+
+    def action_treat_as_new(self) -> None:
+        """Begin a changed question again as new."""
+        card = self.card
+        if card is None or not self.quiz.study.changed(card.id):
+            self.quiz.say("This question has not changed since you last saw it.")
+            return
+        self.quiz.study.acknowledge(card.id, treat_as_new=True)
+        self._show_again(card.id)
 
     def action_bury(self) -> None:
         """Put the card off until tomorrow."""

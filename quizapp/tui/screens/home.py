@@ -11,7 +11,6 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.tui import keys
-from quizapp.tui.onward import next_exercise
 from quizapp.tui.screens.place import Place
 from quizapp.tui.text import duration, one_line, plural
 from quizapp.tui.widgets.heatmap import HeatMap
@@ -157,9 +156,14 @@ class HomeScreen(Place):
             text = Content.styled("Done for today.", "bold $success")
         self.query_one("#start", Static).update(text)
 
+    def _next_slug(self) -> str | None:
+        from quizapp.tui.onward import next_exercise  # the schedule's modules come after the first frame
+
+        return next_exercise(self.quiz.study)
+
     def _fill_next(self) -> None:
         lines = []
-        found = next_exercise(self.quiz.study)
+        found = self._next_slug()
         if found:
             exercise = self.quiz.bank.exercises[found]
             title = one_line(exercise.title)
@@ -208,7 +212,7 @@ class HomeScreen(Place):
 
     def action_next_exercise(self) -> None:
         """Open the next exercise."""
-        found = next_exercise(self.quiz.study)
+        found = self._next_slug()
         if found:
             self.quiz.go("exercise", slug=found)
         else:

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from textual.app import ComposeResult
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
-from textual.widgets import Input, TextArea
 
 from quizapp.tui import keys
 from quizapp.tui.widgets.keybar import KeyBar
@@ -29,7 +28,9 @@ class _Placed:
     def phase(self) -> str:
         """Which of the place's phases holds now; a focused field counts as typing."""
         screen = cast("Screen[None]", self)
-        typing = isinstance(screen.focused, Input | TextArea)
+        focused = screen.focused
+        # asked of the widget, so that the first frame need not import every kind of field
+        typing = focused is not None and focused.check_consume_key("a", "a")
         if typing and keys.TYPING in keys.phases(self.place):
             return keys.TYPING
         return self._phase or keys.phases(self.place)[0]

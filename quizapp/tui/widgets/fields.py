@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
@@ -12,8 +13,6 @@ from textual.widgets import Input, Label
 from quizapp.bank.marking import GAP
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.lines import Lines
-
-MOST_GAPS = 8
 
 
 class Number(Vertical):
@@ -96,53 +95,78 @@ class ClozeText(Lines):
         return wrong.append(Content.styled(f" [{right}]", "$success bold"))
 
 
+class GapInput(Input):
+    """One field for all gaps; tab and the arrows go from gap to gap."""
+
+    class Go(Message):
+        """Another gap is wanted."""
+
+        def __init__(self, step: int) -> None:
+            super().__init__()
+            self.step = step
+
+    async def _on_key(self, event: events.Key) -> None:
+        """Tab and the arrows choose the gap; everything else is typed."""
+        step = {"tab": 1, "down": 1, "shift+tab": -1, "up": -1}.get(event.key)
+        if step is None:
+            await super()._on_key(event)
+            return
+        event.stop()
+        event.prevent_default()
+        self.post_message(self.Go(step))
+
+
 class Cloze(Vertical):
-    """The text and one field per gap; what is typed appears in the text."""
+    """The text and one field; what is typed appears in the gap."""
 
     DEFAULT_CSS = """
     Cloze { height: auto; }
     Cloze Horizontal { height: 1; margin-top: 1; }
-    Cloze Label { width: 4; color: $primary; text-style: bold; }
-    Cloze Input { width: 40; background: $surface; padding: 0 1; }
+    Cloze Label { width: 8; color: $primary; text-style: bold; }
+    Cloze Input { width: 48; background: $surface; padding: 0 1; }
     Cloze Input:focus { background: $panel; }
     """
 
     class Given(Message):
         """Enter was pressed in the last gap."""
 
+    count = 0
+
     def compose(self) -> ComposeResult:
-        """The text, then the fields; unused fields are hidden."""
+        """The text, then the field with the number of its gap."""
         yield ClozeText()
-        for number in range(MOST_GAPS):
-            with Horizontal(id=f"gap-{number}"):
-                yield Label(f"{number + 1}", markup=False)
-                yield Input(id=f"field-{number}", compact=True)
+        with Horizontal():
+            yield Label("", markup=False)
+            yield GapInput(compact=True)
 
     def show(self, text: str, gaps: int) -> None:
-        """Empty the fields for a text with ``gaps`` gaps."""
-        self.count = min(gaps, MOST_GAPS)
-        for number in range(MOST_GAPS):
-            self.query_one(f"#gap-{number}").display = number < self.count
-            field = self.query_one(f"#field-{number}", Input)
-            field.value = ""
-            field.disabled = False
+        """Begin at the first of ``gaps`` empty gaps."""
+        self.count = gaps
         shown = self.query_one(ClozeText)
-        shown.text, shown.answers, shown.marks, shown.active = text, [""] * self.count, None, 0
-        shown.changed()
+        shown.text, shown.answers, shown.marks, shown.active = text, [""] * gaps, None, 0
+        self.query_one(Horizontal).display = True
+        self._go(0)
 
-    count = 0
+    def _go(self, gap: int) -> None:
+        shown = self.query_one(ClozeText)
+        shown.active = gap
+        field = self.query_one(GapInput)
+        with self.prevent(Input.Changed):
+            field.value = shown.answers[gap]
+        field.cursor_position = len(field.value)
+        self.query_one(Label).update(f"{gap + 1} of {self.count}")
+        shown.changed()
 
     @property
     def answers(self) -> list[str]:
         """What was typed, gap by gap."""
-        return [self.query_one(f"#field-{number}", Input).value for number in range(self.count)]
+        return self.query_one(ClozeText).answers
 
     def settle(self, marks: Sequence[bool]) -> None:
-        """Show the marks; the fields have served."""
+        """Show the marks; the field has served."""
         shown = self.query_one(ClozeText)
-        shown.answers, shown.marks = self.answers, tuple(marks)
-        for number in range(MOST_GAPS):
-            self.query_one(f"#gap-{number}").display = False
+        shown.marks = tuple(marks)
+        self.query_one(Horizontal).display = False
         shown.changed()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -150,14 +174,20 @@ class Cloze(Vertical):
         event.stop()
         shown = self.query_one(ClozeText)
         if shown.marks is None:
-            shown.answers = self.answers
+            shown.answers[shown.active] = event.value
             shown.changed()
+
+    def on_gap_input_go(self, event: GapInput.Go) -> None:
+        """Another gap."""
+        event.stop()
+        shown = self.query_one(ClozeText)
+        self._go(max(0, min(self.count - 1, shown.active + event.step)))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter goes to the next gap, from the last it checks."""
         event.stop()
-        number = int((event.input.id or "field-0").rpartition("-")[2])
-        if number + 1 < self.count:
-            self.query_one(f"#field-{number + 1}", Input).focus()
+        shown = self.query_one(ClozeText)
+        if shown.active + 1 < self.count:
+            self._go(shown.active + 1)
         else:
             self.post_message(self.Given())

@@ -10,6 +10,9 @@ from textual.widget import Widget
 _NAMES = ("Again", "Hard", "Good", "Easy")
 _STYLES = ("$error", "$warning", "$success", "$primary")
 
+MEASURE = 100
+"""Cells of a card's text; on wider screens the bar stands under it."""
+
 
 class RatingBar(Widget):
     """Three lines: why a rating is proposed, the names, the intervals."""
@@ -36,8 +39,12 @@ class RatingBar(Widget):
     def render(self) -> Content:
         """The lines, each rating clickable over its whole column."""
         width = self.content_size.width
-        column = min(22, (width - 3) // 4)
-        reason = Content(self._reason).truncate(width, ellipsis=True) if self._reason else Content("")
+        column = min(24, (width - 3) // 4)
+        indent = " " * max(0, (width - MEASURE - 1) // 2)
+        reason = Content("")
+        if self._reason and self._proposed:
+            why = f"Proposed {_NAMES[self._proposed - 1]}: {self._reason}"
+            reason = Content(why).truncate(width, ellipsis=True)
         names, intervals = [], []
         for rating, name in enumerate(_NAMES, 1):
             proposed = rating == self._proposed
@@ -49,7 +56,8 @@ class RatingBar(Widget):
             below = "reverse " + colour if proposed else "$text-muted"
             intervals.append(_cell(self._intervals.get(rating, ""), column, below, click))
         gap = Content(" ")
-        return Content("\n").join([reason.stylize("$text-muted"), gap.join(names), gap.join(intervals)])
+        lines = (reason.stylize("$text-muted"), gap.join(names), gap.join(intervals))
+        return Content("\n").join(Content(indent).append(line) for line in lines)
 
 
 def _cell(text: str, width: int, style: str, click: Style) -> Content:

@@ -1,0 +1,206 @@
+"""The terminal interface in a real pseudo-terminal: first frame, key to next card, memory. Prints JSON.
+
+The first frame of the home screen is compared with that of a minimal Textual app, both started afresh and
+interleaved, so that only their ratio matters. ``--grading`` measures the keys once more while the judge
+grades in the background.
+"""
+
+import argparse
+import json
+import os
+import pty
+import re
+import select
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import psutil
+
+MINIMAL = """
+from textual.app import App
+from textual.widgets import Static
+class Minimal(App):
+    def compose(self):
+        yield Static("marker-text")
+Minimal().run()
+"""
+HOME = "from quizapp.tui.app import run; run()"
+DRILL = """
+from quizapp.memory.facts import Filter
+from quizapp.tui.app import run
+run('drill', filter=Filter(topic='bench'))
+"""
+CARDS = 400
+
+
+class Terminal:
+    """A program in a pseudo-terminal of 120 x 40."""
+
+    def __init__(self, code: str, home: Path) -> None:
+        environment = os.environ | {
+            "QUIZAPP_HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor",
+            "COLUMNS": "120", "LINES": "40", "PYTHONPATH": str(Path(__file__).parents[1]),
+        }  # fmt: skip
+        self.master, slave = pty.openpty()
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=environment,
+            start_new_session=True,
+        )
+        os.close(slave)
+
+    def wait_for(self, pattern: bytes, seconds: float = 30.0) -> float:
+        """When ``pattern`` was written; `TimeoutError` where it never is."""
+        seen = b""
+        deadline = time.perf_counter() + seconds
+        while time.perf_counter() < deadline:
+            if select.select([self.master], [], [], 0.05)[0]:
+                seen += os.read(self.master, 65536)
+                if re.search(pattern, seen):
+                    return time.perf_counter()
+        raise TimeoutError(f"{pattern!r} not seen in {seen[-300:]!r}")
+
+    def drain(self, quiet: float) -> None:
+        """Read on until nothing came for ``quiet`` seconds (but not for ever: a clock ticks)."""
+        end = time.perf_counter() + 4 * quiet
+        while time.perf_counter() < end and select.select([self.master], [], [], quiet)[0]:
+            os.read(self.master, 65536)
+
+    def press(self, keys: bytes) -> float:
+        """Send keys; when they were sent."""
+        sent = time.perf_counter()
+        os.write(self.master, keys)
+        return sent
+
+    def memory(self) -> float:
+        """Resident memory in MB."""
+        return psutil.Process(self.process.pid).memory_info().rss / 1e6
+
+    def close(self) -> None:
+        """End the program."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        os.close(self.master)
+
+
+def deck(folder: Path) -> None:
+    """A deck of plain recall cards, and settings that show them all."""
+    questions = [
+        {
+            "id": f"bench-{n}", "level": "easy", "kind": "recall", "exercise": "lora", "say": "Yes.",
+            "prompt": f"Card number {n}: what does `x[{n}]` hold, and why does it matter in training?",
+            "answer": "It holds it.\n\n```python\nassert [1][0] == 1\n```\n\n" + "A sentence. " * 60,
+            "key_points": [{"text": f"Point {p} of the answer.", "terms": [f"point{p}"]} for p in range(5)],
+        }
+        for n in range(CARDS)
+    ]  # fmt: skip
+    (folder / "deck").mkdir(parents=True)
+    (folder / "deck" / "bench.yaml").write_text(
+        json.dumps({"topic": "bench", "name": "Bench", "about": "Cards.", "questions": questions})
+    )
+    (folder / "config.toml").write_text(f'decks = ["{folder / "deck"}"]\nnew_per_day = {CARDS}\n')
+    (folder / "tour-seen").touch()
+
+
+def first_frames(home: Path, rounds: int) -> dict[str, float]:
+    """Seconds from process start to the first frame, interleaved."""
+    minimal: list[float] = []
+    ours: list[float] = []
+    for _ in range(rounds):
+        for code, pattern, times in ((MINIMAL, rb"marker-text", minimal), (HOME, rb"Today", ours)):
+            terminal = Terminal(code, home)
+            times.append(terminal.wait_for(pattern) - terminal.started)
+            terminal.close()
+    base, found = statistics.median(minimal), statistics.median(ours)
+    return {"minimal_s": round(base, 3), "home_s": round(found, 3), "ratio": round(found / base, 2)}
+
+
+def keys(home: Path, cards: int) -> dict[str, float]:
+    """Milliseconds from the rating's key to the next card's text in the terminal."""
+    terminal = Terminal(DRILL, home)
+    try:
+        terminal.wait_for(rb"Card number")
+        times = []
+        for _ in range(cards):
+            terminal.drain(0.12)
+            terminal.press(b" ")
+            terminal.wait_for(rb"Good")
+            terminal.drain(0.12)
+            sent = terminal.press(b"4")
+            times.append(1000 * (terminal.wait_for(rb"Card number") - sent))
+        rss = terminal.memory()
+    finally:
+        terminal.close()
+    times.sort()
+    return {
+        "median_ms": round(statistics.median(times), 1),
+        "p95_ms": round(times[int(0.95 * (len(times) - 1))], 1),
+        "rss_mb": round(rss, 1),
+    }
+
+
+def home_memory(home: Path) -> float:
+    """Resident memory at the home screen once the data is open."""
+    terminal = Terminal(HOME, home)
+    try:
+        terminal.wait_for(rb"minutes")
+        terminal.drain(0.3)
+        return round(terminal.memory(), 1)
+    finally:
+        terminal.close()
+
+
+def grading(home: Path) -> "subprocess.Popen[bytes]":
+    """A process that grades the starter of an exercise over and over."""
+    loop = "import sys\nfrom quizapp.cli import main\nwhile True: main(['grade', 'lora', '--json'])"
+    environment = os.environ | {"QUIZAPP_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1])}
+    return subprocess.Popen(
+        [sys.executable, "-c", loop],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=7, help="starts of each app")
+    parser.add_argument("--cards", type=int, default=60, help="cards rated")
+    parser.add_argument("--grading", action="store_true", help="also while the judge grades")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        deck(home)
+        warm = Terminal(HOME, home)  # writes the compiled bank, as any first start does
+        warm.wait_for(rb"minutes", 120)
+        warm.close()
+        found: dict[str, object] = {
+            "first_frame": first_frames(home, options.rounds),
+            "home_rss_mb": home_memory(home),
+            "next_card": keys(home, options.cards),
+        }
+        if options.grading:
+            judge = grading(home)
+            try:
+                time.sleep(3)
+                found["next_card_while_grading"] = keys(home, options.cards)
+            finally:
+                os.killpg(judge.pid, signal.SIGKILL)
+                judge.wait()
+    print(json.dumps(found, indent=2))
+
+
+if __name__ == "__main__":
+    main()
