@@ -13,6 +13,8 @@ from quizapp.judge.orders import JudgeFailed, lost_verdict, order_message, read_
 from quizapp.judge.verdict import Verdict
 from quizapp.judge.warmclient import JudgeClient
 
+Connection = tuple[socket.socket, int]  # and the process at its other end, 0 if it is not ours
+
 __all__ = ["JudgeClient", "JudgeFailed", "grade"]
 
 
@@ -34,33 +36,33 @@ def grade(
     order = order_message(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
     for connect in (_warm, _cold, _cold):
         with connect(tier or "") as sock:
-            answer = _ask(sock, order) if sock is not None else None
+            answer = _ask(*sock, order) if sock is not None else None
         if answer is not None:
             return read_answer(answer)
     return lost_verdict(exercise, order)
 
 
-def _ask(sock: socket.socket, order: dict[str, Any]) -> dict[str, Any] | None:
+def _ask(sock: socket.socket, judge: int, order: dict[str, Any]) -> dict[str, Any] | None:
     """The answer, or None if the judge is gone before it."""
     try:
         wire.send(sock, order | {"id": 1})
-        return wire.receive(sock)
+        return wire.receive_from(sock, judge)
     except OSError:
         return None
 
 
 @contextlib.contextmanager
-def _warm(_: str) -> Iterator[socket.socket | None]:
+def _warm(_: str) -> Iterator[Connection | None]:
     sock = rendezvous.knock(rendezvous.door_key())
     with sock if sock is not None else contextlib.nullcontext():
-        yield sock
+        yield None if sock is None else (sock, 0)
 
 
 @contextlib.contextmanager
-def _cold(tier: str) -> Iterator[socket.socket | None]:
+def _cold(tier: str) -> Iterator[Connection | None]:
     process, sock = start_judge(tier=tier)
     try:
         with sock:
-            yield sock
+            yield sock, process.pid
     finally:
         end_judge(process)

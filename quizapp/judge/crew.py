@@ -25,6 +25,7 @@ from quizapp.judge.scratch import Scratch, new_folder
 from quizapp.judge.zygote import fork_zygote
 
 _LOADING = 120.0
+_PATIENCE = 60.0
 
 
 class Lost(ConnectionError):
@@ -70,6 +71,8 @@ class ZygoteLink:
         self._forked: int | None = None
         if fork:
             self._control, self._forked = fork_zygote(namespaces=namespaces)
+            if namespaces:
+                self._forked = None  # it made the namespaces and left; the zygote is its child
         else:
             self._control = self._spawn()
 
@@ -90,7 +93,7 @@ class ZygoteLink:
         with self._lock:
             try:
                 socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
-                answer = self._control.recv(1 << 16)
+                answer = self._answer()
             except OSError:
                 answer = b""
             if not answer:
@@ -98,6 +101,16 @@ class ZygoteLink:
                 raise Lost("the process that starts workers has died")
         decoded: dict[str, object] = json.loads(answer)
         return decoded
+
+    def _answer(self) -> bytes:
+        """Wait for the zygote, which a submission at T1 may have stopped or killed."""
+        limit = time.monotonic() + _PATIENCE
+        pid = self._process.pid if self._process is not None else self._forked
+        while not select.select([self._control], [], [], 0.5)[0]:
+            if pid is not None and not self._namespaces:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT if time.monotonic() < limit else signal.SIGKILL)
+        return self._control.recv(1 << 16)
 
     def _replace(self) -> None:
         self._control.close()

@@ -75,7 +75,7 @@ class _Bench:
         """Wait for any verdict."""
         while True:
             try:
-                answer = wire.receive(self._sock)
+                answer = wire.receive_from(self._sock, self._process.pid)
             except OSError:
                 answer = None
             if answer is not None:

@@ -71,7 +71,8 @@ class Record:
 
 def _text(error: BaseException) -> str:
     try:
-        return str(error)
+        # The text of a syntax error repeats file and line.
+        return error.msg if isinstance(error, SyntaxError) else str(error)
     except BaseException:  # noqa: BLE001 - the submission's own __str__ may do anything
         return ""
 

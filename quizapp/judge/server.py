@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from quizapp.errors import QuizError
 from quizapp.judge import rendezvous, wire
+from quizapp.judge.isolation.kernel import hide_memory
 from quizapp.judge.tiers import best, describe
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = st
     )  # forks: before the first thread and the first hidden test
     from quizapp.judge.engine import Engine
 
+    if sys.platform == "linux":
+        hide_memory()  # from here on it holds hidden tests
     door = rendezvous.open_door(key) if key else None
     try:
         Server(Engine(crew, reports), float(idle)).serve(client, door)

@@ -107,7 +107,7 @@ class JudgeClient:
 
     def _listen(self, sock: socket.socket, process: "subprocess.Popen[bytes]") -> None:
         with contextlib.suppress(OSError):
-            while (answer := wire.receive(sock)) is not None:
+            while (answer := wire.receive_from(sock, process.pid)) is not None:
                 self._take(answer)
         sock.close()
         end_judge(process)

@@ -1,6 +1,10 @@
 """Frames between client and judge: a 4-byte length and a JSON object, over a stream socket."""
 
+import contextlib
 import json
+import os
+import select
+import signal
 import socket
 import struct
 from typing import Any
@@ -37,6 +41,17 @@ def receive(sock: socket.socket) -> dict[str, Any] | None:
     if not isinstance(message, dict):
         raise WireError("a frame holds no object")
     return message
+
+
+def receive_from(sock: socket.socket, judge: int) -> dict[str, Any] | None:
+    """The next object from the judge of the given process, which is woken where a submission stopped it.
+
+    Only at T0, where the judge is a submission's parent, can it do that.
+    """
+    while judge and not select.select([sock], [], [], 1.0)[0]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(judge, signal.SIGCONT)
+    return receive(sock)
 
 
 def _exactly(sock: socket.socket, size: int) -> bytes | None:

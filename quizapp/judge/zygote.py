@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any
 
-from quizapp.judge.isolation.kernel import adopt_orphans
+from quizapp.judge.isolation.kernel import adopt_orphans, hide_memory
 from quizapp.judge.isolation.namespaces import PidNamespaces, enter
 from quizapp.judge.isolation.seccomp import STACK_SIGNAL
 from quizapp.judge.leftovers import kill_strays, kill_tree
@@ -133,6 +133,7 @@ def run(control: socket.socket, *, namespaces: bool) -> None:
         os.setsid()
     else:
         adopt_orphans()
+    hide_memory()
     preload(())
     Zygote(control, namespaces=namespaces).serve()
 

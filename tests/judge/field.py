@@ -71,7 +71,9 @@ class Field:
                 if door.type == socket.SOCK_DGRAM:
                     self.connections.append(str(door.recv(100)))
                 else:
-                    self.connections.append(str(door.accept()[1]))
+                    guest, address = door.accept()
+                    guest.close()
+                    self.connections.append(str(address))
         except OSError:
             return
 
@@ -139,12 +141,12 @@ class Field:
                 }
         return found
 
-    def strays(self) -> set[int]:
+    def strays(self) -> list[str]:
         """Processes that were not there at the start and stay; on a busy machine, dying takes a moment."""
         limit = time.monotonic() + 5.0
         while (left := self.running() - self.processes) and time.monotonic() < limit:
             time.sleep(0.1)
-        return left
+        return [_account(pid) for pid in sorted(left)]
 
     def changed(self) -> list[str]:
         """Guarded files that are not as they were."""
@@ -156,6 +158,14 @@ class Field:
         self.client.stop()
         for door in self._doors:
             door.close()
+
+
+def _account(pid: int) -> str:
+    try:
+        process = psutil.Process(pid)
+        return f"{pid} child of {process.ppid()}, {process.status()}: {' '.join(process.cmdline()[-6:])}"
+    except psutil.NoSuchProcess:
+        return f"{pid} has gone since"
 
 
 def texts(verdict: Verdict) -> list[str]:

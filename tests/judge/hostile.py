@@ -158,7 +158,10 @@ _at_import(
     "signals",
     alarm="import signal, time; signal.alarm(1); time.sleep(0.01)",
     kills_itself="import os, signal; os.kill(os.getpid(), signal.SIGKILL)",
-    signals_parent="import os; os.kill(os.getppid(), 0)",
+    stops_parent="""
+        import os, signal
+        if os.getppid() > 1: os.kill(os.getppid(), signal.SIGSTOP)
+    """,
     kills_group="import os\ntry: os.killpg(0, 0)\nexcept OSError: pass",
 )
 _at_import(

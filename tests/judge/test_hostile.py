@@ -23,7 +23,7 @@ class Aftermath:
     """What all hostile submissions together led to on one field."""
 
     verdicts: dict[str, Verdict]
-    strays: set[int]
+    strays: list[str]
     changed: list[str]
     connections: list[str] = field(default_factory=list)
     judge_changed: bool = False
@@ -80,11 +80,12 @@ def test_time_outs_and_memory_name_the_line(aftermath: Aftermath, field: Field) 
         and name not in NO_LINE
         and not re.search(r"at line \d+ of blend\.py", verdict.error or "")
     }
-    assert set(silent) <= ({"signals/ignores_all"} if field.tier in ("T0", "T1") else set())
+    unguarded = {"signals/ignores_all", "processes/fork_bomb"} if field.tier in ("T0", "T1") else set()
+    assert set(silent) <= unguarded
 
 
 def test_nothing_is_left_running(aftermath: Aftermath) -> None:
-    assert aftermath.strays == set()
+    assert aftermath.strays == []
 
 
 def test_verdicts_hold_no_control_characters(aftermath: Aftermath) -> None:

@@ -10,6 +10,7 @@ MACHINE = platform.machine()
 COLUMN = {"x86_64": 0, "aarch64": 1}.get(MACHINE, -1)
 
 PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 PR_CAP_AMBIENT = 47
@@ -55,6 +56,11 @@ def die_with_parent(signal_number: int) -> None:
 def adopt_orphans() -> None:
     """Become the parent of orphaned descendants."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+def hide_memory() -> None:
+    """Keep other processes of this user, children included, from reading or tracing this one."""
+    prctl(_PR_SET_DUMPABLE, 0)
 
 
 def drop_privileges() -> None:
