@@ -10,7 +10,7 @@ def inputs(draw):
         "n": n,
         "seed": draw.integer(3, 10**6),
         "stop": draw.integer(4, 9),
-        "late": draw.integer(2, 5),
+        "late": draw.integer(2, 4),
         "pairs": [[s, e] for s in (0, 1, 2, 5, 100, 65536) for e in (0, 1, 2, 3)],
     }
 
