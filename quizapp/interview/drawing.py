@@ -8,7 +8,8 @@ from quizapp.interview.words import STATES, clock
 
 WIDTH = 720
 _ROW = 22
-_LEFT = 190
+_LEFT = 196
+_LABEL = 26
 
 
 def timeline(document: Mapping[str, Any]) -> str:
@@ -30,7 +31,7 @@ def timeline(document: Mapping[str, Any]) -> str:
         tone = "good" if item["marks"]["total"] >= 70 else "mid" if item["marks"]["total"] >= 50 else "bad"
         x = _LEFT + start * scale
         parts.append(
-            f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(_name(item)[:28])}</text>'
+            f'<text x="{_LEFT - 8}" y="{y + 13}" text-anchor="end">{escape(_short(_name(item)))}</text>'
         )
         parts.append(f'<rect class="plan" x="{x:.1f}" y="{y + 3}" width="{budget:.1f}" height="12" rx="2"/>')
         parts.append(f'<rect class="{tone}" x="{x:.1f}" y="{y + 3}" width="{width:.1f}" height="12" rx="2"/>')
@@ -45,6 +46,10 @@ def _end(item: Mapping[str, Any], document: Mapping[str, Any]) -> int:
     if frozen is None:
         return int(min(item["opened_ms"] + used, document["clock"]["elapsed_ms"]))
     return int(frozen + sum(probe["used_ms"] for probe in item["probes"]))
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _LABEL else f"{name[: _LABEL - 1]}…"
 
 
 def _name(item: Mapping[str, Any]) -> str:

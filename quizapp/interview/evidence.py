@@ -4,6 +4,7 @@ Matching words is evidence only where somebody says something with them. A sente
 question, or strings rubric words together without a sentence around them, supports nothing.
 """
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -165,7 +166,7 @@ def propose_wrong(wrong: str, text: str) -> bool:
     if len(sought) < 2:
         return False
     parts = sentences(text)
-    for first, second in zip(parts, [*parts[1:], ""], strict=True):
+    for first, second in itertools.pairwise([*parts, ""]):
         said = content_stems(f"{first} {second}")
         if len(sought & said) >= _WRONG_SHARE * len(sought) and not _denied(f"{first} {second}", wrong):
             return True

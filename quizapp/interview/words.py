@@ -85,7 +85,8 @@ def item_title(item: Mapping[str, Any]) -> str:
 def moment_line(item: Mapping[str, Any], seconds: int) -> str:
     """A costly or good moment: what was lost of the whole."""
     lost = item["planned"] * (100 - item["marks"]["total"]) / max(1, seconds)
-    name = item["question"].get("title") or item["card"]
+    name = " ".join(str(item["question"].get("title") or item["question"]["prompt"]).split())
+    name = name if len(name) <= 80 else f"{name[:79]}…"
     mark = item["marks"]["total"]
     return f"{name}: {mark} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
 

@@ -1,0 +1,85 @@
+"""Reports of chance: papers of the real bank with answers, times and markings that no learner would give."""
+
+import random
+
+from mock_kit import ROLES, blueprint, knowledge, real_bank
+
+from quizapp.interview import marking as marks
+from quizapp.interview.blueprint import LENGTHS, Beat
+from quizapp.interview.document import build
+from quizapp.interview.item import Item, make_item
+from quizapp.interview.paper import draw_paper
+from quizapp.interview.session import Session, phases_of
+
+STATES = ("frozen", "frozen", "frozen", "cut", "lost", "abandoned", "unreached")
+
+
+def report(seed: int, past: list | None = None) -> dict:
+    rng = random.Random(seed)
+    bank = real_bank()
+    plan = blueprint().plan(rng.choice(ROLES), rng.choice(LENGTHS), code=rng.random() < 0.7)
+    paper = draw_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed)
+    items = [make_item(number, pick, bank) for number, pick in enumerate(paper.picks)]
+    session = Session(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)
+    markings = []
+    for item in items:
+        happen(item, rng)
+        markings.append(marked(item, rng))
+    head = {
+        "schema": "quizapp.mock/1", "id": f"g{seed}", "seed": seed, "role": plan.role.name, "title": "T",
+        "minutes": plan.minutes, "code": plan.code, "pass_mark": plan.role.pass_mark, "blueprint": "0",
+        "content_hash": "0", "app": "0", "torch": "0", "device": "cpu", "beats": {},
+        "started": f"2026-03-{1 + seed % 27:02d}T19:00:00+00:00",
+        "finished": f"2026-03-{1 + seed % 27:02d}T20:00:00+00:00",
+    }  # fmt: skip
+    return build(head, session, markings, past or [])
+
+
+def happen(item: Item, rng: random.Random) -> None:
+    item.state = rng.choice(STATES)
+    item.used_ms = rng.choice([0, rng.randint(0, 1500 * item.budget), 300 * item.budget, 1000 * item.budget])
+    item.opened_ms = None if item.state == "unreached" else rng.randint(0, 60_000)
+    item.confidence = rng.choice([None, 0, 25, 50, 75, 100])
+    for probe in item.probes:
+        probe.state = "unreached"
+    if item.state in {"unreached", "abandoned"} or rng.random() < 0.1:
+        return
+    if item.kind == "recall":
+        item.typed = rng.choice([item.question["answer"], item.question["prompt"], "no idea", "a, b, c"])
+        for probe in item.probes:
+            probe.state = rng.choice(["frozen", "cut", "unreached"])
+            probe.typed = rng.choice(["", probe.answer])
+    elif item.kind == "numeric":
+        item.given = rng.choice([str(item.question["result"]), "12", "what"])
+    elif item.kind == "choice":
+        item.given = rng.randrange(len(item.question["options"]))
+    elif item.kind == "order":
+        item.given = rng.sample(range(len(item.question["steps"])), len(item.question["steps"]))
+    elif item.kind == "cloze":
+        item.given = ["x", "1", ""]
+    else:
+        item.typed = rng.choice(["", item.question["key_points"][0]["text"]])
+        for _ in range(rng.randint(0, 4)):
+            tests = [{"name": "t", "behaviour": b, "passed": rng.random() < 0.6, "message": "", "seconds": 0.1}
+                     for b in range(1, 6) for _ in range(2)]  # fmt: skip
+            passed = all(test["passed"] for test in tests)
+            verdict = {"schema": "quizapp.verdict/1", "status": "passed" if passed else "failed",
+                       "passed": passed, "tests": tests}  # fmt: skip
+            item.submissions.append({"at_ms": 1, "source": "", "verdict": verdict})
+        item.checks = [{"at_ms": rng.randint(0, 2), "ok": True, "before": 0}] * rng.randint(0, 1)
+
+
+def marked(item: Item, rng: random.Random) -> dict:
+    rows = blueprint().format.beats["scenario" if item.scenario else "concept"]
+    found = marks.propose(item, [Beat(beat.name, beat.check) for beat in rows])
+    for index in range(len(found.get("points", ()))):
+        if rng.random() < 0.4:
+            quote = " ".join(item.typed.split()[:3]) if rng.random() < 0.5 else ""
+            half = rng.random() < 0.3
+            said = rng.random() < 0.6
+            marks.tick(found, index, item.typed, ticked=said, half=half, quote=quote)
+    for index in range(len(found.get("misconceptions", ()))):
+        marks.state_wrong(found, index, stated=rng.random() < 0.2)
+    for index in range(len(found.get("probes", ()))):
+        marks.hold_probe(found, index, rng.choice([0.0, 0.5, 1.0]))
+    return found

@@ -1,0 +1,48 @@
+"""Kills a running interview and looks at what is left; used by the tests and by the benchmark."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mock_kit import real_bank
+
+from quizapp.interview import past
+from quizapp.memory.settings import Settings
+from quizapp.memory.study import Study
+from quizapp.store import Store
+
+CHILD = Path(__file__).with_name("running_child.py")
+
+
+def kill_once(folder: Path, wait: float) -> tuple[float, bool]:
+    """Run the child until ``wait`` seconds after its first word and kill it.
+
+    Returns the seconds of typing that were lost, and whether the interview could be read afterwards.
+    """
+    command = [sys.executable, str(CHILD), str(folder)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        while first.startswith("resumed running"):
+            first = process.stdout.readline()
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        lines = [first, *process.stdout.read().splitlines(keepends=True)]
+    words = [line.split() for line in lines if line.endswith("\n") and line.startswith("words")]
+    with Store.open(folder / "quizapp.db") as store:
+        study = Study(real_bank(), store, Settings())
+        known = past.running(study)
+        if known is None:
+            return 0.0, False
+        store.db.check()
+        items = known.document["running"]["items"]
+        lost = 0.0
+        if words:
+            end = float(words[-1][1])
+            unsaved = [
+                float(at) for _, at, number, size in words if len(items[int(number)]["typed"]) < int(size)
+            ]
+            lost = end - min(unsaved) if unsaved else 0.0
+        return lost, study.stats().reviews == 0

@@ -1,0 +1,145 @@
+"""Interviews in tests: a clock that is moved by hand, a study in a folder, and learners of several kinds."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from pathlib import Path
+
+from quizapp.bank.load import load_bank
+from quizapp.bank.model import Bank
+from quizapp.interview.blueprint import Blueprint, load_blueprint
+from quizapp.interview.interview import Interview
+from quizapp.interview.knowledge import Known
+from quizapp.memory.days import FixedClock
+from quizapp.memory.settings import Settings
+from quizapp.memory.study import Study
+from quizapp.store import Store
+
+EVENING = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
+ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
+
+
+class Hand:
+    """A monotonic clock moved by hand."""
+
+    def __init__(self) -> None:
+        self.seconds = 1000.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@cache
+def real_bank() -> Bank:
+    return load_bank(cache=False)
+
+
+@cache
+def blueprint() -> Blueprint:
+    return load_blueprint()
+
+
+def study(folder: Path, bank: Bank | None = None, clock: FixedClock | None = None) -> Study:
+    return Study(
+        bank or real_bank(), Store.open(folder / "quizapp.db"), Settings(), clock or FixedClock(EVENING)
+    )
+
+
+def begin(
+    made: Study, role: str = "research-engineer", minutes: int = 30, **options
+) -> tuple[Interview, Hand]:
+    hand = Hand()
+    interview = Interview.begin(made, role, minutes, blueprint=blueprint(), clock=hand, **options)
+    interview.start()
+    return interview, hand
+
+
+def knowledge(bank: Bank, seed: int, share: float) -> dict[str, Known]:
+    """A learner who has seen ``share`` of the bank, some of it within the last two days."""
+    rng = random.Random(seed)
+    names = [*bank.questions, *(f"exercise:{slug}" for slug in bank.exercises)]
+    return {
+        name: Known(rng.uniform(0.2, 1.0), rng.choice([2.0, 30.0, 60.0, 400.0]), rng.random() < 0.02)
+        for name in names
+        if rng.random() < share
+    }
+
+
+def wait(interview: Interview, hand: Hand, seconds: float, step: float = 1.0) -> list[str]:
+    """Let time pass as a screen does, tick by tick."""
+    said = []
+    while seconds > 0:
+        hand.seconds += min(step, seconds)
+        seconds -= step
+        said += interview.tick()
+    return said
+
+
+def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> None:
+    """Answer what is in hand, well or with ``text``, and any follow-up with its reference."""
+    session = interview.session
+    item = session.item
+    assert item is not None
+    if item.kind == "recall":
+        session.type(text or item.question["answer"])
+    elif item.kind == "numeric":
+        session.give(text or str(item.question["result"]))
+    elif item.kind == "choice":
+        right = next(i for i, option in enumerate(item.question["options"]) if option["right"])
+        session.give(right if not text else (right + 1) % len(item.question["options"]))
+    elif item.kind == "order":
+        steps = list(range(len(item.question["steps"])))
+        session.give(steps if not text else steps[::-1])
+    elif item.kind == "cloze":
+        session.give([text] if text else ["x"])
+    else:
+        session.write_code("x = 1\n")
+    number = item.number
+    session.submit()
+    session.confide(confidence)
+    while session.item is not None and session.item.number == number and session.item.probe is not None:
+        session.type(text or session.item.probe.answer)
+        session.submit()
+
+
+def sit(interview: Interview, hand: Hand, seed: int = 0) -> None:
+    """Sit the whole interview as a learner of chance: good, poor, slow, skipping, leaving early."""
+    rng = random.Random(seed)
+    early = rng.random() < 0.1
+    for _ in range(400):
+        session = interview.session
+        if session.ended:
+            return
+        wait(interview, hand, rng.choice([3, 10, 25, 60, 120]), step=5.0)
+        if session.ended:
+            return
+        item = session.item
+        if item is None:
+            session.proceed()
+        elif item.state == "confidence":
+            session.confide(rng.choice([0, 25, 50, 75, 100]))
+        elif item.probe is not None or rng.random() < 0.8:
+            if item.state == "open" or item.probe:
+                answer_now(
+                    interview,
+                    rng.choice(["", "", "no idea at all, sorry about that"]),
+                    rng.choice([0, 50, 75, 100]),
+                )
+        elif rng.random() < 0.5:
+            session.skip()
+        elif early:
+            session.end("early")
+
+
+def done(folder: Path, seed: int = 1, role: str = "research-engineer", minutes: int = 30) -> dict:
+    """A finished report."""
+    with study(folder) as made:
+        interview, hand = begin(made, role, minutes, seed=seed)
+        sit(interview, hand, seed)
+        if not interview.session.ended:
+            interview.session.end("early")
+        return interview.record()
+
+
+def later(clock: FixedClock, **amount: float) -> None:
+    clock.time += timedelta(**amount)

@@ -1,0 +1,78 @@
+"""The rules of a paper, checked one by one; used by the tests and by the benchmark over 10,000 seeds."""
+
+from collections import Counter
+from collections.abc import Iterator
+from math import ceil
+
+from quizapp.bank.model import Bank
+from quizapp.interview.blueprint import PHASE_OF, Blueprint
+from quizapp.interview.knowledge import Knowledge
+from quizapp.interview.paper import Paper
+
+
+def broken(paper: Paper, blueprint: Blueprint, bank: Bank, known: Knowledge) -> Iterator[str]:
+    """What a paper does against the rules that hold in every state."""
+    picks = paper.picks
+    slugs = [pick.exercise for pick in picks]
+    if len(set(slugs)) != len(slugs):
+        yield "an exercise slug twice"
+    if sum(seconds for _, seconds in paper.seconds) != 60 * paper.plan.minutes:
+        yield "phases do not sum to the length"
+    seconds = dict(paper.seconds)
+    for phase in {pick.phase for pick in picks}:
+        if sum(pick.planned for pick in picks if pick.phase == phase) != seconds[phase]:
+            yield f"items of {phase} do not sum to it"
+    if any(pick.budget + sum(pick.probes) != pick.planned or pick.budget <= 0 for pick in picks):
+        yield "budget and follow-ups do not sum to the item"
+    order = [list(seconds).index(pick.phase) for pick in picks]
+    if order != sorted(order):
+        yield "phases out of order"
+    for place, pick in enumerate(picks):
+        yield from _item(place, paper, bank, known)
+        if pick.slot == "hard" and not any(
+            p.slot == "medium" and p.topic == pick.topic for p in picks[:place]
+        ):
+            yield "a hard item before a medium of its topic"
+    counts = Counter(pick.slot for pick in picks)
+    if any(counts[slot] > paper.plan.counts[slot] for slot in PHASE_OF):
+        yield "more items than the mix"
+
+
+def _item(place: int, paper: Paper, bank: Bank, known: Knowledge) -> Iterator[str]:
+    pick = paper.picks[place]
+    state = known.get(pick.card)
+    if state is not None and (state.fresh or state.suspended):
+        yield "seen within 48 hours or suspended"
+    if pick.slot == "coding":
+        return
+    question = bank.questions[pick.card]
+    if question.topic == "interview-craft":
+        yield "interview craft was drawn"
+    staged = question.scenario and question.kind == "recall"
+    if (pick.slot == "scenario") != staged:
+        yield "a scenario in the wrong place"
+    if pick.slot != "scenario" and question.level != pick.slot:
+        yield "a question of the wrong level"
+
+
+def unmet(paper: Paper, known: Knowledge) -> Iterator[str]:
+    """Wishes that a large bank meets: a full paper, 30 % unseen, topic shares within 1 of the quota."""
+    picks = paper.picks
+    if len(picks) != sum(paper.plan.counts.values()):
+        yield "slots left empty"
+    questions = [pick for pick in picks if pick.slot != "coding"]
+    if sum(pick.unseen for pick in questions) < ceil(0.3 * len(questions)):
+        yield "fewer than 30 % unseen"
+    seen = [known[p.card] for p in questions if p.card in known]
+    if len(seen) >= 3 and sum(state.in_band for state in seen) < 0.5 * len(seen):
+        yield "most seen questions outside the band"
+
+
+def shares(paper: Paper, bank: Bank) -> float:
+    """The largest distance of a topic's number of questions from its quota."""
+    questions = [pick for pick in paper.picks if pick.slot != "coding"]
+    stocked = {question.topic for question in bank.questions.values()}
+    weights = {t: w for t, w in paper.plan.role.topic_weights.items() if t in stocked}
+    whole = sum(weights.values())
+    counts = Counter(pick.topic for pick in questions)
+    return max(abs(counts[t] - len(questions) * w / whole) for t, w in weights.items())

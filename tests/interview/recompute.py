@@ -1,0 +1,171 @@
+"""Recomputes every figure of a report from its JSON alone; written from the formula, imports no scorer."""
+
+import random
+from fractions import Fraction as F
+from math import floor
+
+DIMENSIONS = ("correctness", "depth", "code", "debugging", "clarity and time")
+
+
+def half_up(x: F) -> int:
+    return floor(x + F(1, 2))
+
+
+def time_of(item: dict, good: bool) -> F:
+    used, budget = F(item["used_ms"], 1000), F(item["budget"])
+    if budget == 0:
+        return F(0)
+    if used < F(3, 10) * budget:
+        return F(1) if good else F(0)
+    if used <= budget:
+        return F(1)
+    return max(F(0), (F(3, 2) * budget - used) / (F(1, 2) * budget))
+
+
+def covered(points: list, kind: str | None) -> F | None:
+    rows = [p for p in points if kind is None or p["kind"] == kind]
+    if not rows:
+        return None
+    return sum((p["weight"] * F(p["held"]) for p in rows), F(0)) / sum(p["weight"] for p in rows)
+
+
+def recall(item: dict) -> list[tuple[str, F, F]]:
+    marking, scenario = item["marking"], item["slot"] == "scenario"
+    weights = {"core": F(50), "deep": F(20), "production": F(15)}
+    core = covered(marking["points"], "core") or F(0)
+    wrong = sum(1 for m in marking["misconceptions"] if m["stated"])
+    core = max(F(0), core - F(wrong, 10))
+    deep = []
+    trade = covered(marking["points"], "trade-off")
+    if trade is not None:
+        deep.append(trade)
+    asked = [F(p["held"]) for p in marking["probes"] if p["asked"]]
+    if asked:
+        deep.append(sum(asked) / len(asked))
+    production = covered(marking["points"], "production")
+    if not deep:
+        weights["core"] += weights.pop("deep")
+    if production is None:
+        weights["core"] += weights.pop("production")
+    beats = marking["beats"]
+    clarity = F(sum(1 for b in beats if b["held"]), len(beats)) if beats else F(0)
+    time = time_of(item, core >= F(4, 5))
+    if marking["empty"]:
+        core = clarity = time = F(0)
+        deep, production = [F(0)] * len(deep), F(0)
+    main, rest = ("debugging", "debugging") if scenario else ("correctness", "depth")
+    rows = [(main, weights["core"], core)]
+    if "deep" in weights:
+        rows.append((rest, weights["deep"], sum(deep) / len(deep)))
+    if "production" in weights:
+        rows.append((rest, weights["production"], production))
+    return [*rows, ("clarity and time", F(15, 2), clarity), ("clarity and time", F(15, 2), time)]
+
+
+def machine(item: dict) -> list[tuple[str, F, F]]:
+    marking = item["marking"]
+    right = F(marking["right_parts"], marking["parts"])
+    time = time_of(item, right >= F(4, 5))
+    if marking["empty"]:
+        right = time = F(0)
+    main = "debugging" if item["slot"] == "scenario" else "correctness"
+    return [(main, F(90), right), ("clarity and time", F(10), time)]
+
+
+def coding(item: dict) -> list[tuple[str, F, F]]:
+    marking = item["marking"]
+    passed = F(marking["behaviours_passed"], marking["behaviours"])
+    explained = covered(marking["points"], None)
+    time = time_of(item, passed >= F(4, 5))
+    failed = sum(1 for s in item["submissions"] if not s["verdict"]["passed"])
+    verified = max(F(0), F(10 if marking["checked"] else 0) - F(5, 2) * max(0, failed - 1)) / 10
+    if marking["empty"]:
+        time = verified = F(0)
+    rows = [("code", F(60 if explained is not None else 80), passed)]
+    if explained is not None:
+        rows.append(("code", F(20), explained))
+    return [*rows, ("clarity and time", F(10), time), ("code", F(10), verified)]
+
+
+def terms(item: dict) -> list[tuple[str, F, F]]:
+    kind = {"recall": recall, "coding": coding}.get(item["kind"], machine)
+    rows = kind(item)
+    seen = item["state"] != "unreached" and (item["state"] != "lost" or said(item))
+    return rows if seen else [(dimension, weight, F(0)) for dimension, weight, _ in rows]
+
+
+def said(item: dict) -> bool:
+    return bool(item["typed"].strip() or item["given"] not in (None, "", []) or item["submissions"])
+
+
+def differences(report: dict) -> list[str]:
+    """What the report says otherwise than the formula."""
+    found, rows, dims = [], [], {name: [F(0), F(0)] for name in DIMENSIONS}
+    for item in report["items"]:
+        own = terms(item)
+        mark = half_up(sum((w * s for _, w, s in own), F(0)))
+        rows.append((item["planned"], mark))
+        if mark != item["marks"]["total"]:
+            found.append(f"item {item['number']}: {mark}, not {item['marks']['total']}")
+        for (_, weight, share), told in zip(own, item["marks"]["terms"], strict=True):
+            if abs(float(weight * share) - told["points"]) > 1e-3 or float(weight) != told["weight"]:
+                found.append(f"item {item['number']}: term {told['term']}")
+        for dimension, weight, share in own:
+            dims[dimension][0] += item["planned"] * weight * share
+            dims[dimension][1] += item["planned"] * weight
+    return found + _whole(report, rows, dims)
+
+
+def _whole(report: dict, rows: list, dims: dict) -> list[str]:
+    found, totals, total = [], report["totals"], mean(rows)
+    if total != totals["raw"]:
+        found.append(f"total {total}, not {totals['raw']}")
+    reached = [r for r, i in zip(rows, report["items"], strict=True) if i["marks"]["reached"]]
+    if mean(reached) != totals["reached"]:
+        found.append("total over the reached items")
+    levels = {n: half_up(100 * e / p) for n, (e, p) in dims.items() if p}
+    if levels != {n: row["percent"] for n, row in report["dimensions"].items()}:
+        found.append("dimensions")
+    if any(
+        row["level"] != 1 + sum(levels[n] >= x for x in (40, 60, 80))
+        for n, row in report["dimensions"].items()
+    ):
+        found.append("levels")
+    if adjusted(report, total) != totals["adjusted"]:
+        found.append(f"adjusted {adjusted(report, total)}, not {totals['adjusted']}")
+    weak = any(row["level"] == 1 for row in report["dimensions"].values())
+    name = "below" if total < report["pass_mark"] or weak else "pass"
+    name = "strong" if name == "pass" and total >= report["pass_mark"] + 15 else name
+    if name != report["band"]["name"]:
+        found.append("band")
+    if interval(rows, report["interval"]) != (report["interval"]["low"], report["interval"]["high"]):
+        found.append("interval")
+    return found
+
+
+def mean(rows: list) -> int:
+    seconds = sum(a for a, _ in rows)
+    return half_up(F(sum(a * m for a, m in rows), seconds)) if seconds else 0
+
+
+def adjusted(report: dict, total: int) -> int:
+    off, seconds = F(0), sum(item["planned"] for item in report["items"])
+    for item in report["items"]:
+        row = report["inflation"].get(item["topic"])
+        if item["kind"] != "recall" or not item["marks"]["reached"] or row is None:
+            continue
+        n = min(row["self_n"], row["machine_n"])
+        if n:
+            gap = F(row["self_sum"], row["self_n"]) - F(row["machine_sum"], row["machine_n"])
+            off += item["planned"] * gap * F(n, n + 10)
+    off = max(F(-15), min(F(15), off / seconds))
+    return max(0, min(100, half_up(total - off)))
+
+
+def interval(rows: list, told: dict) -> tuple[int, int]:
+    rng, totals = random.Random(told["seed"]), []
+    for _ in range(told["draws"]):
+        drawn = rng.choices(rows, k=len(rows))
+        totals.append(half_up(F(sum(a * m for a, m in drawn), sum(a for a, _ in drawn))))
+    totals.sort()
+    return totals[told["draws"] // 10], totals[told["draws"] * 9 // 10]

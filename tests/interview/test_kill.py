@@ -1,0 +1,55 @@
+"""A running interview survives SIGKILL and SIGSTOP, with a real process and the real clock."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from killing import CHILD, kill_once
+from mock_kit import real_bank
+
+from quizapp.interview import past
+from quizapp.interview.interview import Interview
+from quizapp.memory.settings import Settings
+from quizapp.memory.study import Study
+from quizapp.store import Store
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+
+
+def test_a_kill_loses_at_most_two_seconds_of_typing(tmp_path: Path) -> None:
+    rng = random.Random(4)
+    for _ in range(3):
+        lost, readable = kill_once(tmp_path, rng.uniform(0.0, 1.8))
+        assert readable
+        assert lost <= 2.0
+    with Store.open(tmp_path / "quizapp.db") as store:
+        study = Study(real_bank(), store, Settings())
+        interview = Interview.resume(study, past.running(study).document)
+        interview.session.end("early")
+        rated = [row for row in interview.record()["items"] if row["effect"]["rating"]]
+        assert study.stats().reviews == len(rated)
+
+
+def test_the_clock_goes_on_while_the_process_is_stopped(tmp_path: Path) -> None:
+    command = [sys.executable, str(CHILD), str(tmp_path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        started = float(process.stdout.readline().split()[1])
+        os.kill(process.pid, signal.SIGSTOP)
+        time.sleep(4)
+        os.kill(process.pid, signal.SIGCONT)
+        lines = [process.stdout.readline() for _ in range(120)]
+        ended = float(lines[-1].split()[1])
+        time.sleep(1.5)
+        process.kill()
+        lines += process.stdout.readlines()
+    with Store.open(tmp_path / "quizapp.db") as store:
+        running = past.running(Study(real_bank(), store, Settings())).document["running"]
+    saved = running["wall_ms"] / 1000 - started
+    assert ended - started > 4
+    assert abs(running["elapsed_ms"] / 1000 - saved) < 2.5  # the brief's and the start's share

@@ -1,0 +1,104 @@
+"""What an interview does to the schedule: the table, one transaction, one undo."""
+
+from pathlib import Path
+
+import pytest
+from mock_kit import answer_now, begin, sit, study, wait
+
+from quizapp.interview.item import Item
+from quizapp.interview.outcomes import outcome
+
+
+def item(**fields) -> Item:
+    values = {
+        "number": 0, "slot": "medium", "phase": "concept", "card": "q", "exercise": "e", "topic": "t",
+        "level": "medium", "kind": "recall", "planned": 100, "budget": 100, "seed": 1, "recall": None,
+        "unseen": True, "question": {}, "state": "frozen", "used_ms": 60_000, "opened_ms": 0, "typed": "x",
+        "confidence": 50,
+    }  # fmt: skip
+    return Item(**(values | fields))
+
+
+FULL = {"points": [{"weight": 3, "held": 1.0}], "misconceptions": []}
+
+
+@pytest.mark.parametrize(
+    ("fields", "mark", "rating"),
+    [
+        ({"used_ms": 40_000, "confidence": 75}, 95, "Easy"),
+        ({"used_ms": 51_000, "confidence": 75}, 95, "Good"),
+        ({"used_ms": 40_000, "confidence": 50}, 95, "Good"),
+        ({"used_ms": 40_000, "confidence": 100, "hints": 1}, 95, "Hard"),
+        ({}, 70, "Good"),
+        ({}, 69, "Hard"),
+        ({}, 50, "Hard"),
+        ({"used_ms": 101_000}, 90, "Hard"),
+        ({}, 49, "Again"),
+        ({"state": "cut", "used_ms": 150_000}, 90, "Again"),
+        ({"state": "unreached", "opened_ms": None}, 0, None),
+        ({"state": "abandoned"}, 0, None),
+        ({"state": "lost"}, 60, None),
+    ],
+)
+def test_the_table_of_outcomes(fields: dict, mark: int, rating: str | None) -> None:
+    found = outcome(item(**fields), mark, FULL)
+    assert (found.rating.label if found.rating else None) == rating
+
+
+def test_a_missing_must_point_or_a_misconception_is_again() -> None:
+    assert outcome(item(), 80, {"points": [{"weight": 3, "held": 0.0}]}).rating.label == "Again"
+    assert outcome(item(), 80, {"points": [{"weight": 2, "held": 0.0}]}).rating.label == "Good"
+    assert outcome(item(), 80, {**FULL, "misconceptions": [{"stated": True}]}).rating.label == "Again"
+
+
+def test_sure_and_wrong_caps_the_next_two_intervals() -> None:
+    assert outcome(item(confidence=100), 20, FULL).caps == (1, 7)
+    assert outcome(item(confidence=50), 20, FULL).caps == ()
+
+
+@pytest.mark.parametrize(
+    ("passed", "submissions", "used", "rating"),
+    [
+        (True, 2, 90_000, "Good"),
+        (True, 3, 90_000, "Hard"),
+        (True, 1, 110_000, "Hard"),
+        (False, 1, 9, "Again"),
+    ],
+)
+def test_coding_is_rated_by_verdict_time_and_submissions(passed, submissions, used, rating) -> None:
+    runs = [{"verdict": {"passed": False}}] * (submissions - 1) + [{"verdict": {"passed": passed}}]
+    assert outcome(item(kind="coding", submissions=runs, used_ms=used), 60, {}).rating.label == rating
+
+
+def test_marks_and_reviews_are_stored_together_and_undone_together(tmp_path: Path) -> None:
+    with study(tmp_path) as made:
+        before = made.store.derived()
+        interview, hand = begin(made, "training-infrastructure", 30, seed=5)
+        sit(interview, hand, 5)
+        interview.session.end("early")
+        report = interview.record()
+        rated = [row for row in report["items"] if row["effect"]["rating"]]
+        assert rated
+        assert made.stats().reviews == len(rated)
+        assert made.stats().sources["mock"] == len(rated)
+        for row in rated:
+            assert made.card(row["card"]).due.isoformat() == row["effect"]["due"]
+        made.undo()
+        assert made.stats().reviews == 0
+        assert made.mocks("done") == []
+        assert made.store.derived()["reviews"] == before["reviews"]
+
+
+def test_what_was_not_reached_gets_no_review_but_comes_first_tomorrow(tmp_path: Path) -> None:
+    with study(tmp_path) as made:
+        interview, hand = begin(made, "applied-fine-tuning", 30, seed=5)
+        interview.session.proceed()
+        wait(interview, hand, 9)
+        answer_now(interview)
+        interview.session.end("early")
+        report = interview.record()
+        assert made.stats().reviews == 1
+        unreached = [row["card"] for row in report["items"] if row["state"] == "unreached"]
+        assert len(unreached) == len(report["items"]) - 1
+        assert set(unreached) <= set(report["tomorrow"])
+        assert all(made.card(card).reps == 0 for card in unreached)

@@ -1,0 +1,155 @@
+"""The report: its schema, and its three forms."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import generated
+import jsonschema
+import pytest
+from mock_kit import done
+
+import quizapp.interview
+from quizapp.interview.document import redacted
+from quizapp.interview.explain import explain
+from quizapp.interview.files import rendered
+
+SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "schema.json").read_text())
+VOID = {"meta", "line", "rect", "circle", "br"}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    found = done(tmp_path_factory.mktemp("report"), 6, "training-infrastructure", 45)
+    item = next(item for item in found["items"] if item["kind"] == "recall")
+    item["typed"] = "<script>alert(1)</script> & `code` <b>"
+    return found
+
+
+def test_reports_fit_the_shipped_schema(report: dict) -> None:
+    check = jsonschema.Draft202012Validator(SCHEMA)
+    check.check_schema(SCHEMA)
+    check.validate(json.loads(json.dumps(report)))
+    check.validate(redacted(report))
+    for seed in range(20):
+        check.validate(json.loads(json.dumps(generated.report(seed))))
+
+
+def test_the_schema_refuses_what_is_no_report(report: dict) -> None:
+    for change in ({"totals": {}}, {"minutes": 20}, {"extra": 1}, {"band": {"name": "great", "why": ""}}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(report | change, SCHEMA)
+
+
+def test_markdown_has_the_findings_and_every_item(report: dict) -> None:
+    text = rendered(report, "md")
+    for part in (
+        "## Dimensions",
+        "## Where the time went",
+        "## Costliest moments",
+        "## What happens tomorrow",
+    ):
+        assert part in text
+    assert text.count("\n### ") == len(report["items"])
+    assert f"{report['totals']['raw']} of 100" in text
+
+
+def test_explain_shows_every_term_and_the_total(report: dict) -> None:
+    text = explain(report)
+    for item in report["items"]:
+        assert f"-> {item['marks']['total']}" in text
+    assert f"-> {report['totals']['raw']}" in text
+    assert f"-> {report['totals']['adjusted']}" in text
+
+
+def test_redacted_reports_hold_no_word_of_the_learner(report: dict) -> None:
+    plain = redacted(report)
+    words = [item["typed"] for item in report["items"] if item["typed"].strip()]
+    assert words
+    for form in ("md", "html", "json"):
+        text = rendered(plain, form)
+        assert "alert(1)" not in text
+    assert all(not item["typed"] and item["given"] is None and not item["code"] for item in plain["items"])
+    assert plain["totals"] == report["totals"]
+
+
+class Page(HTMLParser):
+    """Reads a page strictly: what is opened is closed, in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict]] = []
+        self.headings: list[int] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        self.tags.append((tag, dict(attrs)))
+        if re.fullmatch("h[1-6]", tag):
+            self.headings.append(int(tag[1]))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list) -> None:
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+    def all(self, name: str) -> list[dict]:
+        return [attrs for tag, attrs in self.tags if tag == name]
+
+
+def test_html_is_one_small_file_without_network_or_script(report: dict) -> None:
+    text = rendered(report, "html")
+    assert len(text.encode()) <= 300_000
+    assert "<script" not in text
+    assert not re.search(r"(?:src|href)=|url\(|@import|https?://", text)
+    assert "&lt;script&gt;" in text
+    assert "@page" in text
+    assert "prefers-color-scheme:dark" in text
+
+
+def test_html_is_accessible_by_its_structure(report: dict) -> None:
+    page = Page(rendered(report, "html"))
+    assert page.open == []
+    assert page.all("html")[0]["lang"] == "en"
+    assert len(page.all("title")) >= 1
+    assert [len(page.all(tag)) for tag in ("main", "header", "footer", "h1")] == [1, 1, 1, 1]
+    steps = zip(page.headings, page.headings[1:], strict=False)
+    assert all(after <= before + 1 for before, after in steps)
+    assert len(page.all("table")) == len(page.all("caption"))
+    assert all(attrs.get("scope") in {"col", "row"} for attrs in page.all("th"))
+    ids = [attrs["id"] for _, attrs in page.tags if "id" in attrs]
+    assert len(set(ids)) == len(ids)
+    for picture in page.all("svg"):
+        assert picture["role"] == "img"
+        assert set(picture["aria-labelledby"].split()) <= set(ids)
+    assert len(page.all("desc")) == len(page.all("svg")) == 2
+    assert page.all("meta")[1]["name"] == "viewport"
+
+
+def test_html_colours_have_contrast_in_light_dark_and_print() -> None:
+    css = (Path(quizapp.interview.__file__).parent / "report.css").read_text()
+    blocks = re.findall(r":root\{(.*?)\}", css, re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        colours = dict(re.findall(r"--(\w+):(#[0-9a-f]{3,6})", block))
+        for name in ("fg", "dim", "good", "mid", "bad"):
+            for ground in ("bg", "soft"):
+                assert contrast(colours[name], colours[ground]) >= 4.5, (name, ground, colours)
+        assert contrast(colours["accent"], colours["soft"]) >= 3
+
+
+def contrast(one: str, two: str) -> float:
+    light, dark = sorted((luminance(one), luminance(two)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    digits = colour[1:] if len(colour) == 7 else "".join(digit * 2 for digit in colour[1:])
+    parts = [int(digits[i : i + 2], 16) / 255 for i in (0, 2, 4)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]

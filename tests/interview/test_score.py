@@ -1,0 +1,91 @@
+"""The score is the formula: a second program, written from the text alone, finds the same figures."""
+
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import generated
+import pytest
+import recompute
+from mock_kit import begin, done, sit, study
+
+from quizapp.interview import score
+from quizapp.interview.history import calibration, inflation_of
+from quizapp.interview.past import kappa
+
+
+def test_a_second_program_recomputes_a_thousand_reports_from_their_json(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(score, "DRAWS", 100)
+    wrong = {}
+    past: list = []
+    for seed in range(1000):
+        report = json.loads(json.dumps(generated.report(seed, past)))
+        past = [report, *past[:4]]
+        if found := recompute.differences(report):
+            wrong[seed] = found
+    assert wrong == {}
+
+
+def test_interviews_that_were_sat_are_recomputed_with_the_full_interval(tmp_path: Path) -> None:
+    for seed in range(3):
+        folder = tmp_path / str(seed)
+        folder.mkdir()
+        assert recompute.differences(json.loads(json.dumps(done(folder, seed)))) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "sure", "share"),
+    [(0, False, 0), (0, True, 1), (29_999, False, 0), (30_000, False, 1), (100_000, False, 1),
+     (125_000, True, Fraction(1, 2)), (150_000, True, 0), (200_000, True, 0)],
+)  # fmt: skip
+def test_time_is_full_from_a_third_to_the_budget_and_nothing_at_the_cut(used, sure, share) -> None:
+    assert score.time_share(used, 100, sure=sure) == share
+
+
+def test_rounding_is_half_up_and_exact() -> None:
+    assert [score.half_up(Fraction(n, 2)) for n in (0, 1, 2, 3, 139)] == [0, 1, 1, 2, 70]
+
+
+def test_a_dimension_at_level_one_keeps_the_band_below() -> None:
+    good = {"correctness": {"percent": 90, "level": 4}}
+    assert score.band(85, 70, good)[0] == "strong"
+    assert score.band(84, 70, good)[0] == "pass"
+    assert score.band(69, 70, good)[0] == "below"
+    name, why = score.band(90, 70, {**good, "code": {"percent": 20, "level": 1}})
+    assert name == "below"
+    assert "code" in why
+
+
+def test_inflation_is_shrunk_by_the_number_of_pairs() -> None:
+    row = {"self_sum": 180, "self_n": 2, "machine_sum": 250, "machine_n": 5}
+    assert inflation_of(row) == (90 - 50) * Fraction(2, 12)
+    assert inflation_of({**row, "machine_n": 0}) == 0
+
+
+def test_calibration_says_how_far_and_on_which_side() -> None:
+    items = [{"confidence": 100, "marks": {"total": 50}}, {"confidence": 0, "marks": {"total": 0}},
+             {"confidence": None, "marks": {"total": 9}}]  # fmt: skip
+    found = calibration(items)
+    assert (found["items"], found["brier"], found["bias"]) == (2, 0.125, 25.0)
+    assert [row["items"] for row in found["bins"]] == [1, 0, 0, 0, 1]
+
+
+def test_weighted_kappa_of_known_tables() -> None:
+    assert kappa([(1.0, 1.0), (0.0, 0.0)]) == 1.0
+    assert kappa([(1.0, 0.0), (0.0, 1.0)]) == -1.0
+    assert kappa([(1.0, 1.0)]) is None
+
+
+def test_content_changes_never_alter_an_old_score(tmp_path: Path) -> None:
+    with study(tmp_path) as made:
+        interview, hand = begin(made, seed=3)
+        sit(interview, hand, 3)
+        interview.session.end("early")
+        before = interview.record()
+        stored = made.mock(before["id"]).document
+    from quizapp.interview.item import Item
+
+    for row in json.loads(json.dumps(stored))["items"]:
+        assert score.mark_of(score.terms_of(Item.from_json(row), row["marking"])) == row["marks"]["total"]
