@@ -258,7 +258,6 @@ def test_parameters_do_not_influence_each_other(observe):
             says = "Two parameters updated in turn, each with its own state, influence each other."
             if name == "adam_step":
                 says += " Is one corrected as if it had taken the other one's steps?"
-                )
             check(
                 trace,
                 name,
