@@ -239,11 +239,14 @@ def spoiled(kind, place, finite):
 
 
 def probe_overflow(code, given, record):
-    for name, kind, count, place in (
-        ("inf", float("inf"), 1, 0),
-        ("nan", float("nan"), 1, 0),
-        ("second", float("inf"), 3, 1),
-    ):
+    inf, nan = float("inf"), float("nan")
+    cases = (
+        ("inf", inf, 1, 0, True),
+        ("nan", nan, 1, 0, True),
+        ("second", inf, 3, 1, True),
+        ("loss", nan, 1, 0, False),
+    )
+    for name, kind, count, place, finite in cases:
         with record.step(name):
             model = Net(given)
             optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"], momentum=0.9, weight_decay=0.1)

@@ -1,5 +1,4 @@
 # fails: 3
-# message: almost nothing
 from collections.abc import Callable, Sequence
 
 import torch

@@ -1,5 +1,4 @@
 # fails: 6
-# message: last micro-batch
 from collections.abc import Callable, Sequence
 
 import torch
