@@ -20,7 +20,7 @@ from quizapp.tui.text import clock, one_line, plural
 from quizapp.tui.widgets.answerbox import AnswerBox
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.clockbar import ClockBar
-from quizapp.tui.widgets.fields import Cloze, Number
+from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
 from quizapp.tui.widgets.order import Order
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class RunScreen(Place):
             if text != (item.given or ""):
                 self.session.give(text)
         elif item.state == OPEN and item.kind == "cloze":
-            answers = self.query_one(Cloze).answers
+            answers = list(self.query_one(Cloze).answers)
             if answers != (item.given or [""] * len(answers)):
                 self.session.give(answers if any(answers) else None)
         elif item.state == OPEN and item.kind == "coding":
@@ -209,10 +209,14 @@ class RunScreen(Place):
         elif item.kind == "order":
             self.query_one(Order).show(question.steps, item.given or item.question["order"])
         else:
-            self.query_one(Cloze).show(question.text, len(gaps(question)))
-            for number, text in enumerate(item.given or ()):
-                self.query_one(f"#field-{number}", Input).value = text
-            self.query_one("#field-0", Input).focus()
+            cloze = self.query_one(Cloze)
+            cloze.show(question.text, len(gaps(question)))
+            if item.given:
+                text = cloze.query_one(ClozeText)
+                text.answers = list(item.given)
+                cloze.query_one(Input).value = item.given[0]
+                text.changed()
+            cloze.query_one(Input).focus()
         self.enter_phase(item.kind if item.kind in {"choice", "order"} else "idle")
 
     def _show_box(self, text: str) -> None:

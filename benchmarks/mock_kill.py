@@ -1,0 +1,46 @@
+"""SIGKILL at random instants of a running mock interview: typing lost, double reviews, failed resumes.
+
+A child process sits an interview on the real clock and says each word once it is in the session. The
+parent kills it after a random wait and reads what is on disk; the next child resumes it. Prints JSON.
+"""
+
+import argparse
+import json
+import random
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "interview"))
+
+from killing import kill_once
+
+
+def main() -> int:
+    """Kill, look, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kills", type=int, nargs="?", default=300)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    rng = random.Random(options.seed)
+    lost, failed = [], 0
+    with tempfile.TemporaryDirectory() as name:
+        for number in range(options.kills):
+            folder = Path(name) / str(number // 50)  # a fresh interview every fifty kills
+            folder.mkdir(exist_ok=True)
+            seconds, good = kill_once(folder, rng.uniform(0.0, 1.5))
+            lost.append(seconds)
+            failed += not good
+    found = {
+        "kills": options.kills,
+        "most_typing_lost_s": round(max(lost), 3),
+        "mean_typing_lost_s": round(sum(lost) / len(lost), 3),
+        "over_two_seconds": sum(seconds > 2 for seconds in lost),
+        "failed_resumes_or_invented_reviews": failed,
+    }
+    print(json.dumps(found, indent=2))
+    return int(bool(found["over_two_seconds"] or failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

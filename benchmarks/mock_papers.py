@@ -1,0 +1,49 @@
+"""Draws papers under many seeds and states and checks every rule. Prints JSON."""
+
+import argparse
+import json
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "interview"))
+
+import paper_rules
+from mock_kit import ROLES, blueprint, knowledge, real_bank
+
+from quizapp.interview.blueprint import LENGTHS
+from quizapp.interview.paper import draw_paper
+
+
+def main() -> int:
+    """Draw, check, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seeds", type=int, nargs="?", default=10_000)
+    options = parser.parse_args()
+    bank = real_bank()
+    states = [knowledge(bank, number, share) for number, share in enumerate((0.0, 0.1, 0.3, 0.6, 0.9))]
+    broken: Counter[str] = Counter()
+    unmet: Counter[str] = Counter()
+    furthest = 0.0
+    start = time.perf_counter()
+    for seed in range(options.seeds):
+        known = states[seed % len(states)]
+        plan = blueprint().plan(ROLES[seed % 3], LENGTHS[seed // 3 % 4], code=seed % 7 > 1)
+        paper = draw_paper(blueprint(), plan, bank, known, seed)
+        broken.update(paper_rules.broken(paper, blueprint(), bank, known))
+        unmet.update(paper_rules.unmet(paper, known))
+        furthest = max(furthest, paper_rules.shares(paper, bank))
+    found = {
+        "papers": options.seeds,
+        "rules_broken": dict(broken),
+        "wishes_unmet": dict(unmet),
+        "furthest_topic_from_its_share": round(furthest, 2),
+        "ms_per_paper": round(1000 * (time.perf_counter() - start) / options.seeds, 2),
+    }
+    print(json.dumps(found, indent=2))
+    return int(bool(broken))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

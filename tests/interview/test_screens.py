@@ -1,0 +1,234 @@
+"""The screens of a mock interview, driven by keys as a person does."""
+
+from pathlib import Path
+
+import pytest
+from mock_kit import Hand, begin, done, sit, study
+
+from quizapp.tui import keys
+from quizapp.tui.app import QuizApp
+from quizapp.tui.screens.mock import MockScreen
+from quizapp.tui.screens.mockcard import CardScreen
+from quizapp.tui.screens.mockmark import MarkScreen
+from quizapp.tui.screens.mockrun import RunScreen
+
+SIZES = [(80, 24), (120, 40)]
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "QUIZAPP_ASCII"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+    monkeypatch.setattr("quizapp.tui.widgets.answerbox.AnswerBox.cursor_blink", False, raising=False)
+
+
+def app_with(made, **options) -> QuizApp:
+    return QuizApp("mock", study=made, **options)
+
+
+def still(screen: RunScreen) -> Hand:
+    """Put the screen's interview on a clock moved by hand."""
+    hand = Hand()
+    session = screen.session
+    session.clock = hand
+    session._last, session._rest = hand.seconds, 0.0
+    return hand
+
+
+async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
+    made = study(tmp_path)
+    app = app_with(made, role="applied-fine-tuning", minutes=15, seed=3)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("enter")
+        await pilot.pause()
+        assert isinstance(app.screen, RunScreen)
+        hand = still(app.screen)
+        session = app.screen.session
+        await pilot.press("enter")
+        for _ in range(40):
+            if not isinstance(app.screen, RunScreen):
+                break
+            hand.seconds += 8
+            app.screen.tick()
+            await pilot.pause()
+            if not isinstance(app.screen, RunScreen):
+                break
+            item = session.item
+            if item is None:
+                await pilot.press("enter")
+            elif item.state == "confidence":
+                await pilot.press("4")
+            elif item.kind == "recall" or item.probe:
+                await pilot.press(*"it is so because of the mean", "ctrl+r")
+            elif item.kind == "choice":
+                await pilot.press("1")
+            elif item.kind == "order":
+                await pilot.press("J", "enter")
+            else:
+                await pilot.press("4", "2", "ctrl+r")
+            await pilot.pause()
+        assert isinstance(app.screen, MarkScreen)
+        assert {item.state for item in session.items} == {"frozen"}
+        for _ in range(20):
+            if isinstance(app.screen, CardScreen):
+                break
+            if app.screen.phase == "marks":
+                await pilot.press("n")
+            await pilot.press("enter")
+            await pilot.pause()
+        assert isinstance(app.screen, CardScreen)
+        assert made.stats().reviews == len(session.items)
+        await pilot.press("u")
+        await pilot.pause()
+        assert made.stats().reviews == 0
+        assert isinstance(app.screen, MockScreen)
+    made.close()
+
+
+async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> None:
+    made = study(tmp_path)
+    app = app_with(made, role="research-engineer", minutes=30, seed=4, code=False)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("enter")
+        await pilot.pause()
+        hand = still(app.screen)
+        await pilot.press("enter")
+        for _ in range(30):
+            if not isinstance(app.screen, RunScreen) or app.screen.session.item is None:
+                break
+            item = app.screen.session.item
+            await pilot.pause()
+            shown = app.export_screenshot()
+            for point in item.question["key_points"]:
+                assert point["text"].replace(" ", "&#160;") not in shown
+            hand.seconds += 3
+            if item.state == "confidence":
+                await pilot.press("3")
+            elif item.kind in {"choice", "order"}:
+                await pilot.press("enter")
+            else:
+                await pilot.press(*"so", "ctrl+r")
+        assert app.screen.session.elapsed_ms > 0
+    made.close()
+
+
+async def test_leaving_and_resuming_keeps_the_words_and_the_clock(tmp_path: Path) -> None:
+    made = study(tmp_path)
+    app = app_with(made, role="research-engineer", minutes=30, seed=6, code=False)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("enter")
+        await pilot.pause()
+        hand = still(app.screen)
+        await pilot.press("enter")
+        session = app.screen.session
+        while session.item.kind != "recall":
+            hand.seconds += 5
+            await pilot.press("enter" if session.item.kind in {"choice", "order"} else "1", "ctrl+r", "3")
+            await pilot.pause()
+        number = session.item.number
+        await pilot.press(*"half a thought")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert isinstance(app.screen, MockScreen)
+        assert app.screen.cut_off is not None
+        await pilot.press("r")
+        await pilot.pause()
+        assert isinstance(app.screen, RunScreen)
+        assert app.screen.session.item.number == number
+        assert app.screen.query_one("#typed").text == "half a thought"
+    made.close()
+
+
+async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path) -> None:
+    made = study(tmp_path)
+    interview, hand = begin(made, "research-engineer", 30, seed=4, code=False)
+    sit(interview, hand, 4)
+    interview.session.end("early")
+    item = next(i for i in interview.session.items if i.kind == "recall" and i.reached)
+    item.typed = "we simply look at the thing and then we decide on it together"
+    interview.propose()
+    app = app_with(made)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = MarkScreen(interview)
+        app.push_screen(screen)
+        await pilot.pause()
+        while screen.item is not item:
+            await pilot.press("enter")
+            await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        assert screen.phase == keys.TYPING
+        await pilot.press(*"look at the thing", "enter")
+        await pilot.pause()
+        point = screen.marking["points"][0]
+        assert (point["supported"], point["held"], point["quote"]) == (True, 1.0, "look at the thing")
+        await pilot.press("y")
+        await pilot.pause()
+        await pilot.press("escape")
+        await pilot.pause()
+        point = screen.marking["points"][1]
+        assert (point["ticked"], point["supported"], point["held"]) == (True, False, 0.5)
+    made.close()
+
+
+@pytest.mark.parametrize("size", [*SIZES, (60, 20)])
+async def test_every_screen_fits_and_names_its_keys(tmp_path: Path, size: tuple[int, int]) -> None:
+    report = done(tmp_path, 2)
+    with study(tmp_path) as made:
+        app = app_with(made)
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            for place in ("mock", "mockrun", "mockmark", "mockcard"):
+                for act in keys.of_place(place):
+                    assert act.help
+                    assert act.key_list()
+            app.push_screen(CardScreen(report))
+            await pilot.pause()
+            assert app.screen.query_one("#scroll").virtual_size.width <= size[0]
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+def test_running_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, int]) -> None:
+    made = study(tmp_path)
+
+    async def run(pilot) -> None:
+        await pilot.press("enter")
+        await pilot.pause()
+        hand = still(pilot.app.screen)
+        pilot.app.screen.session.elapsed_ms = 0
+        pilot.app.screen.session.phases[0].used_ms = 0
+        await pilot.press("enter")
+        session = pilot.app.screen.session
+        while session.item.kind != "recall":
+            hand.seconds += 10
+            await pilot.press("enter" if session.item.kind in {"choice", "order"} else "1", "ctrl+r", "3")
+            await pilot.pause()
+        for part in (0.3, 0.3):
+            hand.seconds += round(part * session.item.budget)
+            pilot.app.screen.tick()
+        await pilot.press(*"The mean of the gradients is what counts, since")
+        pilot.app.clear_notifications()
+        await pilot.pause()
+
+    app = app_with(made, role="research-engineer", minutes=45, seed=3, code=False)
+    assert snap_compare(app, terminal_size=size, run_before=run)
+    made.close()
+
+
+@pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
+def test_scorecard_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, int]) -> None:
+    made = study(tmp_path)
+    interview, hand = begin(made, "training-infrastructure", 45, seed=8, code=False)
+    sit(interview, hand, 8)
+    interview.session.end("early")
+    report = interview.record()
+
+    async def run(pilot) -> None:
+        await pilot.pause()
+        pilot.app.push_screen(CardScreen(report))
+        await pilot.pause()
+
+    assert snap_compare(app_with(made), terminal_size=size, run_before=run)
+    made.close()
