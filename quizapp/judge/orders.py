@@ -1,6 +1,7 @@
 """An order to a judge as a frame, and what its answer means."""
 
 import base64
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,8 @@ def order_message(
 ) -> dict[str, Any]:
     """The order as a frame; refuses with a `QuizError` what cannot be graded."""
     check_name(device)
+    if importlib.util.find_spec("torch") is None:
+        raise JudgeFailed("torch is not installed, so nothing can be graded; 'pip install torch' adds it.")
     if timeout is not None and not 0 < timeout <= 3600:
         raise QuizError(f"A limit of {timeout:g} s makes no sense; give 0.1 to 3600.")
     if tier is not None and tier not in TIERS:
