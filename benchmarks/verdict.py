@@ -145,12 +145,14 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     best = next(report.name for report in describe() if report.works)
     few = max(3, options.runs // 4)
     figures: dict[str, object] = {"exercise": exercise.slug, "processors": os.cpu_count(), "tier": best}
-    base = [timed(lambda: run(sys.executable, "-c", IMPORT)) for _ in range(few)]
-    cold = [timed(lambda: grade(exercise, path, device="cpu")) for _ in range(few)]
     call = (sys.executable, "-m", "quizapp", "grade", exercise.slug, str(path))
-    command = [timed(lambda: run(*call)) for _ in range(few)]
     pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(exercise.folder / "hidden"))
-    by_pytest = [timed(lambda: run(*pytest, env={"QUIZAPP_SUBMISSION": str(path)})) for _ in range(few)]
+    base, cold, command, by_pytest = [], [], [], []
+    for _ in range(few):  # in turns, so that a busy moment hits all of them
+        base.append(timed(lambda: run(sys.executable, "-c", IMPORT)))
+        cold.append(timed(lambda: grade(exercise, path, device="cpu")))
+        command.append(timed(lambda: run(*call)))
+        by_pytest.append(timed(lambda: run(*pytest, env={"QUIZAPP_SUBMISSION": str(path)})))
     all_layers, pss = warm(exercise, source, best, options.runs)
     limits, _ = warm(exercise, source, "T1", options.runs)
     figures |= {
