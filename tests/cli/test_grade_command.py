@@ -1,0 +1,121 @@
+import json
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from quizapp import paths
+from quizapp.cli import main
+
+WARMUP = paths.exercises() / "warmup"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    code = main(list(arguments))
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_exercise_lists_every_exercise_with_its_state(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(run(capsys, "exercise", "--json")[1])
+    assert {"slug", "title", "level", "topic", "minutes", "state"} == set(rows[0])
+    assert {"lora", "warmup", "loss-scaling", "zero-memory", "nan-debug"} <= {row["slug"] for row in rows}
+    assert {row["state"] for row in rows} == {"new"}
+
+
+def test_exercise_makes_the_users_file_once(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    code, out, _ = run(capsys, "exercise", "warmup")
+    assert code == 0
+    path = next(home.rglob("warmup.py"))
+    assert str(path) in out
+    assert "warmup_cosine" in out
+    path.write_text("mine = 1\n")
+    run(capsys, "exercise", "warmup")
+    assert path.read_text() == "mine = 1\n"
+
+
+def test_grade_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "grade", "warmup", str(WARMUP / "solution.py"), "--json", "--seed", "7")
+    verdict = json.loads(out)
+    assert code == 0
+    assert verdict["schema"] == "quizapp.verdict/1"
+    assert verdict["passed"] is True
+    assert verdict["status"] == "passed"
+    assert verdict["seed"] == 7
+    assert verdict["error"] is None
+    assert {"name", "behaviour", "passed", "message", "seconds"} == set(verdict["tests"][0])
+    assert {"exercise", "file", "device", "seconds", "tier"} <= set(verdict)
+
+
+def test_wrong_code_is_told_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "grade", "warmup", str(WARMUP / "wrong" / "off_by_one.py"))
+    assert code == 1
+    assert "Step 0 should have multiplier 0" in out
+
+
+def test_own_file_is_logged_and_schedules_the_exercise(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    assert run(capsys, "grade", "warmup")[0] == 1
+    states = {row["slug"]: row["state"] for row in json.loads(run(capsys, "exercise", "--json")[1])}
+    assert states["warmup"] == "started"
+    next(home.rglob("warmup.py")).write_text((WARMUP / "solution.py").read_text())
+    assert run(capsys, "grade", "warmup")[0] == 0
+    states = {row["slug"]: row["state"] for row in json.loads(run(capsys, "exercise", "--json")[1])}
+    assert states["warmup"] == "passed"
+
+
+def test_folder_gives_one_line_for_each_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "good.py").write_text((WARMUP / "solution.py").read_text())
+    (tmp_path / "bad.py").write_text((WARMUP / "wrong" / "off_by_one.py").read_text())
+    (tmp_path / "broken.py").write_text("def f(:\n")
+    (tmp_path / "exits.py").write_text("import os\nos._exit(0)\n")
+    (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
+    (tmp_path / "notes.txt").write_text("not graded")
+    code, out, _ = run(capsys, "grade", "warmup", str(tmp_path), "--jobs", "2", "--json")
+    found = {Path(row["file"]).name: row for row in map(json.loads, out.splitlines())}
+    assert code == 1
+    assert {name: row["status"] for name, row in found.items() if name != "binary.py"} == {
+        "good.py": "passed",
+        "bad.py": "failed",
+        "broken.py": "error",
+        "exits.py": "error",
+    }
+    assert found["binary.py"]["passed"] is False
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder-without", "device"])
+def test_what_cannot_be_graded_is_wrong_usage(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, kind: str
+) -> None:
+    target = {"missing": tmp_path / "none.py", "folder-without": tmp_path, "device": WARMUP / "solution.py"}[
+        kind
+    ]
+    extra = ["--device", "toaster"] if kind == "device" else []
+    code, out, err = run(capsys, "grade", "warmup", str(target), *extra)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_junit_report_can_be_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    run(capsys, "grade", "warmup", str(WARMUP / "wrong" / "off_by_one.py"), "--junit", str(report))
+    root = ET.parse(report).getroot()
+    assert len(root.findall(".//testcase")) > 8
+    assert root.findall(".//failure")
+
+
+def test_missing_torch_is_one_sentence(home: Path) -> None:
+    script = (
+        "import sys, importlib.util as u\n"
+        "find = u.find_spec\n"
+        "u.find_spec = lambda name, *a: None if name == 'torch' else find(name, *a)\n"
+        "from quizapp.cli import main\n"
+        f"sys.exit(main(['grade', 'warmup', {str(WARMUP / 'solution.py')!r}]))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert done.stderr.count("\n") == 1
+    assert "torch is not installed" in done.stderr

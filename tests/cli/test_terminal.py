@@ -1,0 +1,116 @@
+"""The whole program in a real pseudo-terminal, driven by keys and read from the screen."""
+
+import contextlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pexpect
+import pyte
+import pytest
+
+from quizapp import paths
+
+ROWS, COLUMNS = 30, 100
+PATIENCE = 60.0
+
+
+class Terminal:
+    """A running program and what its screen shows."""
+
+    def __init__(self, *arguments: str):
+        self.screen = pyte.Screen(COLUMNS, ROWS)
+        self._stream = pyte.ByteStream(self.screen)
+        self.process = pexpect.spawn(
+            sys.executable, ["-m", "quizapp", *arguments], dimensions=(ROWS, COLUMNS), timeout=5
+        )
+
+    def text(self) -> str:
+        """The screen as it is now."""
+        with contextlib.suppress(pexpect.TIMEOUT, pexpect.EOF):
+            self._stream.feed(self.process.read_nonblocking(65536, timeout=0.1))
+        return "\n".join(self.screen.display)
+
+    def wait(self, condition: Callable[[str], bool]) -> str:
+        """Wait until the screen meets the condition."""
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            text = self.text()
+            if condition(text):
+                return text
+        pytest.fail(f"the screen never came:\n{self.text()}")
+
+    def press(self, keys: str) -> None:
+        """Type keys."""
+        self.process.send(keys)
+
+    def end(self) -> int:
+        """Wait for the program's end and return its exit code."""
+        deadline = time.monotonic() + PATIENCE
+        while self.process.isalive() and time.monotonic() < deadline:
+            self.text()
+        self.process.close(force=True)
+        return int(self.process.exitstatus if self.process.exitstatus is not None else -1)
+
+
+@pytest.fixture
+def start(home: Path) -> Iterator[Callable[..., Terminal]]:
+    """Starts the program; the tour is taken as seen."""
+    subprocess.run([sys.executable, "-m", "quizapp", "due"], check=True, capture_output=True)
+    running: list[Terminal] = []
+
+    def begin(*arguments: str) -> Terminal:
+        running.append(Terminal(*arguments))
+        return running[-1]
+
+    yield begin
+    for terminal in running:
+        terminal.process.close(force=True)
+
+
+def reviews() -> int:
+    done = subprocess.run(
+        [sys.executable, "-m", "quizapp", "stats", "--json"], check=True, capture_output=True, text=True
+    )
+    return int(json.loads(done.stdout)["reviews"])
+
+
+def test_home_opens_and_quits(start: Callable[..., Terminal]) -> None:
+    terminal = start()
+    terminal.wait(lambda text: "Skip" in text or "skip" in text or "new" in text)
+    terminal.press("\x1b")
+    terminal.wait(lambda text: "20 new" in text or "Today" in text)
+    terminal.press("q")
+    assert terminal.end() == 0
+
+
+def test_a_drilled_card_is_there_after_quitting_in_the_middle(start: Callable[..., Terminal]) -> None:
+    terminal = start("drill", "--kind", "recall")
+    before = terminal.wait(lambda text: "reveal" in text.lower())
+    terminal.press(" ")
+    terminal.wait(lambda text: "Again" in text and "Easy" in text)
+    terminal.press("3")
+    terminal.wait(lambda text: "reveal" in text.lower() and "Easy" not in text and text != before)
+    terminal.press(" ")
+    terminal.wait(lambda text: "Again" in text and "Easy" in text)
+    terminal.process.kill(9)
+    assert reviews() == 1
+
+
+def test_exercise_can_be_passed_inside(start: Callable[..., Terminal], home: Path) -> None:
+    subprocess.run([sys.executable, "-m", "quizapp", "exercise", "warmup"], check=True, capture_output=True)
+    path = next(home.rglob("warmup.py"))
+    path.write_text((paths.exercises() / "warmup" / "solution.py").read_text())
+    terminal = start("exercise", "warmup")
+    terminal.wait(lambda text: "Warmup" in text)
+    terminal.press("\x12")
+    terminal.wait(lambda text: "passed" in text.lower())
+    terminal.press("\x11")
+    assert terminal.end() == 0
+    done = subprocess.run(
+        [sys.executable, "-m", "quizapp", "exercise", "--json"], check=True, capture_output=True, text=True
+    )
+    assert {row["slug"]: row["state"] for row in json.loads(done.stdout)}["warmup"] == "passed"
