@@ -1,7 +1,7 @@
 """The hostile suite as a table: kind, count, false passes and harms for each tier; and right code under load.
 
-``python benchmarks/hostile.py [--tiers T3,T2,T1] [--controls 200] [--kinds endless,...]`` prints JSON, also the
-seconds beyond the limit of every time-out. Run from the project's root.
+``python benchmarks/hostile.py [--tiers T3,T2,T1] [--controls 200] [--kinds endless,...]`` prints JSON with
+the seconds beyond the limit of every time-out. Run from the project's root.
 """
 
 import argparse
