@@ -6,9 +6,8 @@ question, or strings rubric words together without a sentence around them, suppo
 
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
 
 from quizapp.bank.marking import shown_terms, words
 from quizapp.bank.model import KeyPoint
@@ -25,6 +24,9 @@ _FUNCTION = frozenset(
 _COPIED_SHARE = 0.75
 _SOUP_DENSITY = 0.62
 _SOUP_WORDS = 6
+_RUBRIC_DENSITY = 0.92
+_RUBRIC_WORDS = 8
+_LEAST_OWN = 2
 _WORDS_PER_POINT = 4
 _WRONG_SHARE = 0.85
 _BEATS: Mapping[str, re.Pattern[str]] = {
@@ -96,11 +98,35 @@ def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
     joined = [word for word in found if word in _FUNCTION]
     chunks = [chunk for chunk in re.split(r"[,;/|•]+", sentence) if chunk.strip()]
     listed = len(chunks) >= 4 and len(found) / len(chunks) < 3.5
+    if _only_rubric(sentence, rubric):
+        return True
     stems = _stems(sentence)
     density = sum(stem in rubric for stem in stems) / max(1, len(stems))
     verbless = len(joined) < max(1, len(found) // 12)
     spread = len(set(stems)) / max(1, len(stems))
     return verbless or density > _SOUP_DENSITY or (listed and density > 0.4) or spread < 0.4
+
+
+def _only_rubric(text: str, rubric: frozenset[str]) -> bool:
+    """Whether nearly every word that carries meaning is a rubric word: nobody answers like that."""
+    carrying = [stem for stem in _stems(text) if stem not in _FUNCTION_STEMS]
+    held = sum(stem in rubric for stem in carrying)
+    return len(carrying) >= _RUBRIC_WORDS and held > _RUBRIC_DENSITY * len(carrying)
+
+
+def _short_runs(parts: Sequence[str]) -> Iterator[list[str]]:
+    """Neighbouring fragments too short to be judged alone, as one run; every other sentence by itself."""
+    run: list[str] = []
+    for part in parts:
+        if len(_stems(part)) < _SOUP_WORDS:
+            run.append(part)
+            continue
+        if run:
+            yield run
+            run = []
+        yield [part]
+    if run:
+        yield run
 
 
 def rubric_stems(points: Sequence[KeyPoint]) -> frozenset[str]:
@@ -112,15 +138,25 @@ def rubric_stems(points: Sequence[KeyPoint]) -> frozenset[str]:
 def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[str]:
     """The sentences in which somebody says something of their own, each once."""
     rubric = rubric_stems(points)
+    if _only_rubric(text, rubric):
+        return []
     seen: set[tuple[str, ...]] = set()
     own = []
-    for sentence in sentences(text):
-        stems = _stems(sentence)
-        if stems in seen or is_copied(sentence, prompt) or is_soup(sentence, rubric):
+    for run in _short_runs(sentences(text)):
+        if len(run) > 1 and _only_rubric(" ".join(run), rubric):
             continue
-        seen.add(stems)
-        own.append(sentence)
+        for sentence in run:
+            stems = _stems(sentence)
+            if stems not in seen and not is_copied(sentence, prompt) and not is_soup(sentence, rubric):
+                seen.add(stems)
+                own.append(sentence)
     return own
+
+
+def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
+    """Whether the answer holds anything beyond the question and strings of words."""
+    own = content_stems(" ".join(own_sentences(text, prompt, points)))
+    return len(own - content_stems(prompt)) >= _LEAST_OWN
 
 
 def propose_points(points: Sequence[KeyPoint], text: str, prompt: str) -> list[tuple[str, ...]]:
@@ -200,13 +236,3 @@ def propose_beats(names: Sequence[str], text: str, prompt: str, points: Sequence
         long_enough and (pattern := _BEATS.get(name)) is not None and bool(pattern.search(whole))
         for name in names
     ]
-
-
-def proposals(item_question: Mapping[str, Any], points: Sequence[KeyPoint], typed: str) -> dict[str, Any]:
-    """All proposals for a recall answer."""
-    prompt = str(item_question["prompt"])
-    return {
-        "points": propose_points(points, typed, prompt),
-        "wrong": [propose_wrong(m["wrong"], typed) for m in item_question["misconceptions"]],
-        "empty": not own_sentences(typed, prompt, points),
-    }

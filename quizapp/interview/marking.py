@@ -6,12 +6,12 @@ from typing import Any
 from quizapp.bank.marking import mark_choice, mark_cloze, mark_numeric, mark_order
 from quizapp.interview.blueprint import Beat
 from quizapp.interview.evidence import (
-    own_sentences,
     propose_beats,
     propose_points,
     propose_probe,
     propose_wrong,
     says_quote,
+    says_something,
 )
 from quizapp.interview.item import UNREACHED, Item, drawn_of, points_of, question_of
 
@@ -52,7 +52,7 @@ def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
     shown = propose_beats([beat.name for beat in beats], item.typed, prompt, points)
     return {
         "by": "self",
-        "empty": not own_sentences(item.typed, prompt, points),
+        "empty": not says_something(item.typed, prompt, points),
         "points": _points(item, item.typed),
         "misconceptions": [
             {
@@ -114,7 +114,7 @@ def _coding(item: Item) -> dict[str, Any]:
     first = item.submissions[0]["at_ms"] if item.submissions else None
     checked = any(first is None or check["at_ms"] <= first for check in item.checks)
     points = _points(item, item.typed)
-    if not own_sentences(item.typed, item.question["prompt"], points_of(item)):
+    if not says_something(item.typed, item.question["prompt"], points_of(item)):
         points = [dict(p, ticked=False, supported=False, held=0.0, proposed=False) for p in points]
     return {
         "by": "machine",

@@ -1,12 +1,23 @@
 """Interviews in tests: a clock that is moved by hand, a study in a folder, and learners of several kinds."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
 from quizapp.bank.load import load_bank
-from quizapp.bank.model import Bank
+from quizapp.bank.model import (
+    Bank,
+    Exercise,
+    FollowUp,
+    KeyPoint,
+    Misconception,
+    Option,
+    Question,
+    Tolerance,
+    Topic,
+)
 from quizapp.interview.blueprint import Blueprint, load_blueprint
 from quizapp.interview.interview import Interview
 from quizapp.interview.knowledge import Known
@@ -37,6 +48,45 @@ def real_bank() -> Bank:
 @cache
 def blueprint() -> Blueprint:
     return load_blueprint()
+
+
+@cache
+def small_bank() -> Bank:
+    """A bank that never changes: every topic of the roles at every level, one exercise per question."""
+    topics = {topic for role in blueprint().roles.values() for topic in role.topic_weights}
+    made = {}
+    for topic in sorted(topics):
+        for level in ("easy", "medium", "hard"):
+            for number, kind in enumerate(("recall", "recall", "choice", "order", "numeric")):
+                name = f"{topic}-{level}-{number}"
+                made[name] = _question(name, topic, level, kind, staged=level == "hard" and number == 1)
+    exercises = {slug: _exercise(slug) for slug in ("lora", "adamw", "zero-memory")}
+    return Bank(made, {topic: Topic(topic, topic.title(), "") for topic in topics}, exercises)
+
+
+def _question(name: str, topic: str, level: str, kind: str, *, staged: bool) -> Question:
+    points = (
+        KeyPoint("The mean over the batch divides the gradient.", 3, terms=("mean", "average")),
+        KeyPoint("A larger batch lowers the noise.", 2, terms=("noise", "variance")),
+        KeyPoint("It costs memory.", 1, "trade-off", ("memory",)),
+        KeyPoint("Log it in every step.", 1, "production", ("log",)),
+    )
+    probes = (FollowUp("And with a sum?", "Then it grows with the batch size."),)
+    return Question(
+        name, topic, level, kind, f"What happens to the gradient in {name}?", "The mean, because it divides.",
+        f"write-{name}", scenario=staged, content_hash=name, tracks=("core",),
+        key_points=points if kind == "recall" else (),
+        follow_ups=probes if kind == "recall" else (),
+        misconceptions=(Misconception("The gradient never depends on the batch size.", "Its noise does."),),
+        options=(Option("It halves", "Right: mean.", True), Option("It doubles", "That is the sum.")),
+        steps=("forward", "backward", "clip", "step"), values={"n": (2, 4, 8)}, formula="n * 2",
+        tolerance=Tolerance(0.01), worked="{result}", unit="GB",
+    )  # fmt: skip
+
+
+def _exercise(slug: str) -> Exercise:
+    real = real_bank().exercises["lora"]
+    return replace(real, slug=slug, topic="debugging")
 
 
 def study(folder: Path, bank: Bank | None = None, clock: FixedClock | None = None) -> Study:
@@ -131,9 +181,11 @@ def sit(interview: Interview, hand: Hand, seed: int = 0) -> None:
             session.end("early")
 
 
-def done(folder: Path, seed: int = 1, role: str = "research-engineer", minutes: int = 30) -> dict:
+def done(
+    folder: Path, seed: int = 1, role: str = "research-engineer", minutes: int = 30, bank: Bank | None = None
+) -> dict:
     """A finished report."""
-    with study(folder) as made:
+    with study(folder, bank) as made:
         interview, hand = begin(made, role, minutes, seed=seed)
         sit(interview, hand, seed)
         if not interview.session.ended:

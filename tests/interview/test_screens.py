@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, done, sit, study
+from mock_kit import Hand, begin, done, sit, small_bank, study
 
 from quizapp.tui import keys
 from quizapp.tui.app import QuizApp
@@ -38,7 +38,7 @@ def still(screen: RunScreen) -> Hand:
 
 
 async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
-    made = study(tmp_path)
+    made = study(tmp_path, small_bank())
     app = app_with(made, role="applied-fine-tuning", minutes=15, seed=3)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter")
@@ -88,7 +88,7 @@ async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
 
 
 async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> None:
-    made = study(tmp_path)
+    made = study(tmp_path, small_bank())
     app = app_with(made, role="research-engineer", minutes=30, seed=4, code=False)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("enter")
@@ -115,7 +115,7 @@ async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> 
 
 
 async def test_leaving_and_resuming_keeps_the_words_and_the_clock(tmp_path: Path) -> None:
-    made = study(tmp_path)
+    made = study(tmp_path, small_bank())
     app = app_with(made, role="research-engineer", minutes=30, seed=6, code=False)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter")
@@ -142,7 +142,7 @@ async def test_leaving_and_resuming_keeps_the_words_and_the_clock(tmp_path: Path
 
 
 async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path) -> None:
-    made = study(tmp_path)
+    made = study(tmp_path, small_bank())
     interview, hand = begin(made, "research-engineer", 30, seed=4, code=False)
     sit(interview, hand, 4)
     interview.session.end("early")
@@ -175,8 +175,8 @@ async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path
 
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])
 async def test_every_screen_fits_and_names_its_keys(tmp_path: Path, size: tuple[int, int]) -> None:
-    report = done(tmp_path, 2)
-    with study(tmp_path) as made:
+    report = done(tmp_path, 2, bank=small_bank())
+    with study(tmp_path, small_bank()) as made:
         app = app_with(made)
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
@@ -191,7 +191,7 @@ async def test_every_screen_fits_and_names_its_keys(tmp_path: Path, size: tuple[
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
 def test_running_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, int]) -> None:
-    made = study(tmp_path)
+    made = study(tmp_path, small_bank())
 
     async def run(pilot) -> None:
         await pilot.press("enter")
@@ -219,7 +219,7 @@ def test_running_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, 
 
 @pytest.mark.parametrize("size", SIZES, ids=["80x24", "120x40"])
 def test_scorecard_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, int]) -> None:
-    made = study(tmp_path)
+    made = study(tmp_path, small_bank())
     interview, hand = begin(made, "training-infrastructure", 45, seed=8, code=False)
     sit(interview, hand, 8)
     interview.session.end("early")
