@@ -58,10 +58,11 @@ class Order:
 
 @dataclass
 class Track:
-    """One run of a submission under one seed."""
+    """One run of a submission under one seed; the ``second`` has its probes in reverse order."""
 
     seed: int
     given: Any
+    second: bool = False
     run: Run = field(default_factory=Run)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     tests: list[TestResult] = field(default_factory=list)
@@ -106,7 +107,7 @@ class Engine:
         task = self.task(order, device, cancelled or threading.Event())
         exercise = task.assets.exercise
         seed = random.SystemRandom().getrandbits(31) if order.seed is None else order.seed
-        tracks = [self.track(task, seed), self.track(task, seed ^ _SECOND)]
+        tracks = [self.track(task, seed), self.track(task, seed ^ _SECOND, second=True)]
         if order.beside:
             self.run(task, tracks)
             self._judge(task, tracks)
@@ -143,10 +144,10 @@ class Engine:
         self._crew.preload(tier, assets.preload)
         return Task(assets, order.source, device, tier, seconds, cancelled)
 
-    def track(self, task: Task, seed: int) -> Track:
+    def track(self, task: Task, seed: int, *, second: bool = False) -> Track:
         """A run to come: inputs drawn from ``seed``."""
         with self._lock:
-            return Track(seed, task.assets.probes.inputs(Draw(seed)))
+            return Track(seed, task.assets.probes.inputs(Draw(seed)), second)
 
     def run(self, task: Task, tracks: list[Track]) -> None:
         """Run the probes of every track: first the plain ones, then those of each group size."""
@@ -195,7 +196,8 @@ class Engine:
             for track, given in zip(tracks, messages, strict=True):
                 scratch = self._crew.scratch().prepare()
                 scratches.append(scratch)
-                order = self._order(names, None if track is tracks[0] else track.seed)
+                # Reversed, any two probes are seen in both orders.
+                order = names[::-1] if track.second else names
                 for rank in range(world):
                     job = self._job(task, track, given, order, rank, world, scratch)
                     workers.append(self._crew.start(job, scratch))
@@ -208,11 +210,6 @@ class Engine:
             for scratch in scratches:
                 scratch.remove()
         return [reports[i * world : (i + 1) * world] for i in range(len(tracks))]
-
-    @staticmethod
-    def _order(names: tuple[str, ...], seed: int | None) -> tuple[str, ...]:
-        """The probes in the order of the file, or shuffled by ``seed``."""
-        return names if seed is None else tuple(random.Random(seed).sample(names, len(names)))  # noqa: S311
 
     def _absorb(self, task: Task, tracks: list[Track], reports: list[list[Report]]) -> None:
         module = task.assets.exercise.module
