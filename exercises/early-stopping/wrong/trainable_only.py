@@ -1,0 +1,49 @@
+# fails: 5
+import math
+
+import torch
+
+
+class EarlyStopping:
+    """Watches a metric, says when to stop, and keeps a copy of the best weights."""
+
+    best: float | None
+
+    def __init__(self, patience: int = 5, min_delta: float = 0.0, mode: str = "min") -> None:
+        if patience < 1:
+            raise ValueError("patience must be at least 1")
+        if min_delta < 0:
+            raise ValueError("min_delta must not be negative")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode is 'min' or 'max', got {mode!r}")
+        self.patience = patience
+        self.min_delta = min_delta
+        self.mode = mode
+        self.best = None
+        self.bad = 0
+        self.state: dict[str, torch.Tensor] | None = None
+
+    def _improves(self, metric: float) -> bool:
+        if self.best is None:
+            return not math.isnan(metric)
+        if self.mode == "min":
+            return metric < self.best - self.min_delta
+        return metric > self.best + self.min_delta
+
+    def step(self, metric: float | torch.Tensor, model: torch.nn.Module) -> bool:
+        """Take note of a validation; True if training should stop now."""
+        value = float(metric)
+        if self._improves(value):
+            self.best = value
+            self.bad = 0
+            frozen = {name for name, p in model.named_parameters() if not p.requires_grad}
+            self.state = {n: t.detach().clone() for n, t in model.state_dict().items() if n not in frozen}
+        else:
+            self.bad += 1
+        return self.bad >= self.patience
+
+    def restore(self, model: torch.nn.Module) -> None:
+        """Write the best parameters and buffers into the model."""
+        if self.state is None:
+            raise RuntimeError("there was no improvement yet: nothing to restore")
+        model.load_state_dict(self.state, strict=False)
