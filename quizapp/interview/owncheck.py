@@ -12,7 +12,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 10.0
+SECONDS = 20.0
 MOST = 4000
 PREFIXES = ("test_", "check")
 _RUNNER = """
@@ -52,7 +52,7 @@ def checks_itself(source: str) -> bool:
 
 
 def run_check(source: str, module: str) -> Checked:
-    """Run the module as a script in a folder of its own, for at most ten seconds."""
+    """Run the module as a script in a folder of its own, for at most twenty seconds."""
     counts = checks_itself(source)
     with tempfile.TemporaryDirectory(prefix="quizapp-check-") as folder:
         path = Path(folder) / module
