@@ -30,7 +30,8 @@ def state(marker: str) -> dict[str, float]:
         "processes": len(processes),
         "descriptors": sum(p.num_fds() for p in everyone),
         "threads": sum(p.num_threads() for p in everyone),
-        "pss_mb": round(sum(p.memory_full_info().pss for p in everyone) / 1e6, 1),
+        # Private memory: the shared part depends on what else runs on the machine.
+        "uss_mb": round(sum(p.memory_full_info().uss for p in everyone) / 1e6, 1),
         "scratch_folders": len(list(Path(tempfile.gettempdir()).glob("quizapp-judge-*/*"))),
     }
 
