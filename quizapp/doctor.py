@@ -65,7 +65,9 @@ def _database() -> str:
     if not paths.database().exists():
         return "none yet; the first answer makes it"
     with Store.open(paths.database(), backups=None) as store:
-        store.integrity()
+        problem = store.integrity()
+        if problem:
+            raise QuizError(f"{paths.database()} is damaged ({problem}); 'quizapp restore' lists the backups")
         return f"{paths.database()}: whole"
 
 
