@@ -19,7 +19,7 @@ _FUNCTION = frozenset(
     from with without into over under than then when while if because since so as but and or not no nor
     before after until which who what where why how each every all any some more most less only also very
     same such there here just still let get gets make makes take takes use uses need needs give gives keep
-    keeps go goes means mean say says run runs put puts""".split()  # noqa: SIM905 - reads better
+    keeps go goes say says run runs put puts""".split()  # noqa: SIM905 - reads better
 )
 _COPIED_SHARE = 0.75
 _SOUP_DENSITY = 0.62

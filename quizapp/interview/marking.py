@@ -50,10 +50,12 @@ def _points(item: Item, text: str) -> list[dict[str, Any]]:
 def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
     prompt, points = item.question["prompt"], points_of(item)
     shown = propose_beats([beat.name for beat in beats], item.typed, prompt, points)
+    rows = _points(item, item.typed)
+    silent = not says_something(item.typed, prompt, points) and not any(row["proposed"] for row in rows)
     return {
         "by": "self",
-        "empty": not says_something(item.typed, prompt, points),
-        "points": _points(item, item.typed),
+        "empty": silent,
+        "points": rows,
         "misconceptions": [
             {
                 "wrong": m["wrong"],

@@ -6,7 +6,7 @@ import sys
 import time
 from pathlib import Path
 
-from mock_kit import real_bank
+from mock_kit import small_bank
 
 from quizapp.interview import past
 from quizapp.memory.settings import Settings
@@ -32,7 +32,7 @@ def kill_once(folder: Path, wait: float) -> tuple[float, bool]:
         lines = [first, *process.stdout.read().splitlines(keepends=True)]
     words = [line.split() for line in lines if line.endswith("\n") and line.startswith("words")]
     with Store.open(folder / "quizapp.db") as store:
-        study = Study(real_bank(), store, Settings())
+        study = Study(small_bank(), store, Settings())
         known = past.running(study)
         if known is None:
             return 0.0, False

@@ -1,11 +1,11 @@
 """Interviews in tests: a clock that is moved by hand, a study in a folder, and learners of several kinds."""
 
 import random
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
+from quizapp import paths
 from quizapp.bank.load import load_bank
 from quizapp.bank.model import (
     Bank,
@@ -85,8 +85,11 @@ def _question(name: str, topic: str, level: str, kind: str, *, staged: bool) -> 
 
 
 def _exercise(slug: str) -> Exercise:
-    real = real_bank().exercises["lora"]
-    return replace(real, slug=slug, topic="debugging")
+    point = KeyPoint("The base stays frozen, since only the adapter learns.", 2, terms=("frozen", "adapter"))
+    folder = paths.exercises() / "lora"
+    return Exercise(
+        slug, slug.title(), "easy", "debugging", 10, "lora.py", {1: "one", 2: "two"}, (), folder, (point,)
+    )
 
 
 def study(folder: Path, bank: Bank | None = None, clock: FixedClock | None = None) -> Study:

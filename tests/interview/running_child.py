@@ -7,7 +7,8 @@ import sys
 import time
 from pathlib import Path
 
-from quizapp.bank.load import load_bank
+from mock_kit import small_bank
+
 from quizapp.interview import past
 from quizapp.interview.interview import Interview
 from quizapp.memory.settings import Settings
@@ -17,12 +18,11 @@ from quizapp.store import Store
 
 def main(folder: Path) -> None:
     with Store.open(folder / "quizapp.db") as store:
-        study = Study(load_bank(), store, Settings())
+        study = Study(small_bank(), store, Settings())
         known = past.running(study)
         if known is None:
             interview = Interview.begin(study, "research-engineer", 60, seed=1, code=False)
             interview.start()
-            interview.session.proceed()
         else:
             interview = Interview.resume(study, known.document)
             say("resumed", interview.session.state)
@@ -30,6 +30,8 @@ def main(folder: Path) -> None:
         while not interview.session.ended:
             count += 1
             item = interview.session.item
+            if item is None:
+                interview.session.proceed()
             if item is not None and item.state == "open":
                 text = f"{item.typed} word{count}".strip()
                 interview.session.type(text)

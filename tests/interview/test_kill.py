@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from killing import CHILD, kill_once
-from mock_kit import real_bank
+from mock_kit import small_bank
 
 from quizapp.interview import past
 from quizapp.interview.interview import Interview
@@ -28,7 +28,7 @@ def test_a_kill_loses_at_most_two_seconds_of_typing(tmp_path: Path) -> None:
         assert readable
         assert lost <= 2.0
     with Store.open(tmp_path / "quizapp.db") as store:
-        study = Study(real_bank(), store, Settings())
+        study = Study(small_bank(), store, Settings())
         interview = Interview.resume(study, past.running(study).document)
         interview.session.end("early")
         rated = [row for row in interview.record()["items"] if row["effect"]["rating"]]
@@ -49,7 +49,7 @@ def test_the_clock_goes_on_while_the_process_is_stopped(tmp_path: Path) -> None:
         process.kill()
         lines += process.stdout.readlines()
     with Store.open(tmp_path / "quizapp.db") as store:
-        running = past.running(Study(real_bank(), store, Settings())).document["running"]
+        running = past.running(Study(small_bank(), store, Settings())).document["running"]
     saved = running["wall_ms"] / 1000 - started
     assert ended - started > 4
     assert abs(running["elapsed_ms"] / 1000 - saved) < 2.5  # the brief's and the start's share

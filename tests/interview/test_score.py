@@ -17,7 +17,7 @@ from quizapp.interview.past import kappa
 def test_a_second_program_recomputes_a_thousand_reports_from_their_json(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(score, "DRAWS", 100)
+    monkeypatch.setattr(score, "DRAWS", 20)
     wrong = {}
     past: list = []
     for seed in range(1000):
