@@ -1,0 +1,244 @@
+import gc
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
+
+D, H = 5, 7
+
+
+def inputs(draw):
+    def block(d_in, d_out):
+        return {
+            "weight": draw.normal(d_out, d_in, dtype=torch.float64),
+            "bias": draw.normal(d_out, dtype=torch.float64),
+        }
+
+    return {
+        "x": draw.normal(3, D, dtype=torch.float64),
+        "y": draw.normal(3, D, dtype=torch.float64),
+        "c": draw.normal(3, H, dtype=torch.float64),
+        "before": block(D, D),
+        "inside": block(D, H),
+        "after": block(H, H),
+        "chain": [block(D, D) for _ in range(7)],
+        "index": draw.permutation(3),
+        "mask": draw.integers(0, 2, 3, D).bool(),
+        "seed": draw.seed(),
+        "drop": draw.rand(40, low=0.5, high=2.0, dtype=torch.float64),
+    }
+
+
+def linear(values):
+    out, d = values["weight"].shape
+    layer = nn.Linear(d, out, dtype=torch.float64, device=values["weight"].device)
+    with torch.no_grad():
+        layer.weight.copy_(values["weight"])
+        layer.bias.copy_(values["bias"])
+    return layer
+
+
+def grads(*things):
+    found = []
+    for thing in things:
+        found += [p.grad for p in thing.parameters()] if isinstance(thing, nn.Module) else [thing.grad]
+    return found
+
+
+def probe_graph(code, given, record):
+    with record.step("leaf"):
+        inside, x = linear(given["inside"]), given["x"].requires_grad_()
+        out = code.checkpoint(lambda a: torch.tanh(inside(a)), x)
+        record("out", out)
+        (out * given["c"]).sum().backward()
+        record("grads", grads(x, inside))
+    given = {k: v.detach() if isinstance(v, torch.Tensor) else v for k, v in given.items()}
+    with record.step(
+        "large"
+    ):  # layers before and after, the same weights inside and outside, the output used twice
+        before, inside, after = (linear(given[k]) for k in ("before", "inside", "after"))
+        x = given["x"].clone().requires_grad_()
+        hidden = torch.sin(before(x))
+        out = code.checkpoint(lambda a, b: torch.tanh(inside(a * b)) * b.sum(), hidden, x)
+        ((after(out) ** 2) * given["c"] + out * inside(hidden)).sum().backward()
+        record("out", out)
+        record("grads", grads(x, before, inside, after))
+    with record.step("two"):  # two checkpoints in a row, a module as fn
+        first, second = linear(given["before"]), linear(given["inside"])
+        x = given["x"].clone().requires_grad_()
+        out = code.checkpoint(
+            nn.Sequential(second, nn.Sigmoid()), code.checkpoint(lambda a: first(a).exp(), x)
+        )
+        (out * given["c"]).sum().backward()
+        record("out", out)
+        record("grads", grads(x, first, second))
+    with record.step("several"):  # which argument requires grad varies
+        for i, wants in enumerate([(True, False), (False, True), (True, True)]):
+            a, b = (given[k].clone().requires_grad_(w) for k, w in zip("xy", wants, strict=True))
+            (code.checkpoint(lambda p, q: (p * q).exp() * p, a, b) ** 2).sum().backward()
+            record(f"grads{i}", grads(a, b))
+
+
+def probe_memory(code, given, record):
+    for name, wants in (("leaf", True), ("computed", True), ("raw", False)):
+        with record.step(name):
+            inside, outer = linear(given["inside"]), linear(given["before"])
+            runs, kept = [], []
+
+            def fn(a):
+                first = torch.tanh(inside(a))
+                second = first.exp()
+                third = second * first
+                runs.append(torch.is_grad_enabled())
+                kept.append([StorageWeakRef(t.untyped_storage()) for t in (first, second, third)])
+                return third.sigmoid()
+
+            x = given["x"].clone().requires_grad_(wants)
+            out = code.checkpoint(fn, outer(x) if name == "computed" else x)
+            gc.collect()
+            record("alive", [not ref.expired() for ref in kept[0]])
+            record("after_forward", len(runs))
+            (out * given["c"]).sum().backward()
+            record("after_backward", len(runs))
+            del out
+            gc.collect()
+            record("alive_at_the_end", [not ref.expired() for refs in kept for ref in refs])
+
+
+def noisy(record):
+    """Random numbers of the generator that belongs to the device."""
+    return torch.rand(6, device=record.device, dtype=torch.float64)
+
+
+def probe_random(code, given, record):
+    for name in ("one", "two"):
+        with record.step(name):
+            torch.manual_seed(given["seed"])
+            x = given["drop"].clone().requires_grad_()
+            first = code.checkpoint(lambda a: F.dropout(a.exp(), 0.4, training=True), x)
+            out = (
+                code.checkpoint(lambda a: F.dropout(a.sin(), 0.3, training=True), first)
+                if name == "two"
+                else first
+            )
+            record("first", first)
+            record("out", out)
+            noisy(record)  # other code draws in between
+            out.sum().backward()
+            record("grad", x.grad)
+    with record.step("plain"):  # the first run draws what fn alone would draw
+        torch.manual_seed(given["seed"])
+        record("out", F.dropout(given["drop"].exp(), 0.4, training=True))
+    with record.step("state"):
+        torch.manual_seed(given["seed"])
+        x = given["drop"].clone().requires_grad_()
+        out = code.checkpoint(lambda a: F.dropout(a.exp(), 0.4, training=True), x).sum()
+        noisy(record)
+        before = torch.get_rng_state()
+        on_device = torch.cuda.get_rng_state() if record.device.type == "cuda" else None
+        want = noisy(record), torch.rand(6)
+        torch.set_rng_state(before)
+        if on_device is not None:
+            torch.cuda.set_rng_state(on_device)
+        out.backward()
+        record("got", [noisy(record), torch.rand(6)])
+        record("want", list(want))
+
+
+def probe_raw(code, given, record):
+    with record.step("module"):
+        inside = linear(given["inside"])
+        out = code.checkpoint(lambda a: torch.tanh(inside(a)), given["x"])
+        record("requires", out.requires_grad)
+        (out * given["c"]).sum().backward()
+        record("grads", grads(inside))
+        record("x", given["x"].grad)
+
+
+def kind(value):
+    if isinstance(value, torch.Tensor):
+        return [str(value.dtype), value.requires_grad, value.detach().clone()]
+    return value
+
+
+def probe_arguments(code, given, record):
+    with record.step("mixed"):
+        seen = []
+        inside, x = linear(given["inside"]), given["x"].clone().requires_grad_()
+
+        def fn(scale, a, name, index, mask, nothing, other, flags):
+            seen.append([kind(v) for v in (scale, a, name, index, mask, nothing, other, flags)])
+            return getattr(torch, name)(inside((a * scale)[index] * mask) + other.sum() * len(flags))
+
+        other = given["y"].clone()
+        arguments = (1.5, x, "tanh", given["index"], given["mask"], None, other, [1, "two"])
+        out = code.checkpoint(fn, *arguments)
+        (out * given["c"]).sum().backward()
+        record("out", out)
+        record("grads", grads(x, inside))
+        record("other", other.grad)
+        record("seen", seen)
+    with record.step("twice"):
+        x = given["x"].clone().requires_grad_()
+        code.checkpoint(lambda a, b: (a.exp() * b).sum(), x, x).backward()
+        record("grads", grads(x))
+    with record.step("twice_computed"):
+        x = given["x"].clone().requires_grad_()
+        h = x.sin()
+        code.checkpoint(lambda a, k, b: (a.exp() * b * k).sum(), h, 3, h).backward()
+        record("grads", grads(x))
+
+
+def probe_no_grad(code, given, record):
+    inside, x = linear(given["inside"]), given["x"].clone().requires_grad_()
+    runs = []
+
+    def fn(a):
+        runs.append(0)
+        return torch.tanh(inside(a))
+
+    with torch.no_grad():
+        out = code.checkpoint(fn, x)
+    record("runs", len(runs))
+    record("requires", out.requires_grad)
+    record("out", out)
+    record("grad_mode", torch.is_grad_enabled())
+
+
+def probe_sequential(code, given, record):
+    for count, segments, wants in (
+        (7, 3, True),
+        (7, 1, True),
+        (7, 7, False),
+        (7, 2, False),
+        (7, 4, True),
+        (5, 4, True),
+        (1, 1, True),
+    ):
+        with record.step(f"{count}/{segments}"):
+            layers = [linear(values) for values in given["chain"][:count]]
+            runs = []
+
+            def make(i, layers=layers, runs=runs):
+                def block(a):
+                    runs.append(i)
+                    return torch.tanh(layers[i](a)) * (1 + 0.1 * i)
+
+                return block
+
+            blocks = [make(i) for i in range(count)]
+            x = given["x"].clone().requires_grad_(wants)
+            out = code.checkpoint_sequential(tuple(blocks) if segments == 2 else blocks, segments, x)
+            record("out", out)
+            record("forward", list(runs))
+            runs.clear()
+            (out * given["y"]).sum().backward()
+            record("backward", list(runs))
+            record("grads", grads(x, *layers) if wants else grads(*layers))
+
+
+def probe_errors(code, given, record):
+    blocks = [torch.sin, torch.cos, torch.tanh]
+    for name, segments in (("zero", 0), ("negative", -1), ("many", 4)):
+        record.raises(name, lambda n=segments: code.checkpoint_sequential(blocks, n, given["x"]))
