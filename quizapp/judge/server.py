@@ -155,19 +155,19 @@ def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = st
     ``wanted`` is the tier to warm up for, if not the best one; ``idle`` the seconds after which to end.
     """
     client = socket.socket(fileno=int(descriptor))
+    # Open before the slow imports: a grade that comes meanwhile waits here and starts no second judge.
+    door = rendezvous.open_door(key) if key else None
     reports = describe(Path(cache))
     from quizapp.judge.crew import Crew  # imports torch: 1 to 3 s
     from quizapp.judge.warm import warm
 
     warm()
-    crew = Crew(
-        best(reports, wanted or None).name
-    )  # forks: before the first thread and the first hidden test
+    # It forks: before the first thread and the first hidden test.
+    crew = Crew(best(reports, wanted or None).name)
     from quizapp.judge.engine import Engine
 
     if sys.platform == "linux":
         hide_memory()  # from here on it holds hidden tests
-    door = rendezvous.open_door(key) if key else None
     try:
         Server(Engine(crew, reports), float(idle)).serve(client, door)
     finally:

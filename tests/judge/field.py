@@ -15,6 +15,7 @@ import psutil
 
 from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
+from quizapp.judge import rendezvous
 from quizapp.judge.client import JudgeClient, grade
 from quizapp.judge.verdict import Verdict
 
@@ -54,6 +55,9 @@ class Field:
             threading.Thread(target=self._listen, args=(door,), daemon=True).start()
         self.client = JudgeClient(tier=self.tier)
         self.client.start()
+        while (sock := rendezvous.knock(rendezvous.door_key())) is None:
+            time.sleep(0.05)
+        sock.close()
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
         assert first.passed, first
         self.processes = self.running()
