@@ -1,6 +1,8 @@
 import weakref
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 B, HEADS, DIM = 2, 3, 5
 
@@ -23,6 +25,14 @@ def large(draw, sign):
     return {"q": q, "k": k, "v": draw.normal(1, 1, keys, 4)}
 
 
+def huge(draw):
+    """Scores of 135000 and a little more: exact in float32, infinite in float16, all equal in bfloat16."""
+    steps = draw.permutation(5).float()
+    q, k = torch.full((1, 1, 3, 4), 300.0), torch.full((1, 1, 5, 4), 300.0)
+    q[..., 3], k[..., 3] = 0.25, 16 * steps
+    return {"q": q, "k": k, "v": (3 * steps[:, None] + draw.rand(5, 4))[None, None]}
+
+
 def inputs(draw):
     lengths = draw.shuffled([1, 3, 4, 1, 6])
     total = sum(lengths)
@@ -38,6 +48,8 @@ def inputs(draw):
         "merged": qkv(draw, 6, 9),
         "cut": draw.integer(2, 4),
         "up": large(draw, 1),
+        "huge": huge(draw),
+        "many": {name: draw.normal(1, 1, n, DIM) for name, n in (("q", 1), ("k", 120), ("v", 120))},
         "down": large(draw, -1),
         "ring": qkv(draw, 6, total),
         "ring_double": qkv(draw, 6, total, dtype=torch.float64),
@@ -209,6 +221,37 @@ def probe_memory(code, given, record):
             record("asked", list(asked))
 
 
+class Living(TorchDispatchMode):
+    """Counts the elements of all tensors that were made under it and still exist."""
+
+    def __init__(self):
+        super().__init__()
+        self.made = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        out = func(*args, **(kwargs or {}))
+        self.made += [weakref.ref(t) for t in tree_leaves(out) if isinstance(t, torch.Tensor)]
+        return out
+
+    def elements(self):
+        self.made = [ref for ref in self.made if ref() is not None]
+        return sum(tensor.numel() for ref in self.made if (tensor := ref()) is not None)
+
+
+def probe_growth(code, given, record):
+    case, counts, living = given["many"], [], Living()
+
+    def source():
+        for start in range(0, 120, 3):
+            counts.append(living.elements())
+            yield start, *(case[name][:, :, start : start + 3].clone() for name in ("k", "v"))
+
+    with torch.no_grad(), living:
+        out = code.ring_attention(case["q"], source(), causal=True, q_start=200)
+    record("out", out)
+    record("most", max(counts))
+
+
 def probe_gradients(code, given, record):
     case = given["ring"]
     for name, causal, q_start, keep in (
@@ -250,6 +293,11 @@ def probe_dtypes(code, given, record):
             a = code.block_attention(q, *pairs[0][1:])
             merged = code.merge(*a, *code.block_attention(q, *pairs[1][1:]))
             record("merged", list(merged))
+    for dtype in (torch.bfloat16, torch.float16):
+        with record.step(f"huge_{str(dtype).removeprefix('torch.')}"):
+            out, lse = code.block_attention(*(t.to(dtype) for t in tensors(given["huge"])))
+            record("out", out)
+            record("lse", lse)
     with record.step("double"):
         case = given["ring_double"]
         for i, order in enumerate(given["orders"]):

@@ -369,6 +369,26 @@ def test_blocks_come_from_a_generator(observe):
         )
 
 
+@behaviour(7)
+def test_blocks_do_not_pile_up(observe):
+    q, k, v = tensors(observe.given["many"])
+    close(
+        observe["growth/out"],
+        attention(q, k, v)[0],
+        "With 40 blocks the result is wrong.",
+        rtol=0,
+        atol=1e-5,
+        device=observe.device,
+    )
+    most = observe["growth/most"]
+    # Copies of all blocks are 1200 elements, results of all blocks 240, the current ones below 100.
+    expect(
+        most < 700,
+        "All blocks were in memory together, joined or copied; the ring exists to avoid that.",
+        f"{most} elements of your tensors were alive when a block of 30 was asked for",
+    )
+
+
 @behaviour(8)
 def test_gradients(observe):
     given = observe.given
@@ -449,6 +469,21 @@ def test_half_precision_is_summed_in_float32(observe):
                 got.dtype == dtype, "ring_attention should return q's dtype.", f"got {got.dtype} for {dtype}"
             )
             close(got, want, says, rtol=0.01, atol=0, device=observe.device, call=f"64 blocks in {name}")
+
+
+@behaviour(9)
+def test_scores_are_summed_in_float32(observe):
+    for name in ("bfloat16", "float16"):
+        out, lse = attention(*(t.to(getattr(torch, name)) for t in tensors(observe.given["huge"])))
+        for key, want, atol in (("out", out, 0.2), ("lse", lse, 0.2)):
+            close(
+                observe[f"dtypes/huge_{name}/{key}"],
+                want,
+                f"The products of q and k were summed in {name}: raise q and k to float32 first.",
+                rtol=0,
+                atol=atol,
+                call=f"block_attention on {name} inputs with scores of 135000: {key}",
+            )
 
 
 @behaviour(9)
