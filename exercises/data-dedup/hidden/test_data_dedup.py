@@ -1,0 +1,362 @@
+import re
+
+from quizapp.judge.hidden import behaviour, describe, expect
+
+
+def words(text):
+    return re.findall(r"\w+", text.lower())
+
+
+def runs(tokens, n):
+    return {tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1)}
+
+
+def shingles(text, n=5):
+    tokens = words(text)
+    return {" ".join(run) for run in runs(tokens, min(n, len(tokens)))} if tokens else set()
+
+
+def shorten(text):
+    return repr(text) if len(text) < 60 else repr(text[:57] + "...")
+
+
+@behaviour(1)
+def test_shingles(observe):
+    texts = observe["shingles/texts"]
+    for n in (5, 3, 2, 6, 1):
+        for text, got in zip(texts, observe["shingles/default" if n == 5 else f"shingles/n{n}"], strict=True):
+            call = f"shingles({shorten(text)}{'' if n == 5 else f', {n}'})"
+            ok = isinstance(got, list) and len(got) == 2 and got[0] == "set"
+            expect(ok, "shingles should return a set.", f"{call} gave {describe(got)}")
+            want, tokens = shingles(text, n), words(text)
+            says = "These are not the runs of n consecutive words."
+            if not want:
+                says = "A text without words has no shingles."
+            elif 0 < len(tokens) < n and not got[1]:
+                says = "A two-word text lost its only shingle and can never be found."
+            elif n > 1 and (set(got[1]) == set(tokens) or all(len(str(s)) == n for s in got[1])):
+                says = "A shingle is a run of whole words: the order of words must matter."
+            expect(
+                got[1] == sorted(want),
+                says,
+                f"{call} gave {describe(got[1])}, expected {describe(sorted(want))}",
+            )
+
+
+def ints(value, count, what):
+    ok = isinstance(value, list) and all(type(v) is int and v >= 0 for v in value)
+    expect(ok, "signature should return a list of non-negative Python ints.", f"{what}: {describe(value)}")
+    expect(len(value) == count, "The signature should have num_hashes entries.", f"{what}: {len(value)}")
+    return value
+
+
+@behaviour(2)
+def test_signature_is_a_list_of_ints(observe):
+    ints(observe["signature/default"], 128, "default")
+    ints(observe["signature/single"], 128, "one element")
+    expect(observe["signature/lengths"] == [1, 7, 256], "The signature should have num_hashes entries.")
+
+
+@behaviour(2)
+def test_signature_depends_on_its_arguments_only(observe):
+    want = ints(observe["signature/default"], 128, "default")
+    expect(observe["signature/explicit"] == want, "The defaults should be 128 hashes and seed 0.")
+    for name in ("again", "reverse"):
+        expect(observe[f"signature/{name}"] == want, "The same set got another signature when asked again.")
+
+
+@behaviour(2)
+def test_signature_does_not_use_the_salted_hash(observe):
+    want = observe["signature/default"]
+    for name in ("one", "two"):
+        expect(
+            observe[f"signature/salted/{name}"] == want,
+            "The signature changed in a new process: strings are salted there. Use a hash with a fixed definition.",
+        )
+
+
+@behaviour(2)
+def test_another_seed_gives_other_functions(observe):
+    signatures = [observe["signature/default"], *observe["signature/other_seeds"]]
+    for i, a in enumerate(signatures):
+        for b in signatures[:i]:
+            same = sum(x == y for x, y in zip(a, b, strict=True))
+            expect(
+                same < 13,
+                "Another seed should give other hash functions.",
+                f"{same} of 128 entries are equal",
+            )
+
+
+@behaviour(2)
+def test_empty_set_is_refused(observe):
+    observe.raised("signature/empty", "ValueError", says="An empty set has no signature.")
+
+
+MINIMUM = "Position i must belong to hash function i, or equal positions do not estimate the similarity."
+
+
+@behaviour(3)
+def test_positions_are_minima(observe):
+    each = [ints(one, 128, "one element") for one in observe["signature/singles/each"]]
+    whole = ints(observe["signature/default"], 128, "default")
+    expect(
+        whole == [min(column) for column in zip(*each, strict=True)],
+        MINIMUM,
+        "the signature of a set is not the minimum over those of its elements",
+    )
+    a, b, both = (ints(part, 64, "64 hashes") for part in observe["estimates/parts"])
+    expect(
+        both == [min(x, y) for x, y in zip(a, b, strict=True)],
+        MINIMUM,
+        "the signature of a union is not the minimum of both signatures",
+    )
+
+
+@behaviour(3)
+def test_equal_positions_estimate_the_similarity(observe):
+    errors = []
+    for (a, b), share in zip(observe.given["sets"], observe["estimates/shares"], strict=True):
+        similarity = len({*a} & {*b}) / len({*a, *b})
+        errors.append(share - similarity)
+        expect(
+            abs(errors[-1]) <= 0.17,
+            "The share of equal positions does not estimate the Jaccard similarity.",
+            f"{share:.3f} for sets with similarity {similarity:.3f}, 256 hashes",
+        )
+    mean = sum(errors) / len(errors)
+    expect(
+        abs(mean) <= 0.035,
+        "The share of equal positions is biased: averaged over 20 pairs it misses the similarity.",
+        f"mean error {mean:+.3f}",
+    )
+
+
+COPIES = "128 copies of one hash carry no more information than one."
+
+
+@behaviour(4)
+def test_entries_are_no_copies(observe):
+    for path in ("signature/default", "signature/single"):
+        different = len(set(ints(observe[path], 128, "signature")))
+        expect(different > 64, COPIES, f"{different} different entries of 128")
+
+
+@behaviour(4)
+def test_minima_fall_on_different_elements(observe):
+    each = observe["signature/singles/each"]
+    places = [column.index(min(column)) for column in zip(*each, strict=True)]
+    most = max(places.count(i) for i in range(20))
+    expect(
+        len(set(places)) >= 8 and most <= 64,
+        f"{COPIES} The functions order the elements alike.",
+        f"the minima of 128 functions fall on {len(set(places))} of 20 elements, {most} on one of them",
+    )
+
+
+def jaccard(a, b):
+    return len(a & b) / len(a | b) if a and b else 0.0
+
+
+def groups_of(texts, threshold, n=5, alike=jaccard):
+    sets = [shingles(text, n) for text in texts]
+    label = list(range(len(texts)))
+    for i in range(len(texts)):
+        for j in range(i):
+            if sets[i] and alike(sets[i], sets[j]) >= threshold:
+                old, new = max(label[i], label[j]), min(label[i], label[j])
+                label = [new if k == old else k for k in label]
+    return [[i for i, k in enumerate(label) if k == first] for first in sorted(set(label))]
+
+
+def check_groups(got, texts, threshold, says, n=5):
+    want = groups_of(texts, threshold, n)
+    detail = (
+        f"{len(texts)} texts, threshold {threshold}, n={n}: got {describe(got)}, expected {describe(want)}"
+    )
+    ok = isinstance(got, list) and all(
+        isinstance(g, list | tuple) and all(type(i) is int for i in g) for g in got
+    )
+    expect(ok, "near_duplicates should return a list of lists of indices.", detail)
+    got = [list(g) for g in got]
+    flat = [i for g in got for i in g]
+    if sorted(flat) != list(range(len(texts))):
+        says = "Every index should be in exactly one group, singles too."
+        if len(set(flat)) < len(flat):
+            says = "A is like B and B like C: one group of three. No index is in two groups."
+    elif got != want and sorted(map(sorted, got)) == sorted(want):
+        says = "Indices should ascend within a group, and groups be ordered by their first index."
+    elif got != want:
+        sets = [shingles(text, n) for text in texts]
+        linked = {(i, j) for g in got for i in g for j in g if i > j}
+        needed = {(i, j) for g in want for i in g for j in g if i > j}
+        if linked - needed:
+            wrong = sorted(linked - needed, key=lambda p: jaccard(sets[p[0]], sets[p[1]]), reverse=True)
+            empty = [p for p in wrong if not sets[p[0]] or not sets[p[1]]]
+            inside = [p for p in wrong if sets[p[0]] < sets[p[1]] or sets[p[1]] < sets[p[0]]]
+            i, j = (empty or inside or wrong)[0]
+            similarity = jaccard(sets[i], sets[j])
+            detail += f"; texts {j} and {i} have similarity {similarity:.2f}"
+            if empty:
+                says = "Two texts without words were called duplicates of each other."
+            elif inside:
+                says = "The short text is contained in the long one, but their Jaccard similarity is low."
+            elif similarity > 0.2:
+                says = "A shared band makes a candidate; these two texts are only half alike. Verify."
+        else:
+            i, j = max(needed - linked, key=lambda p: jaccard(sets[p[0]], sets[p[1]]))
+            detail += f"; texts {j} and {i} have similarity {jaccard(sets[i], sets[j]):.2f}"
+            if min(len(sets[i]), len(sets[j])) == 1:
+                says = "A two-word text lost its only shingle and can never be found."
+            elif jaccard(sets[i], sets[j]) < threshold:
+                says = "A is like B and B like C: one group of three."
+    expect(got == want, says, detail)
+
+
+@behaviour(5)
+def test_groups(observe):
+    for name, texts in observe.given["near"].items():
+        threshold = float(name) if name[0].isdigit() else 0.7
+        says = "The groups are not those of texts with a Jaccard similarity of at least the threshold."
+        if name == "order":
+            says = "A shingle is a run of whole words: the order of words must matter."
+        check_groups(observe[f"near/{name}/groups"], texts, threshold, says)
+
+
+@behaviour(5)
+def test_groups_with_other_shingles(observe):
+    check_groups(
+        observe["near/n/groups"],
+        observe.given["near"]["0.5"],
+        0.5,
+        "With n=2 the groups are wrong.",
+        n=2,
+    )
+    check_groups(
+        observe["near/bag/groups"],
+        observe.given["near"]["order"],
+        0.7,
+        "With n=1 texts of the same words in another order are alike: n is not used.",
+        n=1,
+    )
+
+
+@behaviour(6)
+def test_case_punctuation_and_spacing(observe):
+    texts = observe.given["form"]
+    says = "Texts that differ only in case, punctuation or spacing are duplicates, short ones too."
+    check_groups(observe["near/form/groups"], texts, 0.7, says)
+    check_groups(observe["near/form/loose"], texts, 0.35, says, n=3)
+
+
+def leaked(train, evals, n):
+    found = []
+    for i, text in enumerate(train):
+        tokens = words(text)
+        for other in evals:
+            quoted = words(other)
+            if quoted and runs(tokens, min(n, len(quoted))) & runs(quoted, min(n, len(quoted))):
+                found.append(i)
+                break
+    return found
+
+
+def check_found(got, train, evals, n, says):
+    want = leaked(train, evals, n)
+    ok = isinstance(got, list | tuple) and all(type(i) is int for i in got)
+    expect(ok, "contaminated should return a list of indices.", f"got {describe(got)}")
+    got = list(got)
+    detail = f"n={n}: got {got}, expected {want}"
+    if got != want and sorted(set(got)) == want:
+        says = "Every contaminated index should come once, ascending."
+    elif got != want:
+        wrong = sorted({*got} ^ {*want})[0]
+        detail += f"; text {wrong} is {shorten(train[wrong]) if 0 <= wrong < len(train) else 'not there'}"
+        if wrong in want and not leaked(
+            train[wrong : wrong + 1], [e for e in evals if len(words(e)) >= n], n
+        ):
+            says = "A question shorter than n words can leak too: look for it as a whole."
+        elif wrong in got and 0 <= wrong < len(train):
+            joined = " ".join(words(train[wrong]))
+            inside = any(
+                " ".join(run) in joined
+                for e in evals
+                if words(e)
+                for run in runs(words(e), min(n, len(words(e))))
+            )
+            says = "Match words, not characters." if inside else "Only runs of n consecutive words count."
+    expect(got == want, says, detail)
+
+
+@behaviour(7)
+def test_contaminated(observe):
+    train, evals = observe.given["train"], observe.given["evals"]
+    says = "The training texts that share a run of n words with an evaluation text were not found."
+    check_found(observe["contaminated/found"], train, evals, 4, says)
+    check_found(observe["contaminated/single"], train, [evals[5]], 1, says)
+
+
+@behaviour(7)
+def test_short_evaluation_texts(observe):
+    train = observe.given["train"]
+    says = "A question shorter than n words can leak too: look for it as a whole."
+    check_found(observe["contaminated/short"], train, ["art of war"], 13, says)
+    check_found(
+        observe["contaminated/wordless"],
+        train,
+        ["?!", ""],
+        4,
+        "An evaluation text without words matches nothing.",
+    )
+
+
+@behaviour(7)
+def test_default_run_length(observe):
+    train, evals = observe.given["long_train"], observe.given["long_evals"]
+    check_found(
+        observe["contaminated/default"], train, evals, 13, "By default a run of 13 words is looked for."
+    )
+    check_found(observe["contaminated/twelve"], train, evals, 12, "With n=12 the result is wrong.")
+
+
+@behaviour(8)
+def test_lists_and_tuples(observe):
+    for name in ("near", "contaminated"):
+        first, second = observe[f"inputs/{name}"]
+        expect(
+            first == second, "Lists and tuples should give the same result.", f"{name}: {first} and {second}"
+        )
+    expect(all(observe["inputs/kept"]), "An input was modified.")
+
+
+@behaviour(8)
+def test_empty_inputs(observe):
+    for name in ("near", "contaminated"):
+        for got in observe[f"inputs/empty/{name}"]:
+            expect(got == [], "An empty input should give an empty list.", f"{name}: {describe(got)}")
+
+
+@behaviour(9)
+def test_bad_arguments_are_refused(observe):
+    for n in (0, -2):
+        for name, what in {
+            "shingles": "shingles should refuse",
+            "near": "near_duplicates should refuse",
+            "contaminated": "contaminated should refuse",
+        }.items():
+            observe.raised(f"errors/{name}{n}", "ValueError", says=f"{what} n={n}.")
+        observe.raised(f"errors/signature{n}", "ValueError", says=f"signature should refuse num_hashes={n}.")
+    for name, what in {"zero": "0", "negative": "-0.5", "above": "1.01"}.items():
+        observe.raised(
+            f"errors/{name}", "ValueError", says=f"near_duplicates should refuse the threshold {what}."
+        )
+
+
+@behaviour(9, on_error="The threshold 1 is valid.")
+def test_threshold_one_is_valid(observe):
+    got = observe["errors/valid/one"]
+    expect(
+        [list(g) for g in got] == [[0, 1], [2]],
+        "With threshold 1 equal shingle sets are linked.",
+        f"got {got}",
+    )
