@@ -109,7 +109,11 @@ class BrowseScreen(Place):
         return self.query_one("#table", Table)
 
     def on_input_changed(self) -> None:
-        """Filter once the fingers rest a moment."""
+        """Filter once the fingers rest a moment; a slash typed first only asks for this field."""
+        field = self.query_one("#filter", Input)
+        if field.value.startswith("/"):
+            field.value = field.value[1:]
+            return
         if self._filter_timer is not None:
             self._filter_timer.stop()
         self._filter_timer = self.set_timer(0.06, self._apply)

@@ -111,6 +111,8 @@ class DrillScreen(Place):
         self.set_interval(1.0, self._tick)
         if self.quiz.ready:
             self.next()
+        else:
+            self.query_one("#prompt", Static).update(Content.styled("Opening the questions…", "$text-muted"))
 
     def opened(self) -> None:
         """The data is open."""
@@ -558,7 +560,7 @@ class DrillScreen(Place):
             self.quiz.say("Nothing to undo.")
             return
         self.session.undo(undone.card)
-        self.quiz.say(f"Undone: {undone.type} of {undone.card}.")
+        self.quiz.say(f"Undone: {undone.type}.")
         self._show_again(undone.card)
 
     def action_redo(self) -> None:

@@ -71,6 +71,7 @@ class HomeScreen(Place):
     """The first screen of the morning."""
 
     place = "home"
+    needs_data = False
     BINDINGS: ClassVar[list[object]] = keys.bindings("home")  # type: ignore[assignment]
     CSS_PATH = "home.tcss"
 

@@ -13,10 +13,15 @@ if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
 
 
+WITHOUT_DATA = frozenset({"back", "leave_field"})
+"""What a screen can do before the data is open."""
+
+
 class _Placed:
     """The part that full screens and dialogs share."""
 
     place: ClassVar[str] = ""
+    needs_data: ClassVar[bool] = False
     _phase = ""
 
     @property
@@ -49,10 +54,16 @@ class _Placed:
         """Let an action run only in the phases that the table gives it."""
         del parameters
         name = action.partition("(")[0]
+        if self.waits(name):
+            return False
         known = [act for act in keys.of_place(self.place) if act.action.partition("(")[0] == name]
         if not known:
             return True
         return any(act.alive(self.phase) for act in known)
+
+    def waits(self, action: str) -> bool:
+        """Whether an action of this place must wait for the data, which opens after the first frame."""
+        return self.needs_data and not self.quiz.ready and action.partition("(")[0] not in WITHOUT_DATA
 
     def on_descendant_focus(self) -> None:
         """A field took the focus."""
@@ -64,8 +75,9 @@ class _Placed:
 
 
 class Place(_Placed, Screen[None]):
-    """A full screen of the app."""
+    """A full screen of the app. Those that show no data say so and act at once."""
 
+    needs_data = True
     AUTO_FOCUS = ""
 
     def compose(self) -> ComposeResult:

@@ -16,7 +16,8 @@ from quizapp.tui.screens.place import Place
 PAGES = (
     """## Drill
 
-Every morning a few questions are due. Say the answer aloud, or type it with `t`, then press `space`.
+Every morning a few questions are due. Say the answer aloud and press `space`, or type it with `t` and press \
+`ctrl+r`.
 
 Tick the key points that you said. The program proposes a rating and says why; `enter` takes it, \
 `1` to `4` give another. What you know comes back in weeks, what you missed in minutes.
@@ -45,6 +46,7 @@ class TourScreen(Place):
     """Shown once to a new user; later from home and from the palette."""
 
     place = "tour"
+    needs_data = False
     BINDINGS: ClassVar[list[object]] = keys.bindings("tour")  # type: ignore[assignment]
     CSS_PATH = "tour.tcss"
 

@@ -155,6 +155,8 @@ class Cloze(Vertical):
             field.value = shown.answers[gap]
         field.cursor_position = len(field.value)
         self.query_one(Label).update(f"{gap + 1} of {self.count}")
+        last = gap + 1 == self.count
+        field.placeholder = "type here; enter checks" if last else "type here; enter goes to the next gap"
         shown.changed()
 
     @property

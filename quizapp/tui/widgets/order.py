@@ -73,7 +73,8 @@ class Order(Lines):
             )
             body = plain(text)
             if put != right:
-                body = body.append(Content.styled(f"  yours: {_ordinal(put + 1)}", "$text-muted"))
+                after = f", rightly after {right}" if fine else ""
+                body = body.append(Content.styled(f"  yours: {_ordinal(put + 1)}{after}", "$text-muted"))
             lines += hanging(first, body, width)
         return lines
 

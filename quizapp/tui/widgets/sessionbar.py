@@ -27,7 +27,7 @@ class SessionBar(Widget):
         bar = meter([(self.done / total if total else 0, "$success", "█")], 10 if width >= 70 else 5)
         figures = f" {self.done} done  {self.left} left  {clock(self.seconds)}"
         if self.done:
-            figures += f"  {round(100 * self.right / self.done)} %"
+            figures += f"  {round(100 * self.right / self.done)} %" + " recalled" * (width >= 100)
         left = bar.append(figures)
         room = width - left.cell_length - 2
         about = Content(self.about).truncate(max(0, room), ellipsis=True) if room > 8 else Content("")
