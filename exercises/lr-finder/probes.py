@@ -245,6 +245,17 @@ def probe_restored(code, given, record):
                 record("same", same(before, picture(model)))
 
 
+def probe_frozen(code, given, record):
+    low, high, count = given["run"]
+    model = Net(given)
+    model.w1.requires_grad_(False)
+    before = picture(model)
+    got = code.lr_range_test(model, cross_entropy, pairs(given), low, high, count, 1e6)
+    record("got", listed(got))
+    record("same", same(before, picture(model)))
+    record("needs_grad", [p.requires_grad for p in model.parameters()])
+
+
 def probe_suggest(code, given, record):
     for name, case in given["curves"].items():
         with record.step(name):

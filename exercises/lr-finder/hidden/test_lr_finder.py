@@ -20,7 +20,7 @@ def prepared(given, kind, x):
     return x
 
 
-def run(given, kind="plain", mistake=""):
+def run(given, kind="plain", mistake="", frozen=()):
     """The losses of a range test on the two layers, batch norm's own weight and bias included."""
     low, high, count = given["run"]
     params = {name: given["weights"][name].clone().requires_grad_() for name in NAMES}
@@ -53,7 +53,7 @@ def run(given, kind="plain", mistake=""):
             lr = steps[min(i + 1, count - 1)]
         with torch.no_grad():
             for name, p in params.items():
-                p -= lr * grads[name]
+                p -= lr * grads[name] * (name not in frozen)
             if mistake == "after":
                 losses[-1] = float(loss_of(x, y))
     return losses
@@ -243,6 +243,26 @@ def test_model_is_restored_after_an_early_end(observe):
         untouched(observe, path)
     for name in ("factor", "nan", "first_nan"):
         untouched(observe, f"stop/{name}")
+
+
+@behaviour(5)
+def test_frozen_parameters_stay_frozen(observe):
+    if observe.error("frozen") is not None:
+        return  # the contract is silent about code that expects a gradient everywhere
+    expect(
+        observe["frozen/needs_grad"] == [False, True, True, True],
+        "requires_grad of a parameter is not what it was before.",
+    )
+    untouched(observe, "frozen")
+    close(
+        lists(observe, "frozen")["losses"],
+        run(observe.given, frozen=("w1",)),
+        "The losses of a model with a frozen parameter are wrong.",
+        rtol=1e-9,
+        atol=1e-9,
+        device=observe.device,
+        mistakes={"A frozen parameter was trained during the test.": run(observe.given)},
+    )
 
 
 @behaviour(6)
