@@ -141,6 +141,11 @@ def probe_pure(code, given, record):
             untouched, found = [], []
             for i in range(12):
                 log = log_of(runs, i)
+                for row in log[:-1]:  # some with gaps in the validation, some that end in NaN
+                    if i % 2 and (STEPS - 1 - row["step"]) % 10:
+                        row["val_accuracy"] = None
+                for row in log[18:] if i % 3 == 2 else []:
+                    row["loss"] = row["grad_norm"] = float("nan")
                 before = text(log)
                 first = answer(code, log)
                 untouched.append(text(log) == before)
