@@ -83,12 +83,14 @@ class Moody(nn.Module):
 class Watched(torch.optim.SGD):
     """Plain SGD that writes down gradient and rate of every step."""
 
-    def __init__(self, model, lr):
-        super().__init__(model.parameters(), lr=lr)
+    def __init__(self, model, lr, groups=False):
+        params = list(model.parameters())
+        super().__init__([{"params": params[:1]}, {"params": params[1:]}] if groups else params, lr=lr)
         self.seen, self.rates = [], []
 
     def step(self, closure=None):
-        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in self.param_groups[0]["params"]]
+        params = [p for group in self.param_groups for p in group["params"]]
+        grads = [torch.zeros_like(p) if p.grad is None else p.grad for p in params]
         self.seen.append(torch.cat([g.flatten() for g in grads]).clone())
         self.rates.append(float(self.param_groups[0]["lr"]))
         return super().step(closure)
@@ -153,12 +155,12 @@ def probe_fit_modes(code, given, record):
             record("log", model.log)
 
 
-def train(code, given, record, key, junk=False, loader=False, schedule=False, **options):
+def train(code, given, record, key, junk=False, loader=False, schedule=False, groups=False, **options):
     model = Net(given["weights"])
     if junk:
         for p, value in zip(model.parameters(), given["junk"], strict=True):
             p.grad = torch.full_like(p, float(value))
-    optimizer = Watched(model, given["lr"])
+    optimizer = Watched(model, given["lr"], groups)
     batches, val = pairs(given["train"][key]), pairs(given["val"])
     if loader:
         x, y = torch.cat([b[0] for b in batches]).cpu(), torch.cat([b[1] for b in batches]).cpu()
@@ -189,6 +191,39 @@ def probe_plain(code, given, record):
             train(code, given, record, "5", epochs=2, **options)
 
 
+class Shuffling:
+    """Gives the batches in another order whenever it is iterated, as a shuffling DataLoader does."""
+
+    def __init__(self, batches):
+        self.batches, self.times = batches, 0
+
+    def __len__(self):
+        return len(self.batches)
+
+    def __iter__(self):
+        self.times += 1
+        n = len(self.batches)
+        return iter([self.batches[(i + self.times) % n] for i in range(n)])
+
+
+class Listening(Net):
+    def __init__(self, weights):
+        super().__init__(weights)
+        self.heard = []
+
+    def forward(self, x):
+        if torch.is_grad_enabled():
+            self.heard.append(float(x[0, 0]))
+        return super().forward(x)
+
+
+def probe_order(code, given, record):
+    model = Listening(given["weights"])
+    batches = Shuffling(pairs(given["train"]["7"]))
+    code.fit(model, Watched(model, given["lr"]), batches, pairs(given["val"]), cross_entropy, epochs=2)
+    record("heard", model.heard)
+
+
 def probe_windows(code, given, record):
     for key, k in (("5", 2), ("4", 2), ("7", 3), ("5", 4), ("4", 9)):
         with record.step(f"{key}by{k}"):
@@ -205,6 +240,8 @@ def probe_clipping(code, given, record):
     ):
         with record.step(name):
             train(code, given, record, "5", epochs=2, accumulate=k, max_norm=bound)
+    with record.step("groups"):
+        train(code, given, record, "5", epochs=2, accumulate=2, max_norm=given["max_norm"], groups=True)
 
 
 def probe_scheduler(code, given, record):

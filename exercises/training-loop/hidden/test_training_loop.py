@@ -241,6 +241,22 @@ def test_one_step_per_batch(observe):
 
 
 @behaviour(5)
+def test_batches_are_read_anew(observe):
+    heard, n = observe["order/heard"], len(observe.given["train"]["7"])
+    first, second = heard[:n], heard[n:]
+    expect(
+        sorted(first) == sorted(second),
+        "With accumulate=1 every batch makes one step.",
+        f"{len(heard)} forward passes in two epochs of {n} batches",
+    )
+    expect(
+        first != second,
+        "Iterate train_batches anew in every epoch: a loader that shuffles then gives another order.",
+        "the second epoch had the batches in the order of the first",
+    )
+
+
+@behaviour(5)
 def test_gradients_from_before(observe):
     run = simulate(observe.given, "5")
     params = [observe.given["weights"][name] for name in NAMES]
@@ -313,7 +329,7 @@ def test_windows_of_a_data_loader(observe):
 @behaviour(7)
 def test_clipping(observe):
     bound = observe.given["max_norm"]
-    for name, k in (("tight1", 1), ("tight2", 2)):
+    for name, k in (("tight1", 1), ("tight2", 2), ("groups", 2)):
 
         def mistakes(run, i, k=k):
             window = run["windows"][i]
@@ -339,6 +355,10 @@ def test_clipping(observe):
                     clipped(whole, bound) / len(window),
                 ),
                 ("The norm is that of all gradients together, not of each parameter.", parts),
+                (
+                    "Clip the gradients of all param groups together, not only the first group.",
+                    torch.cat([clipped(whole[: like[0].numel()], bound), whole[like[0].numel() :]]),
+                ),
                 ("Clip the norm, not each element.", whole.clamp(-bound, bound)),
             ]
 
