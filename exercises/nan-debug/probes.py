@@ -294,7 +294,12 @@ def probe_bad_loss(code, given, record):
 
 
 def probe_bad_gradient(code, given, record):
-    for name, value in (("nan", NAN), ("inf", INF)):
+    def one_inf(grad):
+        flat = torch.zeros(grad.numel(), dtype=grad.dtype, device=grad.device)
+        flat[0] = INF
+        return grad + flat.view_as(grad)
+
+    for name, value in (("nan", NAN), ("inf", INF), ("element", None)):
         for when in ("first", "later"):
             with record.step(f"{name}_{when}"):
                 trainer = Trainer(code, given, record)
@@ -302,7 +307,11 @@ def probe_bad_gradient(code, given, record):
                     trainer.step(0)
                 record("before", trainer.look())
                 trainer.model.poison = value
+                # No NaN anywhere: a norm that is only compared with NaN does not notice.
+                hook = next(trainer.model.parameters()).register_hook(one_inf) if value is None else None
                 record("returned", trainer.step(1))
+                if hook is not None:
+                    hook.remove()
                 trainer.model.poison = None
                 record("after", trainer.look())
                 record("next", trainer.step(2))

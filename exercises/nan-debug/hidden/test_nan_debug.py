@@ -476,7 +476,11 @@ def test_training_goes_on_after_a_bad_loss(observe):
             check_next(observe, f"bad_loss/{name}_{when}", what)
 
 
-GRADIENTS = {"nan": "a NaN gradient", "inf": "an infinite gradient"}
+GRADIENTS = {
+    "nan": "a NaN gradient",
+    "inf": "an infinite gradient",
+    "element": "a single infinite element in a gradient",
+}
 
 
 @behaviour(10)
@@ -525,18 +529,23 @@ def test_training_goes_on_after_a_bad_gradient(observe):
 
 @behaviour(11)
 def test_loss_is_returned(observe):
-    run = Reference(observe)
-    for i in range(6):
-        got = observe[f"train/default/loss{i}"]
-        expect(type(got) is float, "train_step should return the loss as a Python float.", f"got {got!r}")
-        close(
-            got,
-            run.step(i),
-            "train_step should return the mean cross-entropy of the targets that are not ignore_index.",
-            rtol=1e-4,
-            atol=1e-5,
-            device=observe.device,
-        )
+    for name, max_norm in (("default", 1.0), ("growing", 0.4)):
+        run = Reference(observe, max_norm)
+        for i in range(6):
+            got = observe[f"train/{name}/loss{i}"]
+            expect(
+                type(got) is float,
+                "train_step should return the loss as a Python float, also when the scale grows.",
+                f"got {got!r}",
+            )
+            close(
+                got,
+                run.step(i),
+                "train_step should return the mean cross-entropy of the targets that are not ignore_index.",
+                rtol=1e-4,
+                atol=1e-5,
+                device=observe.device,
+            )
 
 
 @behaviour(11)
