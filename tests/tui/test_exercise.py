@@ -78,6 +78,14 @@ async def test_the_real_judge_fails_the_starter_and_passes_the_solution(app: App
         assert [one.passed for one in study.submissions("double")] == [False, True]
 
 
+@pytest.mark.parametrize(("width", "pane"), [(80, "prompt"), (120, "code")])
+async def test_an_untouched_exercise_shows_its_task_first(judged, width: int, pane: str) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(width, 30)) as pilot:
+        await pilot.pause()
+        assert screen(running).pane == pane
+
+
 async def test_saving_writes_the_file_and_grades_it(judged) -> None:
     running, judge = judged()
     async with running.run_test() as pilot:
@@ -210,7 +218,7 @@ async def test_leaving_saves_the_editor(judged) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         path = user_path(screen(running).exercise)
-        await pilot.press("x", "escape")
+        await pilot.press("f3", "x", "escape")
         await pilot.pause()
         assert path.read_text().startswith("x")
         assert type(running.screen).__name__ == "HomeScreen"

@@ -112,7 +112,7 @@ def graded(running: QuizApp) -> None:
 def test_exercise(snap_compare, app: App, size) -> None:
     running = app("exercise", slug="double", clock=still)
     running.grader = Judge()  # type: ignore[assignment]
-    assert snap_compare(running, terminal_size=size, run_before=pressing())
+    assert snap_compare(running, terminal_size=size, run_before=pressing("f3"))
 
 
 @pytest.mark.parametrize("size", SIZES)
