@@ -17,7 +17,7 @@ from quizapp.tui.screens.mockmark import MarkScreen
 from quizapp.tui.screens.mockrun import RunScreen
 from quizapp.tui.screens.place import Place
 
-CLICKED: dict[str, set[str]] = {"mockrun": set(), "mockmark": {"mark"}, "mockcard": set()}
+CLICKED: dict[str, set[str]] = {"mockrun": set(), "mockmark": set(), "mockcard": set()}
 
 
 def running(made: Study, tmp_path: Path) -> Place:
