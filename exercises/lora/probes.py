@@ -254,7 +254,7 @@ class Tagger(nn.Module):
     def __init__(self, width, inner):
         super().__init__()
         self.embed = nn.Embedding(13, width)
-        self.position = nn.Parameter(torch.randn(5, width))
+        self.lora_position = nn.Parameter(torch.randn(5, width))
         self.wq = nn.Linear(width, width)
         self.blocks = nn.ModuleList([Block(width, inner), Block(width, inner)])
         self.branches = nn.ModuleDict({"wv": nn.Linear(width, inner), "wq": nn.LayerNorm(inner)})
@@ -268,7 +268,7 @@ class Tagger(nn.Module):
         self.head = nn.Linear(inner, 3)
 
     def forward(self, tokens):
-        x = self.wq(self.embed(tokens) + self.position)
+        x = self.wq(self.embed(tokens) + self.lora_position)
         for block in self.blocks:
             x = block(x)
         return self.head(self.tail(self.branches["wq"](self.branches["wv"](x))))
