@@ -75,3 +75,7 @@ def test_right_option_is_not_given_away_by_its_length() -> None:
 def test_every_exercise_is_linked_from_two_questions() -> None:
     links = Counter(q.exercise for q in BANK.questions.values())
     assert [slug for slug in BANK.exercises if links[slug] < 2] == []
+
+
+def test_every_exercise_belongs_to_a_topic() -> None:
+    assert [exercise.slug for exercise in BANK.exercises.values() if exercise.topic not in BANK.topics] == []
