@@ -386,6 +386,11 @@ def probe_first(code, given, record):
     with record.step("integers"):
         model = nn.Sequential(Emit(torch.arange(3, device=record.device)), Emit(x))
         record("name", code.first_nonfinite(model, x))
+    with record.step("large"):
+        large = torch.full((4, 5), 3e38, device=record.device)
+        half = torch.full((3, 7), 6e4, dtype=torch.float16, device=record.device)
+        model = nn.Sequential(Emit(large), Emit(half), Emit(x))
+        record("name", code.first_nonfinite(model, x))
     for form in ("second", "list", "mixed"):
         with record.step(form):
             model = nn.Sequential(nn.Identity(), Poison(form=form), Pick() if form != "mixed" else Replace(x))

@@ -357,6 +357,11 @@ def test_sound_model(observe):
     named(observe, "sound", "Without an inf or NaN the answer should be None.")
     expect(observe["first/two_inputs/good"] is None, "Without an inf or NaN the answer should be None.")
     expect(observe["first/integers/name"] is None, "Integer outputs are finite.")
+    expect(
+        observe["first/large/name"] is None,
+        "These outputs are large but finite, and yet a module was named: test the elements, not their sum.",
+        f"got {observe['first/large/name']!r}",
+    )
 
 
 @behaviour(9)
