@@ -31,8 +31,11 @@ def name(app: QuizApp) -> str:
 async def test_home_says_what_is_due_and_one_key_starts(app: App) -> None:
     running = app()
     async with running.run_test() as pilot:
-        await pilot.pause()
-        shown = text(running)
+        for _ in range(100):
+            await pilot.pause(0.02)
+            shown = text(running)
+            if "Schedules" in shown:
+                break
         assert "6 new" in shown
         assert "Schedules" in shown
         assert "Precision [and] scaling" in shown
