@@ -29,7 +29,14 @@ def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple
     for exercise in bank.exercises.values():
         faults += exercise_faults(exercise)
     faults += _path_faults(bank, paths_file)
-    return bank, faults
+    return bank, _without_echoes(faults, bank)
+
+
+def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
+    """Without the links to questions that are only missing because of a fault reported already."""
+    found = {match[1] for fault in faults if (match := re.match(r"question '([^']+)': ", fault.message))}
+    echoes = tuple(f"names '{name}', which does not exist" for name in found if name not in bank.questions)
+    return [fault for fault in faults if not any(echo in fault.message for echo in echoes)]
 
 
 def _faults(question: Question) -> Iterator[str]:

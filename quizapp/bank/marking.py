@@ -16,6 +16,7 @@ from quizapp.bank.values import Drawn
 _VERB_ENDINGS = tuple(
     root + end for end in ("ations", "ation", "ing", "ed", "es", "e") for root in ("is", "iz")
 )
+_EVERYDAY = frozenset("a an and if in is it no not of on one or so the to".split())
 GAP = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
 
 
@@ -146,6 +147,26 @@ def _term(text: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
     """A term as its parts, each with its alternatives, each a sequence of stems."""
     parts = text.split(" + ") if " + " in text else [text]
     return tuple(tuple(tuple(words(choice)) for choice in part.split("|")) for part in parts)
+
+
+def weak_term(term: str) -> str:
+    """Why ``term`` cannot show a key point, with what to do about it; empty where it can.
+
+    One letter, one digit or a word such as *on* stands in nearly every answer.
+    """
+    parts = _term(term)
+    if not all(choice for part in parts for choice in part):
+        return "has an alternative without a word; '|' separates alternatives"
+    if re.search(r"[^\W\d_]{3,}[^+ ]*\+[^\W\d_]{2,}", term):
+        return "glues words with '+'; write ' + ' between parts that must all occur"
+    if all(any(_common(choice) for choice in part) for part in parts):
+        return "is shown by a single letter, digit or everyday word; say more"
+    return ""
+
+
+def _common(choice: tuple[str, ...]) -> bool:
+    word = choice[0]
+    return len(choice) == 1 and (word in _EVERYDAY or (len(word) == 1 and word.isascii()))
 
 
 def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:

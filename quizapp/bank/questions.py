@@ -8,6 +8,7 @@ from dataclasses import MISSING, Field, fields
 from difflib import get_close_matches
 from typing import Any
 
+from quizapp.bank.marking import weak_term
 from quizapp.bank.model import (
     KINDS,
     LEVELS,
@@ -218,6 +219,9 @@ def _key_points(data: dict[Any, Any], line: int) -> tuple[KeyPoint, ...]:
             raise Unfit(line, "a key point's weight must be 1, 2 or 3")
         if not point.terms:
             raise Unfit(line, f"the key point '{point.text[:40]}…' lacks 'terms'; add words that show it")
+        for term in point.terms:
+            if why := weak_term(term):
+                raise Unfit(line, f"the term '{term}' {why}")
     return points
 
 

@@ -95,11 +95,11 @@ def check(options: Namespace) -> int:
         code = check_folders(folders, seeds=options.seeds, sample=options.sample)
         if all(_exercise_folders(path) for path in named):
             return code
-    sources = [p for p in named if not _exercise_folders(p)] or [paths.content() / "questions"]
-    whole = not named
-    bank, faults = check_content(
-        sources, paths.exercises(), paths.content() / "paths.yaml" if whole else Path("/nonexistent")
-    )
+    content = _content_folder(named)
+    whole = content is not None
+    sources = [content / "questions"] if content else [p for p in named if not _exercise_folders(p)]
+    order = content / "paths.yaml" if content else Path("/nonexistent")
+    bank, faults = check_content(sources, paths.exercises(), order)
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:
@@ -109,6 +109,14 @@ def check(options: Namespace) -> int:
     good = f"{len(bank.questions)} questions and {len(bank.exercises)} exercises"
     sys.stdout.write(f"{good}: {len(faults)} faults\n" if faults else f"{good}: no faults\n")
     return FAULTS if faults else DONE
+
+
+def _content_folder(named: list[Path]) -> Path | None:
+    """The content to check as a whole; None where single files are named."""
+    if not named:
+        return paths.content()
+    only = named[0] if len(named) == 1 else None
+    return only if only and (only / "paths.yaml").is_file() else None
 
 
 def _exercise_folders(path: Path) -> list[Path]:

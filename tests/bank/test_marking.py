@@ -9,6 +9,7 @@ from quizapp.bank.marking import (
     mark_numeric,
     mark_order,
     shown_terms,
+    weak_term,
     shuffled,
 )
 from quizapp.bank.model import KeyPoint, Option, Question, Tolerance
@@ -114,3 +115,28 @@ def test_terms_are_found_in_other_forms_of_the_word() -> None:
 
 def test_part_of_a_word_shows_nothing() -> None:
     assert shown_terms(KeyPoint("x", terms=("norm",)), "an enormous abnormality") == ()
+
+
+def test_a_plus_without_spaces_belongs_to_the_formula() -> None:
+    point = KeyPoint("x", terms=("4+4+8",))
+    assert shown_terms(point, "It is 4 + 4 + 8 = 16 bytes.") == ("4+4+8",)
+    assert shown_terms(point, "4 bytes here and 8 there") == ()
+
+
+@pytest.mark.parametrize(
+    ("term", "why"),
+    [
+        ("scheduler+once|update", "glues words"),
+        ("eta ||g||^2", "alternative without a word"),
+        ("on", "everyday word"),
+        ("I + F|identity", "everyday word"),
+        ("1/|one over n", "everyday word"),
+    ],
+)
+def test_a_term_that_shows_itself_in_any_answer_is_refused(term: str, why: str) -> None:
+    assert why in weak_term(term)
+
+
+@pytest.mark.parametrize("term", ["p - y", "1/B", "(p-1)/(m+p-1)", "skip + halve|halved", "η", "zero++", "8P|8N"])
+def test_formulas_and_words_are_good_terms(term: str) -> None:
+    assert weak_term(term) == ""
