@@ -16,7 +16,24 @@ from quizapp.bank.values import Drawn
 _VERB_ENDINGS = tuple(
     root + end for end in ("ations", "ation", "ing", "ed", "es", "e") for root in ("is", "iz")
 )
-_EVERYDAY = frozenset("a an and if in is it no not of on one or so the to".split())
+_EVERYDAY = {
+    "a",
+    "an",
+    "and",
+    "if",
+    "in",
+    "is",
+    "it",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "or",
+    "so",
+    "the",
+    "to",
+}
 GAP = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
 
 

@@ -60,4 +60,5 @@ def test_circle_of_prerequisites_is_a_fault(tmp_path: Path) -> None:
 def test_a_link_to_a_faulty_question_is_not_a_second_fault(tmp_path: Path) -> None:
     child = NUMERIC.split("questions:\n")[1].replace("id: n", "id: child") + "    requires: [n]\n"
     found = faults(tmp_path, NUMERIC.replace("level: easy", "level: eazy") + child)
-    assert len(found) == 1 and "question 'n'" in found[0]
+    assert len(found) == 1
+    assert "question 'n'" in found[0]

@@ -9,8 +9,8 @@ from quizapp.bank.marking import (
     mark_numeric,
     mark_order,
     shown_terms,
-    weak_term,
     shuffled,
+    weak_term,
 )
 from quizapp.bank.model import KeyPoint, Option, Question, Tolerance
 from quizapp.bank.values import draw
@@ -137,6 +137,8 @@ def test_a_term_that_shows_itself_in_any_answer_is_refused(term: str, why: str) 
     assert why in weak_term(term)
 
 
-@pytest.mark.parametrize("term", ["p - y", "1/B", "(p-1)/(m+p-1)", "skip + halve|halved", "η", "zero++", "8P|8N"])
+@pytest.mark.parametrize(
+    "term", ["p - y", "1/B", "(p-1)/(m+p-1)", "skip + halve|halved", "η", "zero++", "8P|8N"]
+)
 def test_formulas_and_words_are_good_terms(term: str) -> None:
     assert weak_term(term) == ""
