@@ -1,13 +1,14 @@
 """Commands on the bank: list, show, export, check, and the user's own decks."""
 
 import json
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
 
 from quizapp import paths
 from quizapp.bank.load import find_question, load_bank
-from quizapp.bank.model import Bank, Question
+from quizapp.bank.model import Bank, Fault, Question
 from quizapp.errors import DONE, FAULTS, QuizError
 
 
@@ -90,20 +91,25 @@ def check(options: Namespace) -> int:
             )
     folders = [found for path in named for found in _exercise_folders(path)]
     if folders:
-        from quizapp.judge.matrix import check_folders
+        from quizapp.judge.matrix import Plan, check_folders
 
-        code = check_folders(folders, seeds=options.seeds, sample=options.sample)
+        code = check_folders(folders, Plan(options.seeds, sample=options.sample, jobs=os.cpu_count() or 1))
         if all(_exercise_folders(path) for path in named):
             return code
     content = _content_folder(named)
+    cases = [] if content else [path for path in named if _incidents_of(path)]
+    if cases and len(cases) == len(named):
+        return _check_incidents(cases)
     whole = content is not None
-    sources = [content / "questions"] if content else [p for p in named if not _exercise_folders(p)]
+    others = [p for p in named if not _exercise_folders(p) and p not in cases]
+    sources = [content / "questions"] if content else others
     order = content / "paths.yaml" if content else Path("/nonexistent")
     bank, faults = check_content(sources, paths.exercises(), order)
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:
             faults = [fault for fault in faults if "which does not exist" not in fault.message]
+    faults += _incident_faults([content] if content else cases, bank)
     for fault in faults:
         sys.stdout.write(f"{fault}\n")
     good = f"{len(bank.questions)} questions and {len(bank.exercises)} exercises"
@@ -117,6 +123,30 @@ def _content_folder(named: list[Path]) -> Path | None:
         return paths.content()
     only = named[0] if len(named) == 1 else None
     return only if only and (only / "paths.yaml").is_file() else None
+
+
+def _incidents_of(path: Path) -> Path | None:
+    """The folder of incidents that a path is, lies in or holds."""
+    folders = (path, path.parent, path / "incidents")
+    return next((folder for folder in folders if (folder / "causes.yaml").is_file()), None)
+
+
+def _incident_faults(named: list[Path], bank: Bank) -> list[Fault]:
+    """The faults of the incidents in the folders and files named."""
+    from quizapp.incidents.check import check_incidents
+
+    folders = dict.fromkeys(folder for path in named if (folder := _incidents_of(path)))
+    return [
+        fault for folder in folders for fault in check_incidents(folder, bank) if _within(fault.file, named)
+    ]
+
+
+def _check_incidents(named: list[Path]) -> int:
+    faults = _incident_faults(named, load_bank())
+    for fault in faults:
+        sys.stdout.write(f"{fault}\n")
+    sys.stdout.write(f"{len(faults)} faults\n" if faults else "no faults\n")
+    return FAULTS if faults else DONE
 
 
 def _exercise_folders(path: Path) -> list[Path]:

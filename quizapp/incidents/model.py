@@ -1,0 +1,114 @@
+"""Incidents: broken training runs with stored readings, and the words in which they are diagnosed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from quizapp.bank.model import Fault, Misconception
+
+NO_FAULT = "no-fault"
+NOTHING = "nothing"
+CONTROL = "control-run"
+ONE_BATCH = "one-batch"
+SECTIONS = ("reproduce", "fix", "explain")
+CARD = "incident:"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """An instrument. ``seconds`` is its price; ``asks`` says exactly which quantity ``outcomes`` describe."""
+
+    id: str
+    title: str
+    seconds: int
+    asks: str
+    outcomes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A fault that can be named. ``expects`` holds the outcomes seen when it was planted, by reading."""
+
+    id: str
+    text: str
+    place: str
+    expects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def excluded_by(self, reading: str, outcome: str) -> bool:
+        """Whether this cause never gave the outcome; a reading that was not measured excludes nothing."""
+        return reading in self.expects and outcome not in self.expects[reading]
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """A part of a run's state; ``right`` where a replay must restore it."""
+
+    id: str
+    text: str
+    right: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a reading gave in the stored run: its outcome, and the numbers."""
+
+    outcome: str
+    shows: str
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One checkable statement of a full answer; ``verify`` where it says how the fix is proved."""
+
+    text: str
+    weight: int
+    terms: tuple[str, ...]
+    verify: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Incident:
+    """One broken run; ``fault_class`` is what is scheduled, and several incidents share one."""
+
+    id: str
+    fault_class: str
+    level: str
+    topic: str
+    exercise: str
+    title: str
+    setup: str
+    symptom: str
+    one_batch: str
+    cause: str
+    offered: tuple[str, ...]
+    decoys: tuple[str, ...]
+    readings: Mapping[str, Shown]
+    points: Mapping[str, tuple[Point, ...]]
+    hints: tuple[str, ...]
+    answer: str
+    misconceptions: tuple[Misconception, ...] = ()
+    sources: tuple[str, ...] = ()
+    file: str = ""
+    line: int = 1
+    content_hash: str = ""
+
+    @property
+    def card(self) -> str:
+        """The card that its outcome schedules."""
+        return CARD + self.fault_class
+
+    @property
+    def false_alarm(self) -> bool:
+        """Whether the run is as it should be."""
+        return self.cause == NO_FAULT
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """All good incidents with their vocabulary, and the faults of those that were left out."""
+
+    readings: Mapping[str, Reading] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
+    states: tuple[State, ...] = ()
+    causes: Mapping[str, Cause] = field(default_factory=dict)
+    incidents: Mapping[str, Incident] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()

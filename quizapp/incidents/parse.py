@@ -1,0 +1,284 @@
+"""Turns YAML mappings into the vocabulary and the incidents, or into the faults that keep them out."""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from quizapp.bank.marking import weak_term
+from quizapp.bank.model import LEVELS, Fault, Misconception
+from quizapp.bank.yamlio import LINE
+from quizapp.incidents.model import (
+    NO_FAULT,
+    NOTHING,
+    SECTIONS,
+    Cause,
+    Incident,
+    Point,
+    Reading,
+    Shown,
+    State,
+)
+
+ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+REQUIRED = (
+    *("id", "class", "level", "topic", "exercise", "title", "setup", "symptom", "one_batch", "cause"),
+    *("offered", "decoys", "readings", "points", "hints", "answer"),
+)
+OPTIONAL = ("misconceptions", "sources")
+
+
+class Reader:
+    """Reads typed values from one file's mappings and collects what is wrong, each with its line."""
+
+    def __init__(self, file: str, name: str) -> None:
+        self.file, self.name = file, name
+        self.faults: list[Fault] = []
+
+    def fault(self, line: int, text: str) -> None:
+        """Note something wrong, with the remedy in the text."""
+        about = f"{self.name}: " if self.name else ""
+        self.faults.append(Fault(self.file, line, f"{about}{text}"))
+
+    def mapping(self, value: Any, what: str, line: int) -> dict[str, Any]:
+        """A mapping without its line number."""
+        if not isinstance(value, dict):
+            self.fault(line, f"'{what}' must be a mapping")
+            return {}
+        return {str(key): entry for key, entry in value.items() if key != LINE}
+
+    def text(self, data: Mapping[Any, Any], key: str, line: int, *, wanted: bool = True) -> str:
+        """A text; its absence is a fault unless it is not ``wanted``."""
+        value = data.get(key)
+        if value is None or value == "":
+            if wanted:
+                self.fault(line, f"'{key}' is missing or empty; add it")
+            return ""
+        if isinstance(value, bool | dict | list):
+            self.fault(line, f"'{key}' must be a text; quote it")
+            return ""
+        return str(value).strip()
+
+    def texts(self, value: Any, key: str, line: int) -> tuple[str, ...]:
+        """A list of texts."""
+        if value in (None, []):
+            return ()
+        if not isinstance(value, list) or any(isinstance(item, bool | dict | list) for item in value):
+            self.fault(line, f"'{key}' must be a list of texts; quote them")
+            return ()
+        return tuple(str(item).strip() for item in value)
+
+    def whole(self, data: Mapping[Any, Any], key: str, line: int, low: int, high: int, default: int) -> int:
+        """A whole number from ``low`` to ``high``."""
+        value = data.get(key, default)
+        if type(value) is not int or not low <= value <= high:
+            self.fault(line, f"'{key}' must be a whole number from {low} to {high}, not {value!r}")
+            return default
+        return value
+
+    def flag(self, data: Mapping[Any, Any], key: str, line: int) -> bool:
+        """True or false, false where it is not given."""
+        value = data.get(key, False)
+        if type(value) is not bool:
+            self.fault(line, f"'{key}' must be true or false")
+        return value is True
+
+    def known(self, value: str, known: Mapping[str, Any] | tuple[str, ...], what: str, line: int) -> bool:
+        """Whether a name is one of the known; a fault with close names where it is not."""
+        if value in known:
+            return True
+        close = get_close_matches(value, list(known), 1)
+        hint = f"do you mean '{close[0]}'?" if close else "mend the name"
+        self.fault(line, f"there is no {what} '{value}'; {hint}")
+        return False
+
+    def rows(self, value: Any, key: str, line: int, make: Callable[[dict[str, Any], int], Any]) -> list[Any]:
+        """The mappings of a list, each made into something."""
+        if value in (None, []):
+            return []
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            self.fault(line, f"'{key}' must be a list of mappings")
+            return []
+        return [make(item, int(item.get(LINE, line))) for item in value]
+
+    def only(self, data: Mapping[Any, Any], allowed: tuple[str, ...], line: int) -> None:
+        """Report keys that nothing reads."""
+        for key in data:
+            if key != LINE and key not in allowed:
+                close = get_close_matches(str(key), allowed, 1)
+                hint = f"do you mean '{close[0]}'?" if close else f"known are {', '.join(allowed)}"
+                self.fault(line, f"unknown key '{key}'; {hint}")
+
+
+def line_of(data: Any, line: int) -> int:
+    """The line of a mapping, else the one given."""
+    return int(data.get(LINE, line)) if isinstance(data, dict) else line
+
+
+def read_readings(data: Any, reader: Reader) -> dict[str, Reading]:
+    """The instruments, in the order in which they are offered."""
+    found = {}
+    for name, row in reader.mapping(data, "readings", 1).items():
+        line = line_of(row, 1)
+        values = reader.mapping(row, name, line)
+        reader.only(values, ("title", "seconds", "asks", "outcomes"), line)
+        outcomes = reader.texts(values.get("outcomes"), "outcomes", line)
+        if not 2 <= len(set(outcomes)) == len(outcomes) <= 5:
+            reader.fault(line, f"the reading '{name}' needs two to five different outcomes")
+        found[name] = Reading(
+            name,
+            reader.text(values, "title", line),
+            reader.whole(values, "seconds", line, 0, 120, 0),
+            reader.text(values, "asks", line),
+            outcomes,
+        )
+    return found
+
+
+def read_states(data: Any, reader: Reader) -> tuple[State, ...]:
+    """The parts of a run's state, right ones and distractors."""
+
+    def make(row: dict[str, Any], line: int) -> State:
+        reader.only(row, ("id", "text", "right"), line)
+        return State(
+            reader.text(row, "id", line), reader.text(row, "text", line), reader.flag(row, "right", line)
+        )
+
+    states = tuple(reader.rows(data, "states", 1, make))
+    if len({state.id for state in states}) < len(states):
+        reader.fault(1, "two states have the same id")
+    if not any(state.right for state in states) or all(state.right for state in states):
+        reader.fault(1, "'states' needs right ones and distractors")
+    return states
+
+
+def read_causes(
+    data: Any, readings: Mapping[str, Reading], places: Mapping[str, str], reader: Reader
+) -> dict[str, Cause]:
+    """The vocabulary of causes with the outcomes that each gives."""
+    found = {}
+    for name, row in reader.mapping(data, "causes", 1).items():
+        line = line_of(row, 1)
+        values = reader.mapping(row, name, line)
+        reader.only(values, ("text", "place", "expects"), line)
+        place = reader.text(values, "place", line)
+        reader.known(place, places, "place", line)
+        expects = {}
+        for reading, value in reader.mapping(values.get("expects") or {}, "expects", line).items():
+            outcomes = reader.texts(value if isinstance(value, list) else [value], reading, line)
+            if reader.known(reading, readings, "reading", line):
+                for outcome in outcomes:
+                    reader.known(outcome, readings[reading].outcomes, f"outcome of {reading}", line)
+            expects[reading] = outcomes
+        found[name] = Cause(name, reader.text(values, "text", line), place, expects)
+    if found and (NO_FAULT not in found or found[NO_FAULT].place != NOTHING):
+        reader.fault(1, f"'causes' needs '{NO_FAULT}' with the place '{NOTHING}'")
+    return found
+
+
+def read_incident(data: Any, reader: Reader) -> Incident | None:
+    """The incident of a file; None where its form is faulty. Links to the vocabulary are not looked at."""
+    if not isinstance(data, dict):
+        reader.fault(1, "the file must be a mapping that starts with 'id:'")
+        return None
+    line = line_of(data, 1)
+    reader.only(data, (*REQUIRED, *OPTIONAL), line)
+    name = reader.text(data, "id", line)
+    reader.name = reader.name or f"incident '{name}'"
+    if name and not ID.fullmatch(name):
+        reader.fault(line, "id may hold a-z, 0-9 and single hyphens only")
+    fault_class = reader.text(data, "class", line)
+    if fault_class and not ID.fullmatch(fault_class):
+        reader.fault(line, "class may hold a-z, 0-9 and single hyphens only")
+    level = reader.text(data, "level", line)
+    if level:
+        reader.known(level, LEVELS, "level", line)
+    one_batch = reader.text(data, "one_batch", line)
+    if one_batch:
+        reader.known(one_batch, ("passes", "fails"), "one_batch", line)
+    found = Incident(
+        name,
+        fault_class,
+        level,
+        reader.text(data, "topic", line),
+        reader.text(data, "exercise", line),
+        reader.text(data, "title", line),
+        reader.text(data, "setup", line),
+        reader.text(data, "symptom", line),
+        one_batch,
+        reader.text(data, "cause", line),
+        reader.texts(data.get("offered"), "offered", line),
+        reader.texts(data.get("decoys"), "decoys", line),
+        _readings(data.get("readings"), reader, line),
+        _points(data.get("points"), reader, line),
+        reader.texts(data.get("hints"), "hints", line),
+        reader.text(data, "answer", line),
+        _misconceptions(data.get("misconceptions"), reader, line),
+        reader.texts(data.get("sources"), "sources", line),
+        reader.file,
+        line,
+        content_hash(data),
+    )
+    return None if reader.faults else found
+
+
+def _readings(data: Any, reader: Reader, line: int) -> dict[str, Shown]:
+    found = {}
+    for name, row in reader.mapping(data, "readings", line_of(data, line)).items():
+        at = line_of(row, line)
+        values = reader.mapping(row, name, at)
+        reader.only(values, ("outcome", "shows"), at)
+        found[name] = Shown(reader.text(values, "outcome", at), reader.text(values, "shows", at))
+    return found
+
+
+def _points(data: Any, reader: Reader, line: int) -> dict[str, tuple[Point, ...]]:
+    at = line_of(data, line)
+    values = reader.mapping(data, "points", at)
+    reader.only(values, SECTIONS, at)
+
+    def make(row: dict[str, Any], line: int) -> Point:
+        reader.only(row, ("text", "weight", "terms", "verify"), line)
+        point = Point(
+            reader.text(row, "text", line),
+            reader.whole(row, "weight", line, 1, 3, 1),
+            reader.texts(row.get("terms"), "terms", line),
+            reader.flag(row, "verify", line),
+        )
+        if not point.terms:
+            reader.fault(line, f"the point '{point.text[:40]}…' lacks 'terms'; add words that show it")
+        for term in point.terms:
+            if why := weak_term(term):
+                reader.fault(line, f"the term '{term}' {why}")
+        return point
+
+    found = {name: tuple(reader.rows(values.get(name), name, at, make)) for name in SECTIONS}
+    for name, points in found.items():
+        if not points:
+            reader.fault(at, f"'points' needs at least one under '{name}'")
+    if found["fix"] and not any(point.verify for point in found["fix"]):
+        reader.fault(at, "no point under 'fix' has 'verify: true'; say how the fix is proved")
+    return found
+
+
+def _misconceptions(data: Any, reader: Reader, line: int) -> tuple[Misconception, ...]:
+    def make(row: dict[str, Any], line: int) -> Misconception:
+        reader.only(row, ("wrong", "right"), line)
+        return Misconception(reader.text(row, "wrong", line), reader.text(row, "right", line))
+
+    return tuple(reader.rows(data, "misconceptions", line, make))
+
+
+def content_hash(data: Mapping[Any, Any]) -> str:
+    """A hash of what the learner sees and is marked by."""
+    seen = {key: value for key, value in data.items() if key not in {"exercise", "sources"}}
+    text = json.dumps(_without_lines(seen), sort_keys=True, ensure_ascii=False, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _without_lines(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _without_lines(entry) for key, entry in value.items() if key != LINE}
+    return [_without_lines(entry) for entry in value] if isinstance(value, list) else value
