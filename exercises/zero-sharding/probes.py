@@ -1,155 +1,13 @@
-import array
-import contextlib
-import functools
-import inspect
-import mmap
-import os
 import random
-import time
-from pathlib import Path
 
 import torch
 import torch.distributed as dist
 from torch import nn
 
+from quizapp.judge.ranks import first_and_last, together, watch
 from quizapp.judge.record import distributed
 
-# ---- ranks in step: every collective of the submission is announced to the group before it is made ----
-NAMES = (
-    *("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter"),
-    *("reduce_scatter_tensor", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier"),
-    *("all_reduce_coalesced", "all_gather_coalesced", "all_gather_object", "broadcast_object_list"),
-    *("gather_object", "scatter_object_list", "monitored_barrier"),
-)
-SINGLE = ("send", "recv", "isend", "irecv")
-SAME_SIZE = ("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor")
-DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8)
-calls = []  # what this rank called in the present step: name, number of elements, dtype
-state = {"active": False, "busy": False}
-board = None
-
-
-class OutOfStep(RuntimeError):
-    """The ranks of a group are about to make different calls: without this exception they would hang."""
-
-
-class Board:
-    """A page that all ranks of a run share: each writes what it is about to do and reads the others' lines."""
-
-    def __init__(self):
-        page = os.open(Path.cwd().parent / "board", os.O_RDWR | os.O_CREAT, 0o600)
-        os.ftruncate(page, 16384)
-        self.cells = memoryview(mmap.mmap(page, 16384)).cast("q")
-        os.close(page)
-        self.turns = {}
-
-    def meet(self, group, row):
-        """Exchange one row of four numbers with the other members of the group."""
-        members = range(dist.get_world_size()) if group is None else dist.get_process_group_ranks(group)
-        key = tuple(members)
-        turn = self.turns[key] = self.turns.get(key, 0) + 1
-        # Two lines per rank and group, in turns: nobody is two meetings ahead of another.
-        place = 40 * (sum(1 << rank for rank in members) * 2 + turn % 2)
-        line = place + 8 * dist.get_rank()
-        self.cells[line + 1 : line + 5] = memoryview(array.array("q", row))
-        self.cells[line] = turn
-        rows = []
-        for rank in members:
-            line, tries = place + 8 * rank, 0
-            while self.cells[line] != turn:
-                tries += 1
-                time.sleep(0 if tries < 50 else 0.0002)
-            rows.append(self.cells[line + 1 : line + 5].tolist())
-        return rows
-
-
-def tell(rank, row):
-    code, numel, kind, _ = row
-    if code == 0:
-        return f"rank {rank} " + ("never gets there: it raised an exception" if numel else "never calls it")
-    size = f" with {numel} elements" if numel >= 0 else ""
-    dtype = f" of {str(DTYPES[kind]).removeprefix('torch.')}" if kind >= 0 else ""
-    return f"rank {rank} calls {NAMES[code - 1]}{size}{dtype}"
-
-
-def announce(name, arguments):
-    group = arguments.get("group")
-    if dist.get_rank(group) < 0:
-        return
-    tensor = next((v for k, v in arguments.items() if k in ("tensor", "input_tensor", "input")), None)
-    numel = kind = root = -1
-    if isinstance(tensor, torch.Tensor) and name in SAME_SIZE:
-        numel = tensor.numel()
-        kind = DTYPES.index(tensor.dtype) if tensor.dtype in DTYPES else -1
-    for key in ("src", "dst", "group_src", "group_dst"):
-        root = arguments[key] if isinstance(arguments.get(key), int) else root
-    rows = board.meet(group, [NAMES.index(name) + 1, numel, kind, root])
-    if any(row != rows[0] for row in rows):
-        ranks = range(len(rows)) if group is None else dist.get_process_group_ranks(group)
-        mine = tell(dist.get_rank(), rows[dist.get_rank(group)])
-        others = [tell(rank, row) for rank, row in zip(ranks, rows, strict=True) if rank != dist.get_rank()]
-        raise OutOfStep(f"the ranks are out of step and would hang: {'; '.join([mine, *others])}")
-
-
-def watched(name, original):
-    signature = inspect.signature(original)
-
-    @functools.wraps(original)
-    def call(*args, **kwargs):
-        if not state["active"] or state["busy"]:
-            return original(*args, **kwargs)
-        state["busy"] = True
-        try:
-            arguments = signature.bind(*args, **kwargs).arguments
-            if name in NAMES:
-                announce(name, arguments)
-            first = next((v for v in arguments.values() if isinstance(v, torch.Tensor)), None)
-            size = (first.numel(), str(first.dtype)) if first is not None else (0, "")
-            calls.append([name, *size])
-            return original(*args, **kwargs)
-        finally:
-            state["busy"] = False
-
-    return call
-
-
-def watch():
-    """Put the watched functions in place, before the submission can import the real ones."""
-    global board
-    board = Board()
-    for name in (*NAMES, *SINGLE):
-        original = getattr(dist, name, None)
-        if original is not None:
-            wrapped = watched(name, original)
-            for module in (dist, dist.distributed_c10d):
-                if getattr(module, name, None) is original:
-                    setattr(module, name, wrapped)
-
-
-def finish(group, failed):
-    """Wait until every member has ended the step; those that still call something are told so."""
-    while any(row[0] for row in board.meet(group, [0, failed, 0, 0])):
-        pass
-
-
-@contextlib.contextmanager
-def together(record, name, group=None):
-    """A step that every rank of the world takes; calls in it belong to ``group``."""
-    calls.clear()
-    failed = 1
-    state["active"] = True
-    with record.step(name):
-        yield
-        failed = 0
-    state["active"] = False
-    if group is not None and dist.get_rank(group) >= 0:
-        finish(group, failed)
-    finish(None, failed)
-
-
-if dist.is_available() and dist.is_initialized():  # only in a rank's own process, never in the judge's
-    watch()
-
+watch()
 
 RANKS, STEPS = 3, 4
 SHAPES = [(5, 3), (7,), (6, 4), ()]
@@ -237,9 +95,7 @@ def spied(name):
     return Spy
 
 
-SUB = None
-if dist.is_available() and dist.is_initialized():  # before anything is locked up
-    SUB = dist.new_group([0, dist.get_world_size() - 1]) if dist.get_world_size() > 2 else None
+SUB = first_and_last()  # before anything is locked up
 
 
 def train(code, record, data, optimizer, group=None):

@@ -1,6 +1,7 @@
 """Checks an exercise: starter fails, solutions pass, every wrong one fails where it says; over several seeds.
 
-``python -m quizapp.judge.matrix FOLDER... [--seeds N] [--only NAME] [--jobs N]`` prints what it finds.
+``python -m quizapp.judge.matrix FOLDER... [--seeds N] [--flakes N] [--only NAME] [--jobs N] [--tier T]``
+prints a row for each exercise and below it what it found.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from typing import TYPE_CHECKING
 
 from quizapp import paths
@@ -30,7 +32,12 @@ if TYPE_CHECKING:
 
 @dataclass
 class Report:
-    """What the check of one exercise found; ``faults`` is empty for a good one."""
+    """What the check of one exercise found; ``faults`` is empty for a good one.
+
+    ``right`` counts the solution too. ``seconds`` is the median of the solution's runs, one at a time, the
+    judge's share (some 50 ms) included; a grade makes two. ``runs`` are those of right submissions over all
+    seeds, ``flaked`` those of them that failed.
+    """
 
     slug: str
     faults: list[str] = field(default_factory=list)
@@ -41,7 +48,18 @@ class Report:
     right: int = 0
     passed: int = 0
     named: int = 0
+    runs: int = 0
+    flaked: int = 0
     seconds: float = 0.0
+
+    def row(self) -> str:
+        """The exercise's row of the table, under `HEADING`."""
+        cells = [f"{self.killed}/{self.wrong}", f"{self.passed}/{self.right}", f"{self.named}/{self.wrong}"]
+        counts = f"{self.behaviours:10d}  {self.tests:5d}  {cells[0]:>6}  {cells[1]:>6}  {cells[2]:>6}"
+        return f"{self.slug:<24}  {counts}  {self.seconds:7.2f}  {self.flaked}/{self.runs}"
+
+
+HEADING = f"{'exercise':<24}  behaviours  tests   wrong   right   named  seconds  flaked"
 
 
 class Matrix:
@@ -71,11 +89,10 @@ class Matrix:
 
         return self.engine.judge_once(Order(folder, path.read_bytes(), str(path), device="cpu"), seed)
 
-    def judge(self, folder: Path, path: Path, seed: int) -> "tuple[Run, list[TestResult], float]":
-        """Run one submission under one seed; evidence, tests and seconds."""
-        begin = time.perf_counter()
+    def judge(self, folder: Path, path: Path, seed: int) -> "tuple[Run, list[TestResult]]":
+        """Run one submission under one seed; evidence and tests."""
         track = self.observe(folder, path, seed)
-        return track.run, track.tests, time.perf_counter() - begin
+        return track.run, track.tests
 
     def close(self) -> None:
         """End the processes behind it."""
@@ -88,10 +105,27 @@ def header(source: str, key: str) -> str:
     return match[1].strip() if match else ""
 
 
-def check(
-    matrix: Matrix, folder: Path, seeds: int = 3, only: str = "", sample: float | None = None, jobs: int = 2
-) -> Report:
-    """Check the exercise in ``folder`` over ``seeds`` seeds; ``sample`` judges only this share of it."""
+@dataclass(frozen=True)
+class Plan:
+    """How much to judge: ``seeds`` for each submission, for the solution ``flakes`` if that is more.
+
+    ``only`` names a part of the file names; ``sample`` is the share of the submissions.
+    """
+
+    seeds: int = 3
+    flakes: int = 0
+    only: str = ""
+    sample: float | None = None
+    jobs: int = 2
+
+    def seeds_of(self, kind: str) -> list[int]:
+        """The seeds for a submission of this kind."""
+        count = max(self.seeds, self.flakes) if kind == "solution" else self.seeds
+        return [1000 + 7919 * n for n in range(count)]
+
+
+def check(matrix: Matrix, folder: Path, plan: Plan) -> Report:
+    """Check the exercise in ``folder``."""
     from quizapp.bank.exercises import load_exercise
     from quizapp.judge.assets import load_assets
 
@@ -101,19 +135,30 @@ def check(
         return report
     assets = load_assets(folder)
     report.behaviours, report.tests = len(exercise.behaviours), len(assets.tests)
+    report.seconds = _compute(matrix, folder)
     tripped: set[str] = set()
-    todo = _chosen([found for found in submissions(folder) if only in found[0].name], sample)
-    runs = [(path, kind, seed) for path, kind in todo for seed in range(seeds)]
-    with ThreadPoolExecutor(jobs) as pool:
-        done = pool.map(lambda each: matrix.judge(folder, each[0], 1000 + 7919 * each[2]), runs)
-        for (path, kind, seed), (run, results, seconds) in zip(runs, done, strict=True):
-            if kind == "solution" and seed:  # the first run also loads the exercise
-                report.seconds = max(report.seconds, seconds)
+    todo = _chosen([found for found in submissions(folder) if plan.only in found[0].name], plan.sample)
+    runs = [(path, kind, seed) for path, kind in todo for seed in plan.seeds_of(kind)]
+    with ThreadPoolExecutor(plan.jobs) as pool:
+        done = pool.map(lambda each: matrix.judge(folder, each[0], each[2]), runs)
+        seen: set[Path] = set()
+        for (path, kind, seed), (run, results) in zip(runs, done, strict=True):
             tripped |= {result.name for result in results if not result.passed}
-            report.faults += _faults(path, kind, run, results, first=seed == 0, report=report)
-    if not only and sample is None:
+            report.faults += _faults(path, kind, seed, run, results, first=path not in seen, report=report)
+            seen.add(path)
+    if not plan.only and plan.sample is None:
         _coverage(report, exercise, assets, tripped)
     return report
+
+
+def _compute(matrix: Matrix, folder: Path) -> float:
+    """Seconds of one run of the solution, with nothing beside it: the median of three."""
+    seconds = []
+    for _ in range(4):  # the first one also loads the exercise
+        begin = time.perf_counter()
+        matrix.judge(folder, folder / "solution.py", 1000)
+        seconds.append(time.perf_counter() - begin)
+    return median(seconds[1:])
 
 
 def _chosen(found: list[tuple[Path, str]], sample: float | None) -> list[tuple[Path, str]]:
@@ -133,7 +178,7 @@ def submissions(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _faults(
-    path: Path, kind: str, run: "Run", results: list[TestResult], *, first: bool, report: Report
+    path: Path, kind: str, seed: int, run: "Run", results: list[TestResult], *, first: bool, report: Report
 ) -> Iterator[str]:
     failed = [result for result in results if not result.passed]
     name = f"{path.parent.name}/{path.name}"
@@ -141,9 +186,11 @@ def _faults(
     if kind in ("solution", "right"):
         report.right += first
         report.passed += first and good
+        report.runs += 1
+        report.flaked += not good
         if not good:
             lines = run.problem or "; ".join(f"({r.behaviour}) {r.name}: {r.message}" for r in failed)
-            yield f"{name} should pass: {run.status or 'failed'}: {lines}"
+            yield f"{name} should pass: {run.status or 'failed'}: {lines} [seed {seed}]"
     elif kind == "starter":
         if good:
             yield f"{name} should fail, but passes"
@@ -187,25 +234,15 @@ def _coverage(report: Report, exercise: "Exercise", assets: "Assets", tripped: s
         report.faults.append(f"has {report.right - 1} right solutions; at least 3 are needed")
 
 
-def check_folders(
-    folders: Sequence[Path],
-    seeds: int = 3,
-    only: str = "",
-    sample: float | None = None,
-    jobs: int = os.cpu_count() or 1,
-) -> int:
+def check_folders(folders: Sequence[Path], plan: Plan, tier: str | None = None) -> int:
     """Check exercise folders, print what is found; 1 if any has a fault, else 0."""
-    matrix = Matrix()
+    matrix = Matrix(tier)
     bad = 0
     try:
+        sys.stdout.write(f"{HEADING}\n")
         for folder in folders:
-            report = check(matrix, folder.resolve(), seeds, only, sample, jobs)
-            sys.stdout.write(
-                f"{report.slug}: {report.behaviours} behaviours, {report.tests} tests, "
-                f"wrong {report.killed}/{report.wrong}, right {report.passed}/{report.right}, "
-                f"message names the mistake {report.named}/{report.wrong}, {report.seconds:.2f} s\n"
-            )
-            sys.stdout.write("".join(f"  {fault}\n" for fault in report.faults))
+            report = check(matrix, folder.resolve(), plan)
+            sys.stdout.write(f"{report.row()}\n" + "".join(f"  {fault}\n" for fault in report.faults))
             sys.stdout.flush()
             bad += bool(report.faults)
     finally:
@@ -218,10 +255,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Check exercise folders.")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--flakes", type=int, default=0, help="seeds for the solution, if more")
     parser.add_argument("--only", default="", help="only submissions whose file name holds this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
     options = parser.parse_args()
-    return check_folders(options.folders, options.seeds, options.only, jobs=options.jobs)
+    plan = Plan(options.seeds, options.flakes, options.only, jobs=options.jobs)
+    return check_folders(options.folders, plan, options.tier)
 
 
 if __name__ == "__main__":

@@ -39,11 +39,16 @@ def test_a_scaffolded_exercise_passes_and_a_broken_one_is_told_apart(tmp_path: P
     )
     code, text = check(good, bad)
     assert code == 1
-    good_part, bad_part = text.split("bad-one:")
-    assert "wrong 8/8, right 4/4, message names the mistake 8/8" in good_part
+    good_part, bad_part = text.split("bad-one ")
+    names, *cells = (line.split() for line in good_part.splitlines())
+    row = dict(zip(names, cells[0], strict=True))
+    kept = [row[name] for name in ("behaviours", "wrong", "right", "named", "flaked")]
+    assert kept == ["1", "8/8", "4/4", "8/8", "0/8"]
+    assert float(row["seconds"]) > 0
     for fault in (
         "wrong/wrong_1.py should fail behaviour [1]; it fails nothing",
         "right/right_2.py should pass",
+        "[seed 1000]",
         "starter.py should fail, but passes",
         "behaviour 2 is checked by no hidden test",
     ):
