@@ -9,16 +9,18 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from quizapp.judge.crew import Lost, Worker, wait_for_text
+from quizapp.judge.crew import Worker
 from quizapp.judge.isolation import limits
 from quizapp.judge.job import HELLO, HELLO_MAGIC
 from quizapp.judge.printed import Printed
+from quizapp.judge.stack import read_stack
 from quizapp.judge.transcript import HEADER, MAX_BYTES, MAX_HEADER, message_size
+from quizapp.judge.zygotelink import Lost
 
 RUNNING, COMPLETE, ENDED, FLOODED = "running", "complete", "ended", "flooded"
 HUNGRY, OVERFULL, LATE, STOPPED = "hungry", "overfull", "late", "stopped"
 _TICK = 0.02
-_DUMP_WAIT = 0.08
+_DUMP_WAIT = 0.1
 # Shared library pages count as resident too.
 _RESIDENT = limits.MEMORY + (768 << 20)
 _CAP = MAX_BYTES + MAX_HEADER + 1024
@@ -44,9 +46,10 @@ class Report:
         return signal.Signals(os.WTERMSIG(self.code))
 
 
-def gather(workers: list[Worker], deadline: float, cancelled: threading.Event) -> list[Report]:
+def gather(workers: list[Worker], module: str, deadline: float, cancelled: threading.Event) -> list[Report]:
     """Wait until every worker has sent its transcript, one has failed, or the deadline has passed.
 
+    ``module`` is the user's file, whose line is looked for where a worker has to be stopped;
     ``deadline`` is on the monotonic clock. All workers are ended before this returns.
     """
     reports = [Report(worker) for worker in workers]
@@ -58,9 +61,9 @@ def gather(workers: list[Worker], deadline: float, cancelled: threading.Event) -
                     selector.register(descriptor, selectors.EVENT_READ, report)
             _pump(selector, reports, deadline, cancelled)
         if not all(report.state == COMPLETE for report in reports):
-            _locate(reports)
+            _locate(reports, module)
     finally:
-        lost = [report for report in reports if not _finish(report)]
+        lost = [report for report in reports if not _finish(report, module)]
     if lost:
         raise Lost("the zygote died under its workers")
     return reports
@@ -137,7 +140,7 @@ def _resident(pid: int) -> int:
     return 0
 
 
-def _locate(reports: list[Report]) -> None:
+def _locate(reports: list[Report], module: str) -> None:
     """Ask the workers that still run where they are, before they are killed."""
     asked = [report for report in reports if report.state in (LATE, HUNGRY, OVERFULL)]
     for report in asked:
@@ -145,10 +148,10 @@ def _locate(reports: list[Report]) -> None:
     limit = time.monotonic() + _DUMP_WAIT
     for report in asked:
         path = report.worker.scratch.stack(report.worker.rank)
-        report.stack = wait_for_text(path, limit - time.monotonic())
+        report.stack = read_stack(path, module, limit - time.monotonic())
 
 
-def _finish(report: Report) -> bool:
+def _finish(report: Report, module: str) -> bool:
     """End the worker and take what is left in its pipes; False if the zygote has died."""
     worker = report.worker
     alive = True
@@ -157,7 +160,7 @@ def _finish(report: Report) -> bool:
     except Lost:
         alive = False
     if report.state == ENDED:
-        report.stack = wait_for_text(worker.scratch.stack(worker.rank), 0.0)
+        report.stack = read_stack(worker.scratch.stack(worker.rank), module, 0.0)
     with contextlib.suppress(OSError):
         while part := os.read(worker.printed, 1 << 18):
             report.printed.add(part)

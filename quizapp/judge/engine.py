@@ -1,35 +1,30 @@
 """The trusted judge: fresh inputs in, evidence back from workers, a verdict out."""
 
 import os
-import platform
 import random
 import secrets
 import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import torch
-
-import quizapp
-from quizapp.bank.model import Exercise
 from quizapp.judge.assets import Assets, Library
 from quizapp.judge.collect import COMPLETE, STOPPED, Report, gather
-from quizapp.judge.crew import Crew, Lost, Worker
+from quizapp.judge.crew import Crew, Worker
 from quizapp.judge.devices import resolve
 from quizapp.judge.draw import Draw
-from quizapp.judge.evidence import Run, memory_sentence
-from quizapp.judge.forbidden import first_use
-from quizapp.judge.hidden import Observe, Raised, run_test
+from quizapp.judge.evidence import Run
+from quizapp.judge.hidden import Observe, run_test
 from quizapp.judge.job import Job
+from quizapp.judge.outcome import cleaned, not_allowed, outcome, versions
 from quizapp.judge.printed import clean
 from quizapp.judge.scratch import Scratch
 from quizapp.judge.tiers import TierReport, best
 from quizapp.judge.transcript import encode
-from quizapp.judge.verdict import ERROR, FAILED, MEMORY, PASSED, TestResult, Verdict
+from quizapp.judge.verdict import ERROR, TestResult, Verdict
+from quizapp.judge.zygotelink import Lost
 
 _LOST = "The process that starts workers died twice while your code ran; code must not kill its parent."
 _SECOND = 0x5DEECE66D
@@ -126,7 +121,7 @@ class Engine:
             file=order.file,
             device=device,
             status=status,
-            tests=tuple(_cleaned(shown.tests)),
+            tests=tuple(cleaned(shown.tests)),
             seconds=time.monotonic() - begin,
             seed=seed,
             tier=task.tier,
@@ -202,7 +197,7 @@ class Engine:
                     job = self._job(task, track, given, order, rank, world, scratch)
                     workers.append(self._crew.start(job, scratch))
             # From here on: a spawned worker may have had to load torch first.
-            reports = gather(workers, time.monotonic() + left, task.cancelled)
+            reports = gather(workers, task.assets.exercise.module, time.monotonic() + left, task.cancelled)
             workers.clear()
         finally:
             for worker in workers:
@@ -268,43 +263,3 @@ class Engine:
         self.run(task, [track])
         self._judge(task, [track])
         return track
-
-
-def outcome(track: Track, exercise: Exercise) -> tuple[str, str]:
-    """Status and error text of the run that decides."""
-    if track.run.status:
-        return track.run.status, track.run.problem
-    if track.good:
-        return PASSED, ""
-    errors = [Raised(details, exercise.module) for details in track.run.errors.values()]
-    hungry = next((error for error in errors if error.is_memory), None)
-    if hungry is not None:
-        return MEMORY, memory_sentence(hungry, exercise.module)
-    if errors and not track.run.values and not errors[0].is_a("NotImplementedError"):
-        return ERROR, f"Your code raised {errors[0]}."
-    return FAILED, ""
-
-
-def _cleaned(tests: Iterable[TestResult]) -> Iterable[TestResult]:
-    for test in tests:
-        yield TestResult(test.name, test.behaviour, test.passed, clean(test.message), test.seconds)
-
-
-def not_allowed(exercise: Exercise, source: str) -> list[TestResult]:
-    """One result for each rule on forbidden names."""
-    results = []
-    for rule in exercise.forbidden:
-        use = first_use(source, rule.names)
-        message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
-        results.append(TestResult("not_allowed", rule.behaviour, use is None, message))
-    return results
-
-
-def versions(source: bytes) -> dict[str, str]:
-    """What a verdict rests on: hash of the source, versions of the engine, torch and Python."""
-    return {
-        "source": sha256(source).hexdigest(),
-        "engine": quizapp.__version__,
-        "torch": torch.__version__,
-        "python": platform.python_version(),
-    }

@@ -1,6 +1,5 @@
 """Sentences for a run that gave no evidence: what happened, to which rank, at which line."""
 
-import re
 from collections.abc import Callable, Sequence
 from signal import Signals
 
@@ -16,10 +15,10 @@ from quizapp.judge.collect import (
 )
 from quizapp.judge.isolation import limits
 from quizapp.judge.scratch import MAX_BYTES
+from quizapp.judge.stack import place
 from quizapp.judge.verdict import ERROR, MEMORY, TIMEOUT
 
 MEMORY_TEXT = f"the {limits.MEMORY >> 30} GiB it may have"
-_FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>\d+) in ', re.MULTILINE)
 _CRASHES = {
     Signals.SIGSEGV: "a segmentation fault",
     Signals.SIGBUS: "a bus error",
@@ -27,30 +26,6 @@ _CRASHES = {
     Signals.SIGFPE: "an arithmetic fault",
     Signals.SIGILL: "an illegal instruction",
 }
-
-
-def line_in(stack: str, module: str) -> int:
-    """The innermost line of the user's module in a stack dump; 0 if it is on none.
-
-    The thread that took the signal comes first, for it is the main one, then the others.
-    """
-    threads = re.split(r"\n(?=(?:Current thread|Thread) 0x)", "\n" + stack)
-    for thread in sorted(threads, key=lambda text: not text.lstrip("\n").startswith("Current")):
-        for frame in _FRAME.finditer(thread):
-            if frame["file"].endswith("/" + module):
-                return int(frame["line"])
-    return 0
-
-
-def place(stack: str, module: str, source: str) -> str:
-    """Where the code was, for a sentence: the line's number and text; empty if unknown."""
-    number = line_in(stack, module)
-    lines = source.splitlines()
-    if not number:
-        return ""
-    text = lines[number - 1].strip() if number <= len(lines) else ""
-    shown = f": `{text if len(text) <= 90 else text[:87] + '...'}`" if text else ""
-    return f" at line {number} of {module}{shown}"
 
 
 def explain(reports: Sequence[Report], module: str, source: str, seconds: float) -> tuple[str, str]:

@@ -1,16 +1,18 @@
 """Hints, JUnit, text reports and what is kept of a submission's output."""
 
+import threading
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.judge.feedback import line_in
 from quizapp.judge.hints import hints, next_hint
 from quizapp.judge.junit import write_junit
 from quizapp.judge.printed import HEAD, TAIL, Printed, clean
 from quizapp.judge.report import verdict_text
+from quizapp.judge.stack import line_in, read_stack
 from quizapp.judge.verdict import TestResult, Verdict
 from tests.judge.field import exercise
 
@@ -120,3 +122,28 @@ def test_the_line_comes_from_the_main_thread_first() -> None:
     assert line_in(stack, "lora.py") == 12
     assert line_in(stack, "other.py") == 0
     assert line_in("", "lora.py") == 0
+
+
+def test_a_stack_that_is_still_being_written_is_read_to_the_users_line(tmp_path: Path) -> None:
+    path = tmp_path / "stack0"
+    parts = [
+        "Current thread 0x2 (most recent call first):\n",
+        '  File "/usr/lib/torch/nn/module.py", line 9 in call\n  File "/tmp/x/lo',
+        'ra.py", line 12 in for',
+        "ward\n",
+    ]
+
+    def write() -> None:
+        for part in parts:
+            time.sleep(0.02)
+            with path.open("a") as stream:
+                stream.write(part)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    assert line_in(read_stack(path, "lora.py", 30.0), "lora.py") == 12
+    writer.join()
+
+
+def test_a_stack_that_never_comes_is_given_up(tmp_path: Path) -> None:
+    assert read_stack(tmp_path / "none", "lora.py", 0.01) == ""

@@ -1,0 +1,60 @@
+"""From the evidence of a grade to what its verdict says."""
+
+import platform
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+import torch
+
+import quizapp
+from quizapp.bank.model import Exercise
+from quizapp.judge.evidence import memory_sentence
+from quizapp.judge.forbidden import first_use
+from quizapp.judge.hidden import Raised
+from quizapp.judge.printed import clean
+from quizapp.judge.verdict import ERROR, FAILED, MEMORY, PASSED, TestResult
+
+if TYPE_CHECKING:
+    from quizapp.judge.engine import Track
+
+
+def outcome(track: "Track", exercise: Exercise) -> tuple[str, str]:
+    """Status and error text of the run that decides."""
+    if track.run.status:
+        return track.run.status, track.run.problem
+    if track.good:
+        return PASSED, ""
+    errors = [Raised(details, exercise.module) for details in track.run.errors.values()]
+    hungry = next((error for error in errors if error.is_memory), None)
+    if hungry is not None:
+        return MEMORY, memory_sentence(hungry, exercise.module)
+    if errors and not track.run.values and not errors[0].is_a("NotImplementedError"):
+        return ERROR, f"Your code raised {errors[0]}."
+    return FAILED, ""
+
+
+def cleaned(tests: Iterable[TestResult]) -> Iterable[TestResult]:
+    """The results with messages that a terminal shows as they are."""
+    for test in tests:
+        yield TestResult(test.name, test.behaviour, test.passed, clean(test.message), test.seconds)
+
+
+def not_allowed(exercise: Exercise, source: str) -> list[TestResult]:
+    """One result for each rule on forbidden names."""
+    results = []
+    for rule in exercise.forbidden:
+        use = first_use(source, rule.names)
+        message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
+        results.append(TestResult("not_allowed", rule.behaviour, use is None, message))
+    return results
+
+
+def versions(source: bytes) -> dict[str, str]:
+    """What a verdict rests on: hash of the source, versions of the engine, torch and Python."""
+    return {
+        "source": sha256(source).hexdigest(),
+        "engine": quizapp.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }
