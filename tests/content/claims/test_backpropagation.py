@@ -54,7 +54,7 @@ def test_backward_leaves_weights_alone() -> None:
 
 
 def test_backward_costs_about_twice_the_forward() -> None:
-    """what-is-backprop, linear-layer-gradients, batch-backprop-shapes: FLOP counts of a deep linear stack."""
+    """what-is-backprop, linear-layer-gradients: FLOP counts of a deep linear stack."""
     net = nn.Sequential(*[nn.Linear(16, 16) for _ in range(20)])
     x = torch.randn(4, 16, requires_grad=True)
     with torch.autograd.profiler.profile() as forward:
@@ -63,6 +63,16 @@ def test_backward_costs_about_twice_the_forward() -> None:
         loss.backward()
     assert _products(forward) == 20
     assert _products(backward) == 40  # all of the same size, 4 × 16 × 16
+
+
+def test_two_layer_backward_takes_three_products_against_two() -> None:
+    """batch-backprop-shapes: the first layer needs no dX."""
+    net = nn.Sequential(nn.Linear(6, 5), nn.ReLU(), nn.Linear(5, 3))
+    with torch.autograd.profiler.profile() as forward:
+        loss = net(torch.randn(4, 6)).sum()
+    with torch.autograd.profiler.profile() as backward:
+        loss.backward()
+    assert (_products(forward), _products(backward)) == (2, 3)
 
 
 def test_chain_rule_example() -> None:
