@@ -34,7 +34,7 @@ def _ratio(layers: list[nn.Linear]) -> float:
 
 
 def test_sigmoid_nets_vanish_and_relu_he_nets_do_not() -> None:
-    """vanishing-gradients, jacobian-product-view: ten thousand at 8 layers, about 1e12 at 20."""
+    """vanishing-gradients, jacobian-product-view: tens of thousands at 8 layers, nearly 1e12 at 20."""
     assert 1e4 < 1 / _ratio(_deep(8, nn.Sigmoid, he=False)) < 1e5
     assert 1e11 < 1 / _ratio(_deep(20, nn.Sigmoid, he=False)) < 1e13
     for depth in (8, 20):
