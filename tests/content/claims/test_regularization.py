@@ -216,3 +216,35 @@ def test_dropout_variance_ratio_after_relu_and_linear() -> None:
     plain, noisy = x @ w, F.dropout(x, 0.5, training=True) @ w
     assert (x.var() / F.dropout(x, 0.5, training=True).var()).item() == pytest.approx(0.405, abs=0.01)
     assert (plain.var() / noisy.var()).item() == pytest.approx(0.405, abs=0.02)
+
+
+def test_shared_samples_score_at_chance_under_random_training_labels() -> None:
+    """train-val-gap-playbook: random training labels hide duplicates, removing the duplicates shows them."""
+    torch.manual_seed(0)
+    train, y = torch.randn(1000, 20), torch.randint(0, 10, (1000,))
+    val, y_val = train[:500], y[:500]
+
+    def accuracy(x: torch.Tensor, labels: torch.Tensor) -> float:
+        nearest = torch.cdist(val, x).argmin(1)
+        return (labels[nearest] == y_val).float().mean().item()
+
+    assert accuracy(train, y) == 1.0
+    assert accuracy(train, torch.randint(0, 10, (1000,))) == pytest.approx(0.1, abs=0.05)
+    assert accuracy(train[500:], y[500:]) == pytest.approx(0.1, abs=0.05)
+
+
+def test_eval_mode_saves_only_the_dropout_mask() -> None:
+    """eval-mode-forgotten: the graph keeps its activations in eval mode, less the mask."""
+    net, x = nn.Sequential(nn.Linear(64, 64), nn.Dropout(0.1), nn.Linear(64, 64)), torch.randn(32, 64)
+    kept: dict[bool, int] = {}
+    for mode in (True, False):
+        sizes: list[int] = []
+
+        def pack(t: torch.Tensor, sizes: list[int] = sizes) -> torch.Tensor:
+            sizes.append(t.numel() * t.element_size())
+            return t
+
+        with torch.autograd.graph.saved_tensors_hooks(pack, lambda t: t):
+            net.train(mode)(x)
+        kept[mode] = sum(sizes)
+    assert 0.5 * kept[True] < kept[False] < kept[True]
