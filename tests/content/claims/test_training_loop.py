@@ -132,6 +132,24 @@ def test_scheduler_per_micro_batch_ends_early() -> None:
     assert reached == 10
 
 
+def test_schedules_past_their_end() -> None:
+    """epoch-step-batch-scheduler-per-micro: the cosine rises again, one-cycle raises."""
+    opt = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    cosine, rates = torch.optim.lr_scheduler.CosineAnnealingLR(opt, 10), []
+    for _ in range(20):
+        opt.step()
+        cosine.step()
+        rates.append(cosine.get_last_lr()[0])
+    assert (rates[9], rates[19]) == pytest.approx((0.0, 1.0), abs=1e-9)
+    opt = torch.optim.SGD([nn.Parameter(torch.zeros(1))], lr=1.0)
+    cycle = torch.optim.lr_scheduler.OneCycleLR(opt, 1.0, total_steps=10)
+    for _ in range(10):
+        opt.step()
+        cycle.step()
+    with pytest.raises(ValueError):
+        cycle.step()
+
+
 def test_zero_between_backward_and_step_cancels_the_update() -> None:
     """training-step-order, -frozen-weights; and zero_grad sets None by default."""
     model = nn.Linear(2, 1)
