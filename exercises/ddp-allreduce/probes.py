@@ -191,6 +191,14 @@ def probe_holes(code, given, record):
                 if record.rank in owners(record.world)[name]:
                     p.grad = values[name].clone()
             average(record, model, lambda m=model, n=limit: code.average_gradients(m, bucket_bytes=n))
+    for step, rank in (("all_first", 0), ("all_last", record.world - 1)):  # one rank has all, the others none
+        with together(record, step):
+            model = Holes(values)
+            for name, p in model.named_parameters():
+                if record.rank == rank and name != "nobody":
+                    p.grad = values[name].clone()
+            model.nobody.requires_grad_(False)
+            average(record, model, lambda m=model: code.average_gradients(m))
     with together(record, "unused"):  # nobody has a gradient at all
         model = Holes(values)
         average(record, model, lambda: code.average_gradients(model))

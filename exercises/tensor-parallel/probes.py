@@ -26,6 +26,7 @@ def inputs(draw):
         (LEADS[1], False, torch.float32),
         (LEADS[2], True, torch.float64),
         (LEADS[3], True, torch.float32),
+        (LEADS[1], True, torch.float32),
     ):
         blocks.append(
             {

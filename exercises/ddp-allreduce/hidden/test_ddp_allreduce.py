@@ -205,10 +205,12 @@ DIFFERENT = (
 
 @behaviour(6, on_error=DIFFERENT)
 def test_missing_gradients_count_as_zeros(observe):
-    for step in ("large", "tiny"):
+    for step in ("large", "tiny", "all_first", "all_last"):
         for world, rank, path in places("holes", step):
             for name, holders in HOLDERS.items():
                 owners = sorted(holders(world))
+                if owners and step.startswith("all"):
+                    owners = [0 if step == "all_first" else world - 1]
                 if not owners:
                     continue
                 got = observe[f"{path}/grad/{name}"]
