@@ -46,7 +46,10 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Whom the interview is for. ``mix`` maps a length to the number of items by slot."""
+    """Whom the interview is for. ``mix`` maps a length to the number of items by slot.
+
+    ``coding_pool`` holds exercise slugs, ``scenario_pool`` incident ids that suit the role.
+    """
 
     name: str
     title: str
@@ -54,6 +57,7 @@ class Role:
     pass_mark: int
     topic_weights: Mapping[str, int]
     coding_pool: tuple[str, ...]
+    scenario_pool: tuple[str, ...]
     shift: Mapping[str, int]
     mix: Mapping[int, Mapping[str, int]]
 
@@ -189,6 +193,7 @@ def _role(data: Mapping[str, Any], shape: Format) -> Role:
         int(data["pass_mark"]),
         {str(topic): int(weight) for topic, weight in data["topic_weights"].items()},
         tuple(data["coding_pool"]),
+        tuple(data.get("scenario_pool", ())),
         shift,
         mix,
     )

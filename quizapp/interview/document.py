@@ -115,6 +115,7 @@ def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
                 marking=marking,
                 probes=[dict(probe, typed="") for probe in item["probes"]],
                 submissions=[_without_source(submission) for submission in item["submissions"]],
+                bought=[dict(row, predicted="") for row in item.get("bought", ())],
             )
         )
     return {**document, "items": items, "redacted": True}

@@ -61,6 +61,30 @@ _BEATS: Mapping[str, re.Pattern[str]] = {
         r"\b(?:fix|fixed|verify|verified|prove|proof|assert|guard|regression|seeds?|again|confirm)\b",
         re.IGNORECASE,
     ),
+    "the symptom in numbers": re.compile(
+        r"\b(?:loss|nan|inf|norm|accuracy|curve|metric|scale|steps?|epochs?)\b[^.!?\n]*\d|"
+        r"\d[^.!?\n]*\b(?:loss|nan|inf|norm|accuracy|curve|metric|scale|steps?|epochs?)\b",
+        re.IGNORECASE,
+    ),
+    "the cause": re.compile(
+        r"\b(?:causes?d?|because|since|due to|comes? from|the (?:bug|fault|culprit)|root|"
+        r"no (?:bug|fault)|nothing (?:is |was )?(?:broken|wrong))\b",
+        re.IGNORECASE,
+    ),
+    "the fix": re.compile(
+        r"\b(?:fix(?:es|ed)?|remove[sd]?|replace[sd]?|change[sd]?|move[sd]?|instead|add|drop|restore[sd]?|"
+        r"set|call|divide|leave)\b",
+        re.IGNORECASE,
+    ),
+    "the verification": re.compile(
+        r"\b(?:verif\w*|re-?run|confirm\w*|prove[sd]?|proof|seeds|again|same run|same script|control run|"
+        r"past step)\b",
+        re.IGNORECASE,
+    ),
+    "the prevention": re.compile(
+        r"\b(?:assert\w*|guard\w*|prevent\w*|regression|unit test|tests?|alarm|alert|monitor|ci|check)\b",
+        re.IGNORECASE,
+    ),
 }
 
 

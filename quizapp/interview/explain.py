@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from quizapp.interview.incidentreport import as_text
+from quizapp.interview.item import IN_WORDS, INCIDENT
 from quizapp.interview.words import STATES, item_title
 
 
@@ -58,8 +60,11 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
     for probe in marking.get("probes", ()):
         if probe["asked"]:
             yield f"    follow-up held {probe['held']:g}: {probe['ask']}"
+    if item["kind"] == INCIDENT:
+        yield from as_text(item)
     if marking["empty"]:
-        yield "    no answer of its own: every share is 0"
+        shares = "no key point counts" if item["kind"] == INCIDENT else "every share is 0"
+        yield f"    no answer of its own: {shares}"
     total = 0.0
     for term in item["marks"]["terms"]:
         total += term["points"]
@@ -82,7 +87,7 @@ def _adjusted(document: Mapping[str, Any], seconds: int) -> Iterator[str]:
         own = sum(
             item["planned"]
             for item in document["items"]
-            if item["kind"] == "recall" and item["marks"]["reached"] and item["topic"] == topic
+            if item["kind"] in IN_WORDS and item["marks"]["reached"] and item["topic"] == topic
         )
         off += own * row["inflation"]
         yield (

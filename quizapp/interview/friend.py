@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from quizapp.interview import score
-from quizapp.interview.item import Item
+from quizapp.interview.item import IN_WORDS, Item
 from quizapp.interview.past import kappa
 
 Ask = Callable[[str], str]
@@ -17,7 +17,7 @@ def to_mark(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [
         item
         for item in document["items"]
-        if item["kind"] == "recall" and item["marks"]["reached"] and item["typed"].strip()
+        if item["kind"] in IN_WORDS and item["marks"]["reached"] and item["typed"].strip()
     ]
 
 

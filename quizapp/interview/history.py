@@ -5,7 +5,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from quizapp.interview.score import half_up
+from quizapp.interview.item import IN_WORDS
+from quizapp.interview.terms import half_up
 
 SELF, MACHINE = "self", "machine"
 SHRINK = 10
@@ -28,7 +29,7 @@ def inflation(documents: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, int
     found: dict[str, dict[str, int]] = {}
     for document in documents:
         for item in rows_of(document):
-            by = SELF if item["kind"] == "recall" else MACHINE
+            by = SELF if item["kind"] in IN_WORDS else MACHINE
             row = found.setdefault(item["topic"], dict.fromkeys(_COUNTS, 0))
             row[f"{by}_sum"] += item["marks"]["total"]
             row[f"{by}_n"] += 1
@@ -54,7 +55,7 @@ def adjusted(total: int, items: Sequence[Mapping[str, Any]], table: Mapping[str,
         return total
     off = Fraction(0)
     for item in items:
-        if item["kind"] == "recall" and item["marks"]["reached"] and item["topic"] in table:
+        if item["kind"] in IN_WORDS and item["marks"]["reached"] and item["topic"] in table:
             off += item["planned"] * inflation_of(table[item["topic"]])
     off = max(Fraction(-LIMIT), min(Fraction(LIMIT), off / seconds))
     return max(0, min(100, half_up(total - off)))

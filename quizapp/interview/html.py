@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from quizapp.interview import incidentreport
 from quizapp.interview.document import costliest, lost
 from quizapp.interview.drawing import reliability, timeline
 from quizapp.interview.words import (
@@ -17,6 +18,7 @@ from quizapp.interview.words import (
     item_title,
     moment_line,
     right_text,
+    terms_line,
 )
 
 _MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
@@ -171,7 +173,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
     used = f"{clock(item['used_ms'])} of {clock(1000 * item['budget'])}"
     yield f'<p class="dim">{STATES[item["state"]].capitalize()}, {used}{sure}</p>'
     asked = question["title"] if item["kind"] == "coding" else question["prompt"]
-    yield f'<p>{_code(asked.strip())}</p><div class="cols"><div><h4>Your answer</h4>'
+    yield f'{_blocks(asked)}<div class="cols"><div><h4>Your answer</h4>'
     given = given_text(item)
     tag = "pre" if item["kind"] in {"coding", "order"} else "div class=own"
     yield f"<{tag}>{escape(given) or '<em>nothing</em>'}</{tag.split(maxsplit=1)[0]}>"
@@ -189,6 +191,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
     elif right_text(item):
         yield f"<h4>Right</h4><pre>{escape(right_text(item))}</pre>"
     yield "</div></div>"
+    if item["kind"] == "incident":
+        yield from incidentreport.as_html(item)
     for probe, marked in zip(item["probes"], marking.get("probes", ()), strict=False):
         if marked["asked"]:
             yield f"<h4>Asked next: {_code(probe['ask'])}</h4>{_mark(marked['held'])}"
@@ -196,10 +200,10 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
             yield f'<div class="own">{typed}</div><p>{_code(probe["answer"])}</p>'
     if item["kind"] != "coding" and question["answer"].strip():
         yield f"<h4>A strong answer</h4>{_blocks(question['answer'])}"
-    terms = ", ".join(f"{t['term']} {t['points']:g} of {t['weight']:g}" for t in item["marks"]["terms"])
     effect = item["effect"] or {"rating": None, "why": "not recorded"}
     rated = f"{effect['rating']}, " if effect["rating"] else ""
-    yield f'<p class="dim">Marks: {escape(terms)}. Schedule: {rated}{escape(effect["why"])}.</p></article>'
+    schedule = f"Schedule: {rated}{escape(effect['why'])}"
+    yield f'<p class="dim">Marks: {escape(terms_line(item))}. {schedule}.</p></article>'
 
 
 def _point(point: Mapping[str, Any]) -> str:

@@ -1,20 +1,24 @@
 """One mock interview from the first second to the stored report; what commands and screens hold."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from quizapp import __version__
 from quizapp.errors import QuizError
+from quizapp.incidents.load import load_library
+from quizapp.incidents.model import Library
 from quizapp.interview.blueprint import Beat, Blueprint, load_blueprint
 from quizapp.interview.clock import Steady, steady
 from quizapp.interview.document import SCHEMA, build
-from quizapp.interview.item import Item, make_item
-from quizapp.interview.knowledge import knowledge
+from quizapp.interview.item import INCIDENT, Item, make_item
+from quizapp.interview.knowledge import knowledge, variants_seen
 from quizapp.interview.marking import propose
 from quizapp.interview.outcomes import linked, outcome, review_of
-from quizapp.interview.paper import Paper, draw_paper
-from quizapp.interview.session import Session, phases_of
+from quizapp.interview.paper import draw_paper
+from quizapp.interview.pick import Paper
+from quizapp.interview.session import Session
+from quizapp.interview.state import phases_of
 from quizapp.memory.mock import MockReview
 
 if TYPE_CHECKING:
@@ -52,22 +56,24 @@ class Interview:
         code: bool = True,
         seed: int | None = None,
         blueprint: Blueprint | None = None,
+        library: Library | None = None,
         clock: Steady = steady,
     ) -> "Interview":
         """Draw the paper; the clock waits for ``start``. Raises ``QuizError`` where nothing can be asked."""
         import secrets
 
         blueprint = blueprint or load_blueprint()
+        library = library or load_library()
         seed = secrets.randbelow(1_000_000) if seed is None else seed
         plan = blueprint.plan(role, minutes, code=code)
-        paper = draw_paper(blueprint, plan, study.bank, knowledge(study), seed)
+        paper = draw_paper(blueprint, plan, study.bank, knowledge(study), seed, library, variants_seen(study))
         if not paper.picks:
             raise QuizError(
                 "The bank holds no question that may be asked now: all were seen within 48 hours."
             )
-        items = [make_item(number, pick, study.bank) for number, pick in enumerate(paper.picks)]
+        items = [make_item(number, pick, study.bank, library) for number, pick in enumerate(paper.picks)]
         session = Session(phases_of(paper.seconds, blueprint.format.titles), items, clock)
-        return cls(study, _head(study, blueprint, paper, secrets.token_hex(4)), session)
+        return cls(study, _head(study, blueprint, paper, items, secrets.token_hex(4)), session)
 
     def start(self) -> None:
         """Start the clock and store the interview."""
@@ -115,7 +121,8 @@ class Interview:
 
     def beats(self, item: Item) -> tuple[Beat, ...]:
         """The beats of an answer to the item, as they were when the interview began."""
-        rows = self.head["beats"]["scenario" if item.scenario else "concept"]
+        kind = INCIDENT if item.kind == INCIDENT else "scenario" if item.scenario else "concept"
+        rows = self.head["beats"][kind]
         return tuple(Beat(row["name"], row["check"]) for row in rows)
 
     def propose(self) -> None:
@@ -148,18 +155,18 @@ class Interview:
         recalls: list[str] = []
         for item, marking, row in zip(self.session.items, self.markings, document["items"], strict=True):
             found = outcome(item, row["marks"]["total"], marking)
-            known = _known(bank, item.card)
+            known = item.kind == INCIDENT or _known(bank, item.card)
             row["effect"] = {"why": found.why, "rating": None, "due": None, "caps": list(found.caps)}
             if not known:
                 row["effect"]["why"] = "the question is no longer in the bank"
                 continue
             if found.rating is None:
-                recalls.append(item.card)
+                recalls += [] if item.kind == INCIDENT else [item.card]
                 continue
             reviews.append(review_of(item, found, marking))
             due = self.study.previews(item.card)[found.rating].due
             row["effect"] |= {"rating": found.rating.label, "due": due.isoformat(timespec="seconds")}
-            more = linked(item, marking, bank, asked)
+            more = linked(item, row["marks"]["total"], marking, bank, asked)
             row["effect"]["linked"] = more
             recalls += more
         document["tomorrow"] = list(dict.fromkeys(recalls))
@@ -177,7 +184,9 @@ _HEAD = (
 )  # fmt: skip
 
 
-def _head(study: "Study", blueprint: Blueprint, paper: Paper, name: str) -> dict[str, Any]:
+def _head(
+    study: "Study", blueprint: Blueprint, paper: Paper, items: Sequence[Item], name: str
+) -> dict[str, Any]:
     import hashlib
     from importlib.metadata import PackageNotFoundError, version
 
@@ -185,7 +194,7 @@ def _head(study: "Study", blueprint: Blueprint, paper: Paper, name: str) -> dict
         torch = version("torch")
     except PackageNotFoundError:
         torch = ""
-    hashes = [study.bank.questions[p.card].content_hash for p in paper.picks if p.kind != "coding"]
+    hashes = [item.question["content_hash"] for item in items if item.kind != "coding"]
     return {
         "schema": SCHEMA,
         "id": name,

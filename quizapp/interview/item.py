@@ -16,10 +16,15 @@ from quizapp.bank.model import (
     Tolerance,
 )
 from quizapp.bank.values import Drawn, draw
-from quizapp.interview.paper import Pick
+from quizapp.incidents.model import Library
+from quizapp.interview.incident import incident_snapshot
+from quizapp.interview.pick import Pick
 
 WAITING, OPEN, CONFIDENCE, PROBE, SKIPPED = "waiting", "open", "confidence", "probe", "skipped"
 FROZEN, CUT, LOST, ABANDONED, UNREACHED = "frozen", "cut", "lost", "abandoned", "unreached"
+INCIDENT = "incident"
+IN_WORDS = ("recall", INCIDENT)  # answered in words that are marked against key points
+EMPTY: tuple[Any, ...] = (None, "", [], {})
 LIVE = (OPEN, CONFIDENCE, PROBE)
 CLOSED = (FROZEN, CUT, LOST, ABANDONED, UNREACHED)
 
@@ -42,7 +47,8 @@ class Item:
 
     Times ending in ``_ms`` are milliseconds of the interview's clock; ``used_ms`` runs while the answer
     is open. ``typed`` is the answer in words, ``given`` that of machine-marked kinds (an option index, a
-    list of indices, a list of gaps), ``code`` the source of a coding item.
+    list of indices, a list of gaps; of an incident the diagnosis, see ``incidents.diagnosis.FIELDS``),
+    ``code`` the source of a coding item, ``bought`` the readings of an incident.
     """
 
     number: int
@@ -73,6 +79,7 @@ class Item:
     warned: int = 0
     submissions: list[dict[str, Any]] = field(default_factory=list)
     checks: list[dict[str, Any]] = field(default_factory=list)
+    bought: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def scenario(self) -> bool:
@@ -87,12 +94,21 @@ class Item:
     @property
     def answered(self) -> bool:
         """Whether anything was given at all."""
-        return bool(self.typed.strip() or self.given not in (None, "", []) or self.submissions)
+        return bool(self.typed.strip() or self.given not in EMPTY or self.submissions)
 
     @property
     def probe(self) -> Probe | None:
         """The follow-up question that is being asked."""
         return next((probe for probe in self.probes if probe.state == OPEN), None)
+
+    def reading(self, name: str) -> dict[str, Any] | None:
+        """A reading that an incident offers."""
+        rows: list[dict[str, Any]] = self.question.get("readings", [])
+        return next((row for row in rows if row["id"] == name), None)
+
+    def bought_reading(self, name: str) -> dict[str, Any] | None:
+        """The purchase of a reading, None where it was not bought."""
+        return next((row for row in self.bought if row["reading"] == name), None)
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, all of them."""
@@ -109,11 +125,15 @@ class Item:
         return cls(**values)
 
 
-def make_item(number: int, pick: Pick, bank: Bank) -> Item:
+def make_item(number: int, pick: Pick, bank: Bank, library: Library | None = None) -> Item:
     """The item for a pick, with everything that is needed to ask and to mark it."""
-    if pick.kind == "coding":
+    probes: list[Probe] = []
+    if pick.kind == INCIDENT:
+        assert library is not None
+        asked = incident_snapshot(library.incidents[pick.incident], library, pick.seed)
+    elif pick.kind == "coding":
         exercise = bank.exercises[pick.exercise]
-        asked, probes = exercise_snapshot(exercise), []
+        asked = exercise_snapshot(exercise)
     else:
         question = bank.questions[pick.card]
         asked = question_snapshot(question, pick.seed)

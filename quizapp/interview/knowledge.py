@@ -45,3 +45,13 @@ def knowledge(study: "Study") -> dict[str, Known]:
         elif row.suspended:
             found[row.card] = Known(0.0, 1e9, suspended=True)
     return found
+
+
+def variants_seen(study: "Study") -> frozenset[str]:
+    """The ids of the incidents that finished interviews put before the learner."""
+    return frozenset(
+        item["question"]["id"]
+        for mock in study.mocks("done")
+        for item in mock.document["items"]
+        if item["kind"] == "incident" and item["opened_ms"] is not None
+    )

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from quizapp.interview import incidentreport
 from quizapp.interview.document import costliest, lost
 from quizapp.interview.words import (
     STATES,
@@ -14,6 +15,7 @@ from quizapp.interview.words import (
     item_title,
     moment_line,
     right_text,
+    terms_line,
 )
 
 BAR = 20
@@ -168,6 +170,8 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield f"```\n{right_text(item)}\n```" if item["kind"] == "order" else right_text(item)
         yield ""
+    if item["kind"] == "incident":
+        yield from incidentreport.as_markdown(item)
     for point in marking.get("points", ()):
         yield f"- {_box(point['held'])} {point['text']}{_evidence(point)}"
     for wrong in marking.get("misconceptions", ()):
@@ -183,8 +187,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield ""
         yield item["question"]["answer"].strip()
         yield ""
-    terms = ", ".join(f"{t['term']} {t['points']:g} of {t['weight']:g}" for t in item["marks"]["terms"])
-    yield f"Marks: {terms}."
+    yield f"Marks: {terms_line(item)}."
     if item["effect"]:
         rated = f"{item['effect']['rating']}, " if item["effect"]["rating"] else ""
         due = f", due {item['effect']['due'][:10]}" if item["effect"]["due"] else ""

@@ -1,9 +1,11 @@
 """From frozen answers to a marking: what the machine can mark, what it proposes, what the learner says."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from quizapp.bank.marking import mark_choice, mark_cloze, mark_numeric, mark_order
+from quizapp.incidents.diagnosis import diagnose
 from quizapp.interview.blueprint import Beat
 from quizapp.interview.evidence import (
     propose_beats,
@@ -13,9 +15,9 @@ from quizapp.interview.evidence import (
     says_quote,
     says_something,
 )
-from quizapp.interview.item import UNREACHED, Item, drawn_of, points_of, question_of
+from quizapp.interview.item import EMPTY, INCIDENT, UNREACHED, Item, drawn_of, points_of, question_of
 
-SELF_MARKED = ("recall", "coding")
+SELF_MARKED = ("recall", "coding", INCIDENT)
 
 
 def propose(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
@@ -24,6 +26,8 @@ def propose(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
         return _recall(item, beats)
     if item.kind == "coding":
         return _coding(item)
+    if item.kind == INCIDENT:
+        return _incident(item, beats)
     return _machine(item)
 
 
@@ -47,6 +51,22 @@ def _points(item: Item, text: str) -> list[dict[str, Any]]:
     ]
 
 
+def _misconceptions(item: Item) -> list[dict[str, Any]]:
+    rows = item.question["misconceptions"]
+    found = [propose_wrong(row["wrong"], item.typed) for row in rows]
+    return [
+        {"wrong": row["wrong"], "right": row["right"], "proposed": said, "stated": said}
+        for row, said in zip(rows, found, strict=True)
+    ]
+
+
+def _beats(beats: Sequence[Beat], shown: Sequence[bool]) -> list[dict[str, Any]]:
+    return [
+        {"name": beat.name, "check": beat.check, "proposed": held, "held": held}
+        for beat, held in zip(beats, shown, strict=True)
+    ]
+
+
 def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
     prompt, points = item.question["prompt"], points_of(item)
     shown = propose_beats([beat.name for beat in beats], item.typed, prompt, points)
@@ -56,19 +76,8 @@ def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
         "by": "self",
         "empty": silent,
         "points": rows,
-        "misconceptions": [
-            {
-                "wrong": m["wrong"],
-                "right": m["right"],
-                "proposed": propose_wrong(m["wrong"], item.typed),
-                "stated": propose_wrong(m["wrong"], item.typed),
-            }
-            for m in item.question["misconceptions"]
-        ],
-        "beats": [
-            {"name": beat.name, "check": beat.check, "proposed": held, "held": held}
-            for beat, held in zip(beats, shown, strict=True)
-        ],
+        "misconceptions": _misconceptions(item),
+        "beats": _beats(beats, shown),
         "probes": [
             {
                 "ask": probe.ask,
@@ -85,7 +94,7 @@ def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
 def _machine(item: Item) -> dict[str, Any]:
     question = question_of(item)
     given = item.given
-    empty = given in (None, "", [])
+    empty = given in EMPTY
     if empty:
         parts = {
             "order": len(question.steps) - 1,
@@ -105,6 +114,26 @@ def _machine(item: Item) -> dict[str, Any]:
         mark = mark_cloze(question, [str(gap) for gap in given])
         right, parts = sum(mark.parts), max(1, len(mark.parts))
     return {"by": "machine", "empty": False, "right_parts": right, "parts": parts, "note": mark.note}
+
+
+def _incident(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
+    """The diagnosis is marked here for good; the answer in words like that to any question."""
+    prompt, points = item.question["prompt"], points_of(item)
+    rows = _points(item, item.typed)
+    for row, point in zip(rows, item.question["key_points"], strict=True):
+        row["verify"] = point["verify"]
+    silent = not says_something(item.typed, prompt, points) and not any(row["proposed"] for row in rows)
+    # the symptom must be told again, so telling it is not copying here
+    shown = propose_beats([beat.name for beat in beats], "" if silent else item.typed, "", points)
+    return {
+        "by": "self",
+        "empty": silent,
+        "points": rows,
+        "misconceptions": _misconceptions(item),
+        "beats": _beats(beats, shown),
+        "probes": [],
+        "diagnosis": asdict(diagnose(item.question, item.given, item.bought)),
+    }
 
 
 def _coding(item: Item) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quizapp.bank.model import Bank
-from quizapp.interview.item import CUT, Item
+from quizapp.interview.item import CUT, INCIDENT, Item
 from quizapp.memory.mock import MockReview
 from quizapp.memory.rating import Rating
 
@@ -25,7 +25,8 @@ class Outcome:
 def outcome(item: Item, mark: int, marking: Mapping[str, Any]) -> Outcome:
     """The effect of one item; without a rating there is no review."""
     if not item.reached or item.state in {"lost", "abandoned", "unreached"}:
-        return Outcome("not reached, abandoned or lost: no review, first in tomorrow's queue")
+        later = "" if item.kind == INCIDENT else ", first in tomorrow's queue"
+        return Outcome(f"not reached, abandoned or lost: no review{later}")
     if item.kind == "coding":
         return _coding(item, mark)
     sure_and_wrong = item.confidence is not None and item.confidence >= SURE and mark < 50
@@ -73,11 +74,19 @@ def review_of(item: Item, found: Outcome, marking: Mapping[str, Any]) -> MockRev
         item.seed,
         item.confidence,
         found.caps,
+        "incident" if item.kind == INCIDENT else "mock",
     )
 
 
-def linked(item: Item, marking: Mapping[str, Any], bank: Bank, asked: frozenset[str]) -> list[str]:
-    """Cards that come tomorrow because a follow-up was missed: a sibling, variant or ground of it."""
+def linked(item: Item, mark: int, marking: Mapping[str, Any], bank: Bank, asked: frozenset[str]) -> list[str]:
+    """Cards that come tomorrow with it.
+
+    For a missed follow-up a sibling, variant or ground of the question; for an incident below 50 the exercise
+    that practises it.
+    """
+    if item.kind == INCIDENT:
+        card = f"exercise:{item.exercise}"
+        return [card] if mark < 50 and item.exercise in bank.exercises and card not in asked else []
     missed = sum(1 for probe in marking.get("probes", ()) if probe["asked"] and not probe["held"])
     question = bank.questions.get(bank.resolve(item.card))
     if not missed or question is None:

@@ -2,71 +2,51 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
 from math import ceil
 
 from quizapp.bank.model import Bank, Exercise, Question
-from quizapp.interview.blueprint import PHASE_OF, PHASES, Blueprint, Plan, split
+from quizapp.incidents.model import Incident, Library
+from quizapp.interview.blueprint import Blueprint, Plan
+from quizapp.interview.casting import Casting, alarms
 from quizapp.interview.knowledge import Knowledge
+from quizapp.interview.pick import Paper, Pick
+from quizapp.interview.timetable import timed
 
 UNDRAWN_TOPICS = frozenset({"interview-craft"})
 UNSEEN_SHARE = 0.30
 _KIND_WEIGHTS = {"recall": 6.0, "numeric": 3.0, "order": 3.0, "choice": 2.0, "cloze": 1.5}
 _TRIES = 24
+NO_INCIDENTS = Library()
 
 
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """One item of the paper. ``card`` is a question id or ``exercise:<slug>``; times in seconds.
+def draw_paper(
+    blueprint: Blueprint,
+    plan: Plan,
+    bank: Bank,
+    known: Knowledge,
+    seed: int,
+    library: Library = NO_INCIDENTS,
+    seen: Collection[str] = (),
+) -> Paper:
+    """The paper under ``seed``. With a small bank it has fewer items, never a forbidden one.
 
-    ``planned`` is its share of the phase, ``budget`` what the answer itself may take, and ``probes``
-    the time of each follow-up question; budget and probes sum to ``planned``.
+    Scenarios are incidents of ``library`` (those in ``seen`` were asked before), or questions of the bank
+    where it holds too few.
     """
-
-    slot: str
-    card: str
-    exercise: str
-    topic: str
-    level: str
-    kind: str
-    recall: float | None
-    unseen: bool
-    seed: int
-    planned: int = 0
-    budget: int = 0
-    probes: tuple[int, ...] = ()
-
-    @property
-    def phase(self) -> str:
-        """The phase in which it is asked."""
-        return PHASE_OF[self.slot]
-
-
-@dataclass(frozen=True, slots=True)
-class Paper:
-    """What is asked, in order. ``seconds`` by phase sum to the length."""
-
-    plan: Plan
-    seed: int
-    seconds: tuple[tuple[str, int], ...]
-    picks: tuple[Pick, ...]
-
-
-def draw_paper(blueprint: Blueprint, plan: Plan, bank: Bank, known: Knowledge, seed: int) -> Paper:
-    """The paper under ``seed``. With a small bank it has fewer items, never a forbidden one."""
     if plan.counts["coding"] and not _exercises(plan, bank, known):
         plan = plan.without_code()
+    casting = Casting(plan, library, bank, known, seen)
     best: list[Pick] = []
     cost = float("inf")
     for attempt in range(_TRIES):
         drawing = _Drawing(plan, bank, known, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
-        drawing.run()
+        drawing.run(casting, alarm=alarms(seed))
         if drawing.cost < cost:
             best, cost = drawing.picks, drawing.cost
         if cost < 1.0:
             break
-    return _timed(blueprint, plan, bank, best, seed)
+    return timed(blueprint, plan, bank, best, seed)
 
 
 def _exercises(plan: Plan, bank: Bank, known: Knowledge) -> list[Exercise]:
@@ -107,18 +87,23 @@ class _Drawing:
         self.rng.shuffle(marks)
         self.wants_unseen = marks
 
-    def run(self) -> None:
+    def run(self, casting: Casting, *, alarm: bool) -> None:
         """Fill the slots, the hardest to fill first."""
         counts = self.plan.counts
         for _ in range(counts["coding"]):
             self._take_exercise()
+        incidents = casting.draw(counts["scenario"], self.used, alarm, self.rng)
+        self.cost += 2 * (bool(casting.ready) and not casting.met)
+        for incident in incidents:
+            self._put_incident(incident, unseen=incident.id not in casting.seen)
         mediums = counts["medium"]
         for _ in range(counts["hard"]):
             if mediums and self._take_pair():
                 mediums -= 1
             else:
                 self.cost += 10  # a hard item needs a medium of its topic: the slot stays empty
-        for slot, number in (("scenario", counts["scenario"]), ("medium", mediums), ("easy", counts["easy"])):
+        scenarios = counts["scenario"] - len(incidents)
+        for slot, number in (("scenario", scenarios), ("medium", mediums), ("easy", counts["easy"])):
             for _ in range(number):
                 if not self._take(slot, self._by_deficit()):
                     self.cost += 10
@@ -128,7 +113,7 @@ class _Drawing:
         off = sum(max(0.0, abs(self.topics[t] - quota) - 1.0) for t, quota in self.quotas.items())
         unseen = sum(pick.unseen for pick in self.picks if pick.slot != "coding")
         short = max(0, ceil(UNSEEN_SHARE * self.questions) - unseen)
-        machine = any(pick.kind != "recall" for pick in self.picks)
+        machine = any(pick.kind not in {"recall", "incident"} for pick in self.picks)
         return off + short + (0.0 if machine or self.plan.minutes < 30 else 1.0)
 
     def _by_deficit(self) -> list[str]:
@@ -155,6 +140,25 @@ class _Drawing:
                 round(state.recall, 4) if state else None,
                 state is None,
                 self.rng.getrandbits(31),
+            )
+        )
+
+    def _put_incident(self, incident: Incident, *, unseen: bool) -> None:
+        state = self.known.get(incident.card)
+        self.used.add(incident.exercise)
+        self.topics[incident.topic] += 1
+        self.picks.append(
+            Pick(
+                "scenario",
+                incident.card,
+                incident.exercise,
+                incident.topic,
+                incident.level,
+                "incident",
+                round(state.recall, 4) if state else None,
+                unseen,
+                self.rng.getrandbits(31),
+                incident=incident.id,
             )
         )
 
@@ -261,58 +265,3 @@ _POOLS: dict[int, tuple[object, dict[tuple[str, str], list[Question]]]] = {}
 
 def _family(question: Question) -> str:
     return question.parent or question.id
-
-
-def _timed(blueprint: Blueprint, plan: Plan, bank: Bank, picks: Sequence[Pick], seed: int) -> Paper:
-    """The picks in order, with budgets that sum to their phase; the time of an empty phase is shared."""
-    ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - see above
-    seconds = dict(plan.seconds)
-    filled = [phase for phase in PHASES if any(pick.phase == phase for pick in ordered)]
-    empty = [p for p in PHASES if p not in filled and p not in {"brief", "wrap"} and seconds[p]]
-    spare = sum(seconds[phase] for phase in empty)
-    for phase in empty:
-        seconds[phase] = 0
-    if filled:
-        shares = split(spare, [seconds[phase] or 1 for phase in filled])
-        for phase, share in zip(filled, shares, strict=True):
-            seconds[phase] += share
-    else:
-        seconds["wrap"] += spare
-    timed: list[Pick] = []
-    for phase in filled:
-        own = [pick for pick in ordered if pick.phase == phase]
-        nominal = blueprint.format.nominal
-        parts = split(seconds[phase], [nominal[pick.slot] for pick in own])
-        timed += [_budgeted(blueprint, bank, pick, part) for pick, part in zip(own, parts, strict=True)]
-    rows = tuple((phase, seconds[phase]) for phase in PHASES if seconds[phase])
-    return Paper(plan, seed, rows, tuple(timed))
-
-
-def _budgeted(blueprint: Blueprint, bank: Bank, pick: Pick, planned: int) -> Pick:
-    """The pick with its time, a part of it kept for follow-up questions where it has any."""
-    question = bank.questions.get(pick.card)
-    shape = blueprint.format
-    number = 0
-    if question is not None and question.kind == "recall":
-        number = min(shape.follow_ups.get(pick.slot, 0), len(question.follow_ups))
-    share = shape.follow_up_share.get(pick.slot, 0.0) / max(1, shape.follow_ups.get(pick.slot, 1)) * number
-    probes = split(round(planned * share), [1.0] * number)
-    budget = planned - sum(probes)
-    return Pick(
-        pick.slot, pick.card, pick.exercise, pick.topic, pick.level, pick.kind, pick.recall, pick.unseen,
-        pick.seed, planned, budget, tuple(probes),
-    )  # fmt: skip
-
-
-def _ordered(picks: Sequence[Pick], rng: random.Random) -> list[Pick]:
-    """Phase by phase; a hard item somewhere after a medium one of its topic."""
-    by_slot: dict[str, list[Pick]] = {}
-    for pick in picks:
-        by_slot.setdefault(pick.slot, []).append(pick)
-    for group in by_slot.values():
-        rng.shuffle(group)
-    concepts = list(by_slot.get("medium", []))
-    for hard in by_slot.get("hard", []):
-        first = next(i for i, p in enumerate(concepts) if p.slot == "medium" and p.topic == hard.topic)
-        concepts.insert(rng.randint(first + 1, len(concepts)), hard)
-    return [*by_slot.get("easy", []), *concepts, *by_slot.get("scenario", []), *by_slot.get("coding", [])]

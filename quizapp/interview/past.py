@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from quizapp.errors import UnknownName
+from quizapp.interview.item import IN_WORDS
 
 if TYPE_CHECKING:
     from quizapp.memory.study import Study
@@ -53,7 +54,7 @@ def blind_queue(documents: Sequence[Mapping[str, Any]], now: datetime) -> list[t
         again = {remark["item"] for remark in document["remarks"]}
         old = now - datetime.fromisoformat(document["finished"]) >= WAIT
         for item in document["items"]:
-            if item["kind"] != "recall" or not item["typed"].strip():
+            if item["kind"] not in IN_WORDS or not item["typed"].strip():
                 continue
             number += 1
             if number % EVERY == 0 and old and item["number"] not in again:

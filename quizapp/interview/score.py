@@ -4,70 +4,18 @@ All arithmetic is exact (fractions); a mark is rounded half up once, at the item
 """
 
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from quizapp.interview.item import Item
+from quizapp.interview.incidentterms import incident_terms
+from quizapp.interview.item import INCIDENT, Item
+from quizapp.interview.terms import DIMENSIONS, Term, half_up, time_share, weighted
 
-DIMENSIONS = ("correctness", "depth", "code", "debugging", "clarity and time")
 LEVEL_LIMITS = (40, 60, 80)
 STRONG_ABOVE = 15
 DRAWS, DRAW_SEED = 10_000, 20_260_101
 INTERVAL = (10, 90)
-KINDS = ("core", "trade-off", "production")
-
-
-@dataclass(frozen=True, slots=True)
-class Term:
-    """One term of a mark: ``share`` of ``weight`` was earned; ``how`` says from what."""
-
-    name: str
-    dimension: str
-    weight: Fraction
-    share: Fraction
-    how: str
-
-    @property
-    def points(self) -> Fraction:
-        """What it adds to the mark."""
-        return self.weight * self.share
-
-    def as_json(self) -> dict[str, Any]:
-        """The term in decimals, for reading; the mark follows from the item's own fields."""
-        return {
-            "term": self.name,
-            "dimension": self.dimension,
-            "weight": float(self.weight),
-            "share": round(float(self.share), 6),
-            "points": round(float(self.points), 4),
-            "how": self.how,
-        }
-
-
-def half_up(value: Fraction) -> int:
-    """Rounded to the nearest whole number, halves up."""
-    return int((value + Fraction(1, 2)).__floor__())
-
-
-def time_share(used_ms: int, budget_s: int, *, sure: bool) -> Fraction:
-    """1 from 30 % of the budget to all of it, down to 0 at 150 %; below 30 % only if the answer is right."""
-    budget = 1000 * budget_s
-    if budget <= 0:
-        return Fraction(0)
-    if 10 * used_ms < 3 * budget:
-        return Fraction(int(sure))
-    if used_ms <= budget:
-        return Fraction(1)
-    return max(Fraction(0), 1 - Fraction(2 * (used_ms - budget), budget))
-
-
-def weighted(points: Iterable[Mapping[str, Any]], kind: str) -> Fraction | None:
-    """Sum of weight times held over the sum of weights of one kind; None without such points."""
-    rows = [(int(p["weight"]), Fraction(p["held"])) for p in points if p["kind"] == kind]
-    total = sum(weight for weight, _ in rows)
-    return sum((weight * held for weight, held in rows), Fraction(0)) / total if total else None
 
 
 def recall_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
@@ -169,6 +117,8 @@ def terms_of(item: Item, marking: Mapping[str, Any]) -> list[Term]:
         terms = coding_terms(item, marking)
     elif item.kind == "recall":
         terms = recall_terms(item, marking)
+    elif item.kind == INCIDENT:
+        terms = incident_terms(item, marking)
     else:
         terms = machine_terms(item, marking)
     if not item.reached:
@@ -177,8 +127,8 @@ def terms_of(item: Item, marking: Mapping[str, Any]) -> list[Term]:
 
 
 def mark_of(terms: Sequence[Term]) -> int:
-    """The item's mark, 0 to 100."""
-    return half_up(sum((term.points for term in terms), Fraction(0)))
+    """The item's mark, 0 to 100; what is taken away takes no more than there is."""
+    return half_up(max(Fraction(0), sum((term.points for term in terms), Fraction(0))))
 
 
 def mean_mark(rows: Sequence[tuple[int, int]]) -> int:
@@ -196,9 +146,9 @@ def dimensions(scored: Sequence[tuple[Item, Sequence[Term]]]) -> dict[str, dict[
             for term in terms:
                 if term.dimension == name:
                     earned += item.planned * term.points
-                    possible += item.planned * term.weight
+                    possible += item.planned * max(Fraction(0), term.weight)
         if possible:
-            percent = half_up(100 * earned / possible)
+            percent = half_up(100 * max(Fraction(0), earned) / possible)
             found[name] = {"percent": percent, "level": level_of(percent)}
     return found
 

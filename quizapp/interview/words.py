@@ -5,6 +5,7 @@ from typing import Any
 
 from quizapp.bank.expressions import number_text
 from quizapp.bank.marking import GAP
+from quizapp.interview.item import EMPTY, IN_WORDS
 
 BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
 STATES = {
@@ -47,11 +48,11 @@ def adjusted_line(document: Mapping[str, Any]) -> str:
 def given_text(item: Mapping[str, Any]) -> str:
     """The learner's answer as text, whatever the kind."""
     given, question = item["given"], item["question"]
-    if item["kind"] == "recall":
+    if item["kind"] in IN_WORDS:
         return str(item["typed"]).strip()
     if item["kind"] == "coding":
         return str(item["code"]).strip("\n")
-    if given in (None, "", []):
+    if given in EMPTY:
         return ""
     if item["kind"] == "choice":
         return str(question["options"][given]["text"])
@@ -96,3 +97,13 @@ def calibration_line(found: Mapping[str, Any]) -> str:
     side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"
     brier = f"Brier score {found['brier']:.3f} (0 is perfect, 0.25 is a coin)"
     return f"{brier}, bias {found['bias']:+.1f} points ({side})."
+
+
+def terms_line(item: Mapping[str, Any]) -> str:
+    """The terms of a mark in a sentence; what takes marks away stands with its sign alone."""
+    return ", ".join(
+        f"{t['term']} {t['points']:g} of {t['weight']:g}"
+        if t["weight"] > 0
+        else f"{t['term']} {t['points']:g}"
+        for t in item["marks"]["terms"]
+    )

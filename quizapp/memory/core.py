@@ -11,13 +11,13 @@ from quizapp.errors import UnknownName
 from quizapp.memory import fuzz
 from quizapp.memory.days import Clock, SystemClock, as_datetime, interval_text, moment
 from quizapp.memory.facts import Counts, DueCard, Filter, Preview
-from quizapp.memory.fold import EXERCISE, CardFold, has_steps, memory_of, next_cap
+from quizapp.memory.fold import EXERCISE, INCIDENT, CardFold, has_steps, memory_of, next_cap
 from quizapp.memory.queue import Queue, is_due
 from quizapp.memory.rating import Rating
 from quizapp.memory.scheduler import Outcome, Scheduler
 from quizapp.memory.settings import Settings, load_settings
 from quizapp.store.events import ANSWER, RENAME, Draft, Moment
-from quizapp.store.rows import STATE_NAMES, CardRow, Waiting
+from quizapp.store.rows import NEW, STATE_NAMES, CardRow, Waiting
 from quizapp.store.store import Store
 
 NO_FILTER = Filter()
@@ -94,9 +94,9 @@ class StudyCore:
         return date.fromordinal(self.now().day)
 
     def resolve(self, card_id: str) -> str:
-        """The present id of a question or exercise card. Raises ``UnknownName`` with close ones."""
+        """The present id of a question, exercise or incident card. Raises ``UnknownName`` with close ones."""
         name = self.bank.resolve(card_id)
-        if name in self.bank.questions:
+        if name in self.bank.questions or (name.startswith(INCIDENT) and name != INCIDENT):
             return name
         slug = name.removeprefix(EXERCISE)
         if slug != name and slug in self.bank.exercises:
@@ -153,11 +153,12 @@ class StudyCore:
         return DueCard(row.card, question.kind, question.level, question.topic, due, STATE_NAMES[row.state])
 
     def due_exercises(self) -> list[DueCard]:
-        """The exercises to write again, longest overdue first; they are not part of the drill's queue."""
+        """The exercises to write: recalled ones, then the longest overdue. The drill does not show them."""
         now = self.now()
         rows = [row for row in self.store.due_cards(now.day) if row.card.startswith(EXERCISE)]
         known = [row for row in rows if row.card.removeprefix(EXERCISE) in self.bank.exercises]
-        ready = sorted((row for row in known if is_due(row, now)), key=lambda row: (row.due, row.card))
+        urgent = [row for row in known if is_due(row, now) or (row.state == NEW and row.priority)]
+        ready = sorted(urgent, key=lambda row: (row.due, row.card))
         return [self._due_card(row) for row in ready]
 
     # answering

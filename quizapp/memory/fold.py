@@ -25,11 +25,12 @@ from quizapp.store.rows import NEW, RELEARNING, REVIEW, CardRow, ReviewRow
 
 RULES = "1"  # change it with the rules below: databases are then rebuilt at the next start
 EXERCISE = "exercise:"
+INCIDENT = "incident:"
 
 
 def has_steps(card: str) -> bool:
-    """Whether a card has learning steps: an exercise is not written again after ten minutes."""
-    return not card.startswith(EXERCISE)
+    """Whether a card has learning steps: an exercise or incident does not come again after ten minutes."""
+    return not card.startswith((EXERCISE, INCIDENT))
 
 
 def memory_of(row: CardRow) -> Memory:

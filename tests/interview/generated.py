@@ -2,14 +2,16 @@
 
 import random
 
-from mock_kit import ROLES, blueprint, knowledge, real_bank
+from mock_kit import ROLES, blueprint, incidents, knowledge, real_bank
 
+from quizapp.incidents.model import Library
 from quizapp.interview import marking as marks
 from quizapp.interview.blueprint import LENGTHS, Beat
 from quizapp.interview.document import build
 from quizapp.interview.item import Item, make_item
 from quizapp.interview.paper import draw_paper
-from quizapp.interview.session import Session, phases_of
+from quizapp.interview.session import Session
+from quizapp.interview.state import phases_of
 
 STATES = ("frozen", "frozen", "frozen", "cut", "lost", "abandoned", "unreached")
 
@@ -18,8 +20,9 @@ def report(seed: int, past: list | None = None) -> dict:
     rng = random.Random(seed)
     bank = real_bank()
     plan = blueprint().plan(rng.choice(ROLES), rng.choice(LENGTHS), code=rng.random() < 0.7)
-    paper = draw_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed)
-    items = [make_item(number, pick, bank) for number, pick in enumerate(paper.picks)]
+    library = incidents() if seed % 4 else Library()
+    paper = draw_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed, library)
+    items = [make_item(number, pick, bank, library) for number, pick in enumerate(paper.picks)]
     session = Session(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)
     markings = []
     for item in items:
@@ -49,6 +52,8 @@ def happen(item: Item, rng: random.Random) -> None:
         for probe in item.probes:
             probe.state = rng.choice(["frozen", "cut", "unreached"])
             probe.typed = rng.choice(["", probe.answer])
+    elif item.kind == "incident":
+        diagnose(item, rng)
     elif item.kind == "numeric":
         item.given = rng.choice([str(item.question["result"]), "12", "what"])
     elif item.kind == "choice":
@@ -69,8 +74,29 @@ def happen(item: Item, rng: random.Random) -> None:
         item.checks = [{"at_ms": rng.randint(0, 2), "ok": True, "before": 0}] * rng.randint(0, 1)
 
 
+def diagnose(item: Item, rng: random.Random) -> None:
+    """Buy and commit by chance, rather often right."""
+    asked = item.question
+    for reading in asked["readings"]:
+        if rng.random() < 0.5:
+            predicted = rng.choice([reading["outcome"], rng.choice(reading["outcomes"])])
+            item.bought.append({"reading": reading["id"], "seconds": reading["seconds"], "at_ms": 5,
+                                "predicted": predicted, "outcome": reading["outcome"]})  # fmt: skip
+    item.hints = rng.choice([0, 0, 1, 2])
+    item.typed = rng.choice([asked["answer"], asked["answer"], asked["prompt"], "no idea", ""])
+    said = {
+        "cause": rng.choice([asked["cause"], rng.choice(asked["causes"])["id"]]),
+        "place": rng.choice([asked["place"], rng.choice(asked["places"])["id"]]),
+        "states": [row["id"] for row in asked["states"] if row["right"] or rng.random() < 0.3],
+        "decoy": rng.choice([*asked["decoys"], rng.choice(asked["causes"])["id"]]),
+        "reading": rng.choice(asked["readings"])["id"],
+    }
+    item.given = {key: value for key, value in said.items() if rng.random() < 0.9} or None
+
+
 def marked(item: Item, rng: random.Random) -> dict:
-    rows = blueprint().format.beats["scenario" if item.scenario else "concept"]
+    scene = "incident" if item.kind == "incident" else "scenario"
+    rows = blueprint().format.beats[scene if item.scenario else "concept"]
     found = marks.propose(item, [Beat(beat.name, beat.check) for beat in rows])
     for index in range(len(found.get("points", ()))):
         if rng.random() < 0.4:

@@ -18,6 +18,8 @@ from quizapp.bank.model import (
     Tolerance,
     Topic,
 )
+from quizapp.incidents.load import load_library
+from quizapp.incidents.model import Library
 from quizapp.interview.blueprint import Blueprint, load_blueprint
 from quizapp.interview.interview import Interview
 from quizapp.interview.knowledge import Known
@@ -27,6 +29,7 @@ from quizapp.memory.study import Study
 from quizapp.store import Store
 
 EVENING = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
+INCIDENTS = Path(__file__).parent.parent / "data" / "incidents"
 ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
 
 
@@ -48,6 +51,16 @@ def real_bank() -> Bank:
 @cache
 def blueprint() -> Blueprint:
     return load_blueprint()
+
+
+def incidents() -> Library:
+    """Three that never change: one-batch test passes, fails, and a false alarm."""
+    return load_library(INCIDENTS)
+
+
+def library_of(bank: Bank) -> Library:
+    """The incidents that go with a bank: those that never change with the bank that never changes."""
+    return incidents() if bank is small_bank() else load_library()
 
 
 @cache
@@ -102,6 +115,7 @@ def begin(
     made: Study, role: str = "research-engineer", minutes: int = 30, **options
 ) -> tuple[Interview, Hand]:
     hand = Hand()
+    options = {"library": library_of(made.bank)} | options
     interview = Interview.begin(made, role, minutes, blueprint=blueprint(), clock=hand, **options)
     interview.start()
     return interview, hand
@@ -111,6 +125,7 @@ def knowledge(bank: Bank, seed: int, share: float) -> dict[str, Known]:
     """A learner who has seen ``share`` of the bank, some of it within the last two days."""
     rng = random.Random(seed)
     names = [*bank.questions, *(f"exercise:{slug}" for slug in bank.exercises)]
+    names += sorted({incident.card for incident in library_of(bank).incidents.values()})
     return {
         name: Known(rng.uniform(0.2, 1.0), rng.choice([2.0, 30.0, 60.0, 400.0]), rng.random() < 0.02)
         for name in names
@@ -145,6 +160,8 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
         session.give(steps if not text else steps[::-1])
     elif item.kind == "cloze":
         session.give([text] if text else ["x"])
+    elif item.kind == "incident":
+        solve(interview, text)
     else:
         session.write_code("x = 1\n")
     number = item.number
@@ -153,6 +170,27 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
     while session.item is not None and session.item.number == number and session.item.probe is not None:
         session.type(text or session.item.probe.answer)
         session.submit()
+
+
+def solve(interview: Interview, text: str = "") -> None:
+    """Answer the incident in hand: by the cheapest path, or with ``text`` and a wrong cause."""
+    session = interview.session
+    item = session.item
+    asked = item.question
+    for name in asked["cheapest"]["readings"]:
+        reading = item.reading(name)
+        session.buy(name, reading["outcome"] if not text else reading["outcomes"][0])
+    if session.item is not item:
+        return
+    session.type(text or asked["answer"])
+    others = [row for row in asked["causes"] if row["id"] != asked["cause"]]
+    session.commit("cause", asked["cause"] if not text else others[0]["id"])
+    session.commit("place", asked["place"] if not text else asked["places"][0]["id"])
+    session.commit("states", [row["id"] for row in asked["states"] if row["right"] or text])
+    decoy = next((row for row in others if row["id"] in asked["decoys"] and row["rejected_by"]), others[1])
+    session.commit("decoy", decoy["id"])
+    bought = [name for name in decoy["rejected_by"] if item.bought_reading(name)]
+    session.commit("reading", bought[0] if bought else "loss-curve")
 
 
 def sit(interview: Interview, hand: Hand, seed: int = 0) -> None:

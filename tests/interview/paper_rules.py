@@ -7,7 +7,7 @@ from math import ceil
 from quizapp.bank.model import Bank
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
 from quizapp.interview.knowledge import Knowledge
-from quizapp.interview.paper import Paper
+from quizapp.interview.pick import Paper
 
 
 def broken(paper: Paper, blueprint: Blueprint, bank: Bank, known: Knowledge) -> Iterator[str]:

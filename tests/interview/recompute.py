@@ -87,8 +87,64 @@ def coding(item: dict) -> list[tuple[str, F, F]]:
     return [*rows, ("clarity and time", F(10), time), ("code", F(10), verified)]
 
 
+def incident(item: dict) -> list[tuple[str, F, F]]:
+    """From what was asked, bought and committed; only points, misconceptions and beats are the marking's."""
+    asked, marking, said = item["question"], item["marking"], item["given"] or {}
+    main, silent = "debugging", marking["empty"]
+
+    def section(name: str) -> F:
+        return F(0) if silent else covered(marking["points"], name)
+
+    rights = {s["id"] for s in asked["states"] if s["right"]}
+    named = set(said.get("states", []))
+    states = max(0, len(named & rights) - len(named - rights))
+    rows = [(main, F(30), section("reproduce")), (main, F(5), F(states, len(rights)))]
+
+    healthy = asked["cause"] == "no-fault"
+    edit = healthy and said.get("cause", "no-fault") != "no-fault"
+    paid = [b for b in item["bought"] if b["seconds"] > 0] or item["bought"]
+    outcomes = {r["id"]: r["outcome"] for r in asked["readings"]}
+    hits = sum(1 for b in paid if b["predicted"] == outcomes[b["reading"]])
+    have = {b["reading"] for b in item["bought"]}
+    evidence = F(0)
+    if healthy:
+        evidence = F(int("control-run" in have))
+    elif said.get("reading") in have and said.get("decoy") != said.get("cause"):
+        for cause in asked["causes"]:
+            if cause["id"] == said.get("decoy") and said["reading"] in cause["rejected_by"]:
+                evidence = F(1) if cause["id"] in asked["decoys"] else F(1, 2)
+    diagnosis = [
+        (main, F(12), F(int(said.get("cause") == asked["cause"]))),
+        (main, F(6), F(int(said.get("place") == asked["place"]))),
+        (main, F(6), F(hits, len(paid)) if paid else F(0)),
+        (main, F(6), evidence),
+    ]
+    earned = sum(w * s for _, w, s in diagnosis)
+    over = sum(b["seconds"] for b in item["bought"]) - 2 * asked["cheapest"]["seconds"]
+    price = min(F(6), F(max(0, over), 10), earned)
+    if price:
+        diagnosis.append((main, F(-6), price / 6))
+    if (edit or not evidence) and earned - price > 10:
+        diagnosis.append((main, 10 - (earned - price), F(1)))
+    rows += diagnosis
+
+    fix = F(0) if edit else section("fix")
+    rows.append((main, F(20), fix))
+    proved = any(p["verify"] and p["held"] and not silent for p in marking["points"])
+    if not proved and 20 * fix > 13:
+        rows.append((main, 13 - 20 * fix, F(1)))
+
+    wrong = sum(1 for m in marking["misconceptions"] if m["stated"])
+    rows.append(("clarity and time", F(10), max(F(0), section("explain") - F(wrong, 10))))
+    told = sum(1 for b in marking["beats"] if b["held"] and not silent)
+    rows.append(("clarity and time", F(5), F(told, len(marking["beats"]))))
+    if item["hints"]:
+        rows.append((main, F(-20), F(min(2, item["hints"]), 2)))
+    return rows
+
+
 def terms(item: dict) -> list[tuple[str, F, F]]:
-    kind = {"recall": recall, "coding": coding}.get(item["kind"], machine)
+    kind = {"recall": recall, "coding": coding, "incident": incident}.get(item["kind"], machine)
     rows = kind(item)
     seen = item["state"] != "unreached" and (item["state"] != "lost" or said(item))
     return rows if seen else [(dimension, weight, F(0)) for dimension, weight, _ in rows]
@@ -103,7 +159,7 @@ def differences(report: dict) -> list[str]:
     found, rows, dims = [], [], {name: [F(0), F(0)] for name in DIMENSIONS}
     for item in report["items"]:
         own = terms(item)
-        mark = half_up(sum((w * s for _, w, s in own), F(0)))
+        mark = half_up(max(F(0), sum((w * s for _, w, s in own), F(0))))
         rows.append((item["planned"], mark))
         if mark != item["marks"]["total"]:
             found.append(f"item {item['number']}: {mark}, not {item['marks']['total']}")
@@ -112,7 +168,7 @@ def differences(report: dict) -> list[str]:
                 found.append(f"item {item['number']}: term {told['term']}")
         for dimension, weight, share in own:
             dims[dimension][0] += item["planned"] * weight * share
-            dims[dimension][1] += item["planned"] * weight
+            dims[dimension][1] += item["planned"] * max(F(0), weight)
     return found + _whole(report, rows, dims)
 
 
@@ -123,7 +179,7 @@ def _whole(report: dict, rows: list, dims: dict) -> list[str]:
     reached = [r for r, i in zip(rows, report["items"], strict=True) if i["marks"]["reached"]]
     if mean(reached) != totals["reached"]:
         found.append("total over the reached items")
-    levels = {n: half_up(100 * e / p) for n, (e, p) in dims.items() if p}
+    levels = {n: half_up(100 * max(F(0), e) / p) for n, (e, p) in dims.items() if p}
     if levels != {n: row["percent"] for n, row in report["dimensions"].items()}:
         found.append("dimensions")
     if any(
@@ -152,7 +208,7 @@ def adjusted(report: dict, total: int) -> int:
     off, seconds = F(0), sum(item["planned"] for item in report["items"])
     for item in report["items"]:
         row = report["inflation"].get(item["topic"])
-        if item["kind"] != "recall" or not item["marks"]["reached"] or row is None:
+        if item["kind"] not in ("recall", "incident") or not item["marks"]["reached"] or row is None:
             continue
         n = min(row["self_n"], row["machine_n"])
         if n:

@@ -3,7 +3,8 @@
 from textual.content import Content
 from textual.widget import Widget
 
-from quizapp.interview.session import PhaseTime, Session
+from quizapp.interview.session import Session
+from quizapp.interview.state import PhaseTime
 from quizapp.tui.text import clock
 from quizapp.tui.widgets.meter import meter
 

@@ -1,0 +1,85 @@
+"""An incident in the report: the diagnosis beside the right one, and the readings that were bought."""
+
+from collections.abc import Iterator, Mapping
+from html import escape
+from typing import Any
+
+from quizapp.interview.incident import cheapest_text, committed, readings_bought
+from quizapp.interview.words import clock
+
+
+def as_text(item: Mapping[str, Any]) -> Iterator[str]:
+    """For `quizapp mock --explain`."""
+    for name, said, right, held in committed(item):
+        yield f"    {name}: {said or 'nothing said'}{_verdict(right, held)}"
+    for row in readings_bought(item):
+        said = f"predicted {row['predicted']}, " if row["predicted"] else ""
+        yield f"    bought {row['title']} ({row['seconds']} s): {said}was {row['outcome']}"
+    yield f"    cheapest path: {cheapest_text(item['question'])}"
+
+
+def _verdict(right: str, held: bool | None) -> str:
+    return " (right)" if held else f" (right is: {right})" if right else ""
+
+
+def as_markdown(item: Mapping[str, Any]) -> Iterator[str]:
+    """Two tables: diagnosis, readings."""
+    yield "| | said | right |"
+    yield "| --- | --- | --- |"
+    for name, said, right, held in committed(item):
+        yield f"| {name} | {_cell(said) or '*nothing*'} | {'as said' if held else _cell(right)} |"
+    yield ""
+    bought = list(readings_bought(item))
+    if bought:
+        yield "| reading | at | price | predicted | was | |"
+        yield "| --- | ---: | ---: | --- | --- | --- |"
+        for row in bought:
+            sign = {True: " ✓", False: " ✗"}.get(row["right"], "")
+            yield (
+                f"| {row['title']} | {clock(row['at_ms'])} | {row['seconds']} s | {row['predicted']} "
+                f"| {row['outcome']}{sign} | {_cell(row['shows'])} |"
+            )
+    else:
+        yield "No reading was bought."
+    yield ""
+    yield f"Cheapest path: {cheapest_text(item['question'])}. Hints taken: {item['hints']}."
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def as_html(item: Mapping[str, Any]) -> Iterator[str]:
+    """The same two tables."""
+    rows = "".join(
+        f'<tr><th scope="row">{escape(name.capitalize())}</th><td>{escape(said) or "<em>nothing</em>"}</td>'
+        f"<td>{'as said' if held else escape(right)}</td></tr>"
+        for name, said, right, held in committed(item)
+    )
+    heads = _heads("What", "Said", "Right")
+    yield f"<table><caption>Diagnosis</caption>{heads}<tbody>{rows}</tbody></table>"
+    bought = list(readings_bought(item))
+    if bought:
+        heads = _heads("Reading", "At", "Price", "Predicted", "Was", "Numbers")
+        rows = "".join(
+            f'<tr><th scope="row">{escape(row["title"])}</th><td>{clock(row["at_ms"])}</td>'
+            f"<td>{row['seconds']} s</td><td>{escape(row['predicted'])}</td>"
+            f"<td>{escape(row['outcome'])} {_sign(row['right'])}</td><td>{escape(row['shows'])}</td></tr>"
+            for row in bought
+        )
+        yield f"<table><caption>Readings bought</caption>{heads}<tbody>{rows}</tbody></table>"
+    cheapest = escape(cheapest_text(item["question"]))
+    yield f'<p class="dim">Cheapest path: {cheapest}. Hints taken: {item["hints"]}.</p>'
+
+
+def _heads(*names: str) -> str:
+    cells = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return f"<thead><tr>{cells}</tr></thead>"
+
+
+def _sign(right: bool | None) -> str:
+    if right is None:  # a redacted prediction
+        return ""
+    name, sign, word = ("yes", "✓", "right") if right else ("no", "✗", "otherwise")
+    return f'<span class="{name}"><span aria-hidden="true">{sign}</span> {word}</span>'
