@@ -3,6 +3,7 @@
 Textual's ``Markdown`` makes a widget per block; Rich's loads 50 ms of lexers and drops ``<tags>``.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -183,6 +184,20 @@ def inline(children: Sequence["Token"]) -> Content:
         else:
             add(token.content)
     return Content("".join(text), spans=spans)
+
+
+_CODE_SPAN = re.compile(r"`([^`\n]+)`")
+
+
+def phrase(text: str, style: str = "") -> Content:
+    """A short text in one style in which only code in backticks is marked up: nothing else is interpreted."""
+    parts: list[Content] = []
+    end = 0
+    text = clean(text)
+    for match in _CODE_SPAN.finditer(text):
+        parts += [Content.styled(text[end : match.start()], style), Content.styled(match[1], style or _CODE)]
+        end = match.end()
+    return Content("").join([*parts, Content.styled(text[end:], style)])
 
 
 def lay_out(blocks: Sequence[Block], width: int) -> list[Content]:

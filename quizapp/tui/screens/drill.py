@@ -19,6 +19,11 @@ class DrillScreen(DrillAnswer):
     BINDINGS: ClassVar[list[object]] = keys.bindings("drill")  # type: ignore[assignment]
     CSS_PATH = "drill.tcss"
 
+    def offers(self, act: keys.Act) -> bool:
+        """A card without follow-ups does not offer them."""
+        question = self.card.question if self.card is not None else None
+        return act.action != "follow_up" or (question is not None and bool(question.follow_ups))
+
     # moving and ticking
 
     def action_leave_field(self) -> None:

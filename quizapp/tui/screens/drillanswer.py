@@ -39,7 +39,8 @@ class DrillAnswer(DrillCard):
             self.position = self.query_one(Choice).cursor
         self.revealed_after = self.clock() - self.shown_at
         if self.quiz.study.settings.confidence and self.confidence is None:
-            self._note("How sure are you?  1 0 %   2 25 %   3 50 %   4 75 %   5 100 %", "$primary")
+            self.query_one("#aside").display = False
+            self._note("How sure are you, from 1 (not at all) to 5 (certain)?", "$primary")
             self.enter_phase("confidence")
             return
         self._reveal(card)

@@ -209,8 +209,8 @@ class DrillCard(Place):
         if self.card is not None:
             topic = self.quiz.bank.topics.get(self.card.topic)
             name = topic.name if topic else self.card.topic
-            flag = " · flagged" if self.quiz.study.card(self.card.id).flagged else ""
-            bar.about = f"{name} · {self.card.level} · {self.card.state}{flag}"
+            flag = ("flagged",) if self.quiz.study.card(self.card.id).flagged else ()
+            bar.about = (*flag, name, self.card.level, self.card.state)
         self._tick()
 
     def _tick(self) -> None:
@@ -235,7 +235,7 @@ class DrillCard(Place):
             self.query_one("#summary", Static).update(Document(self._end_text()))
             bar = self.query_one(SessionBar)
             bar.done, bar.right, bar.left = self.session.done, self.session.right, 0
-            bar.about = ""
+            bar.about = ()
             bar.refresh()
             self.enter_phase("done" if done else "empty")
 

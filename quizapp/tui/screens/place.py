@@ -65,6 +65,11 @@ class _Placed:
         """Whether an action of this place must wait for the data, which opens after the first frame."""
         return self.needs_data and not self.quiz.ready and action.partition("(")[0] not in WITHOUT_DATA
 
+    def offers(self, act: "keys.Act") -> bool:
+        """Whether an action has something to act on now; the key bar leaves the others out."""
+        del act
+        return True
+
     def on_descendant_focus(self) -> None:
         """A field took the focus."""
         self.refresh_keys()

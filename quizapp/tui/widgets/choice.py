@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.message import Message
 
 from quizapp.bank.model import Option
-from quizapp.tui.text import plain
+from quizapp.tui.markdown import phrase
 from quizapp.tui.widgets.lines import Lines, hanging
 
 
@@ -63,9 +63,9 @@ class Choice(Lines):
             mark = "✓ " if option.right else ("✗ " if chosen else "  ")
             style = "$success bold" if option.right else ("$error bold" if chosen else "$text-muted")
         first = Content.assemble((mark, style or "$primary"), (f"{position + 1}  ", "$primary bold"))
-        lines = hanging(first, plain(option.text, style), width)
+        lines = hanging(first, phrase(option.text, style), width)
         if self.revealed:
-            lines += hanging(Content("     "), plain(option.why, "$text-muted"), width)
+            lines += hanging(Content("     "), phrase(option.why, "$text-muted"), width)
         if position < len(self.order) - 1:
             lines.append(Content(""))
         return lines

@@ -22,7 +22,8 @@ class Number(Vertical):
     Number { height: auto; }
     Number Horizontal { height: 3; }
     Number Input { width: 32; }
-    Number Label { padding: 1 1; }
+    Number #unit { padding: 1 1; }
+    Number #understood { padding: 0 1; }
     """
 
     class Given(Message):
@@ -85,8 +86,9 @@ class ClozeText(Lines):
         given = clean(self.answers[index]) if index < len(self.answers) else ""
         if self.marks is None:
             shown = given or "____"
+            # no blank inside the brackets, where a narrow screen would break the gap in two
             return Content.styled(
-                f"[{index + 1}: {shown}]", "$primary bold" + (" underline" * (index == self.active))
+                f"[{index + 1}:{shown}]", "$primary bold" + (" underline" * (index == self.active))
             )
         right = clean(accepted.split("|", maxsplit=1)[0].strip())
         if index < len(self.marks) and self.marks[index]:

@@ -6,7 +6,7 @@ from typing import Any
 from textual import events
 from textual.content import Content
 
-from quizapp.tui.text import plain
+from quizapp.tui.markdown import phrase
 from quizapp.tui.widgets.lines import Lines, hanging
 
 
@@ -60,7 +60,7 @@ class Order(Lines):
         here = position == self.cursor
         mark = "↕ " if here and self._dragging else "▸ " if here else "  "
         first = Content.assemble((mark, "$primary bold"), (f"{position + 1}  ", "$primary bold"))
-        return hanging(first, plain(self.steps[self.sequence[position]], "bold" if here else ""), width)
+        return hanging(first, phrase(self.steps[self.sequence[position]], "bold" if here else ""), width)
 
     def _revealed(self, width: int) -> list[Content]:
         lines: list[Content] = []
@@ -71,7 +71,7 @@ class Order(Lines):
                 ("✓ " if fine else "✗ ", "$success bold" if fine else "$error bold"),
                 (f"{right + 1}  ", "$primary bold"),
             )
-            body = plain(text)
+            body = phrase(text)
             if put != right:
                 after = f", rightly after {right}" if fine else ""
                 body = body.append(Content.styled(f"  yours: {_ordinal(put + 1)}{after}", "$text-muted"))

@@ -8,6 +8,7 @@ from textual.content import Content
 from textual.message import Message
 
 from quizapp.bank.model import KeyPoint
+from quizapp.tui.markdown import phrase
 from quizapp.tui.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
@@ -47,7 +48,7 @@ class Points(Lines):
             ("▸ " if here else "  ", "$primary bold"),
             ("[x] " if ticked else "[ ] ", "$success bold" if ticked else ""),
         )
-        body = plain(point.text, "bold" if here else "")
+        body = phrase(point.text, "bold" if here else "")
         if point.weight == 3:
             body = body.append(Content.styled("  must", "$warning"))
         elif point.kind != "core":

@@ -18,7 +18,7 @@ class SessionBar(Widget):
         self.left = 0
         self.right = 0
         self.seconds = 0.0
-        self.about = ""
+        self.about: tuple[str, ...] = ()
 
     def render(self) -> Content:
         """Progress and figures at the left, the card's labels at the right."""
@@ -30,6 +30,13 @@ class SessionBar(Widget):
             figures += f"  {round(100 * self.right / self.done)} %" + " recalled" * (width >= 100)
         left = bar.append(figures)
         room = width - left.cell_length - 2
-        about = Content(self.about).truncate(max(0, room), ellipsis=True) if room > 8 else Content("")
+        about = self._about(room) if room > 8 else Content("")
         gap = max(0, width - left.cell_length - about.cell_length)
         return left.append(" " * gap).append(about.stylize("$text-muted"))
+
+    def _about(self, room: int) -> Content:
+        """As many of the labels as fit whole; the first is cut before none is shown."""
+        labels = self.about
+        while len(labels) > 1 and len(" · ".join(labels)) > room:
+            labels = labels[:-1]
+        return Content(" · ".join(labels)).truncate(max(0, room), ellipsis=True)
