@@ -217,6 +217,12 @@ def test_zero_weights_and_dead_relus_leave_the_output_bias() -> None:
         F.cross_entropy(model(torch.randn(7, 4)), torch.tensor([0, 0, 1, 1, 2, 2, 2])).backward()
         nonzero = [n for n, p in model.named_parameters() if p.grad is not None and p.grad.abs().sum() > 0]
         assert nonzero == ["2.bias"]
+    model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+    with torch.no_grad():
+        for p in model.parameters():
+            p.zero_()
+    F.cross_entropy(model(torch.randn(6, 4)), torch.tensor([0, 0, 1, 1, 2, 2])).backward()
+    assert all(p.grad is not None and p.grad.abs().max() < 1e-7 for p in model.parameters())
 
 
 def test_norm_layer_statistics() -> None:
@@ -302,6 +308,8 @@ def test_residual_stream_variance() -> None:
     assert pre[11] == pytest.approx(13, rel=0.1)
     assert pre[-1] == pytest.approx(49, rel=0.1)
     assert _stream("pre", 48, scale=1 / math.sqrt(48))[-1] == pytest.approx(2, rel=0.05)
+    assert _stream("none", 48, scale=1 / math.sqrt(48))[-1] == pytest.approx((1 + 1 / 48) ** 48, rel=0.1)
+    assert math.e > (1 + 1 / 48) ** 48
 
 
 def test_postnorm_skip_share() -> None:
