@@ -7,6 +7,9 @@ from functools import cache
 
 from quizapp.errors import QuizError
 
+CPU_ALONE = "No CUDA device here: graded on the CPU."
+"""The note on ``auto``; for a person the device beside the verdict says as much."""
+
 _LIST = """
 import torch
 print(*[f"cuda:{n}" for n in range(torch.cuda.device_count() if torch.cuda.is_available() else 0)])
@@ -39,7 +42,7 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
     if device == "auto":
         if count:
             return "cuda:0", ()
-        return "cpu", ("No CUDA device here: graded on the CPU.",)
+        return "cpu", (CPU_ALONE,)
     number = int(device.partition(":")[2] or 0)
     if number >= count:
         found = f"this machine has {count}" if count else "there is none here"

@@ -3,6 +3,7 @@
 import textwrap
 
 from quizapp.bank.model import Exercise
+from quizapp.judge.devices import CPU_ALONE
 from quizapp.judge.verdict import ERROR, MEMORY, PASSED, TIMEOUT, TestResult, Verdict
 
 _WIDTH = 96
@@ -24,7 +25,8 @@ def verdict_text(verdict: Verdict, exercise: Exercise) -> str:
         lines += _reasons([test for test in failed if test.behaviour == number])
     if verdict.printed:
         lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
-    lines += ["", *_wrapped(" ".join(verdict.notes), "  ")] if verdict.notes else [""]
+    notes = [note for note in verdict.notes if note != CPU_ALONE]  # the last line names the device
+    lines += ["", *_wrapped(" ".join(notes), "  ")] if notes else [""]
     lines.append(
         f"  {verdict.seconds:.2f} s on {verdict.device}, isolation {verdict.tier}, --seed {verdict.seed}"
     )

@@ -38,6 +38,7 @@ class JudgeClient:
         self._process: subprocess.Popen[bytes] | None = None
         self._pending: dict[int, tuple[Exercise, dict[str, Any], int]] = {}
         self._stopped = False
+        self._ready = False
 
     def start(self) -> None:
         """Start the judge's process; returns at once, the judge warms up by itself."""
@@ -47,6 +48,8 @@ class JudgeClient:
             door = rendezvous.door_key()
             self._process, self._sock = start_judge(door=door, tier=self._tier, idle=self._idle)
             threading.Thread(target=self._listen, args=(self._sock, self._process), daemon=True).start()
+            with contextlib.suppress(OSError):
+                wire.send(self._sock, {"op": "ping", "id": 0})  # answered once it is warm
 
     def submit(
         self,
@@ -94,6 +97,11 @@ class JudgeClient:
             end_judge(process)
 
     @property
+    def ready(self) -> bool:
+        """Whether the judge has warmed up: it answered since it was started."""
+        return self._ready
+
+    @property
     def pid(self) -> int:
         """The judge's process, 0 if none runs."""
         with self._lock:
@@ -114,6 +122,7 @@ class JudgeClient:
         with self._lock:
             if self._sock is sock:
                 self._sock = self._process = None
+                self._ready = False
                 self._again()
 
     def _again(self) -> None:
@@ -129,6 +138,7 @@ class JudgeClient:
     def _take(self, answer: dict[str, Any]) -> None:
         ticket = answer["id"]
         with self._lock:
+            self._ready = True
             if "stale" in answer or self._pending.pop(ticket, None) is None:
                 return
         try:

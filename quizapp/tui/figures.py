@@ -6,9 +6,10 @@ from pathlib import Path
 
 from textual.content import Content
 
+from quizapp.interview import past
 from quizapp.memory.facts import Group, Stats
 from quizapp.memory.study import Study
-from quizapp.tui.text import duration, one_line
+from quizapp.tui.text import duration, one_line, plural
 from quizapp.tui.widgets.meter import meter
 
 PAGES = ("Overview", "Retention", "Load", "Topics", "Exercises")
@@ -26,9 +27,10 @@ def overview(stats: Stats, width: int) -> Content:
         ("Time", duration(stats.seconds)),
         ("Days in a row", f"{stats.streak}"),
         ("Due now", f"{stats.due}"),
-        ("Seen, learned", f"{stats.seen}, {stats.learned}"),
         ("New today", f"{stats.new}"),
-        ("Recalled, as predicted", f"{percent(stats.retention)}, {percent(stats.predicted)}"),
+        ("Cards seen", f"{stats.seen}"),
+        ("Learned", f"{stats.learned}"),
+        ("Recalled", f"{percent(stats.retention)} (predicted {percent(stats.predicted)})"),
         ("Memory model", stats.model),
     )
     lines = [
@@ -65,50 +67,58 @@ def calibration(stats: Stats) -> Content:
         return Content("\n").join(lines)
     lines.append(Content.styled(f"{'predicted':>10} {'recalled':>9} {'reviews':>8}", "bold"))
     lines += [Content(f"{item.predicted:>10.0%} {item.recalled:>9.0%} {item.reviews:>8}") for item in filled]
+    lines += [Content(""), Content.styled("Recalled (up) against predicted (across), in percent", "bold")]
     return Content("\n").join(lines)
 
 
 def load(stats: Stats) -> Content:
-    """The forecast in a sentence."""
+    """The forecast in a sentence, and the title of its plot."""
     week = sum(cards for _, cards in stats.forecast[:7])
     month = sum(cards for _, cards in stats.forecast[:30])
     past = sum(cards for _, cards in stats.per_day[-7:])
     return Content.assemble(
         (f"{past}", "bold"), " reviews in the last 7 days.  Coming: ", (f"{week}", "bold $accent"),
-        " cards in 7 days, ", (f"{month}", "bold $accent"), " in 30.",
+        " cards in 7 days, ", (f"{month}", "bold $accent"), " in 30.\n\n",
+        ("Reviews done", "bold $primary"), (" and ", "bold"), ("cards falling due", "bold $accent"),
+        (", by days from today", "bold"),
     )  # fmt: skip
 
 
 def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
     """Per topic and per level: a bar of learned and seen, and the retention."""
+    column = 28 if width >= 74 else 20
+    bar = max(8, min(50, width - column - 26))
     lines: list[Content] = []
     for title, found in (("Topics", stats.topics), ("Levels", stats.levels)):
-        lines += [Content.styled(title, "bold $primary")] if not lines else [
-            Content(""), Content.styled(title, "bold $primary")
-        ]  # fmt: skip
-        lines += [_group(names.get(name, name), group, width) for name, group in found.items()]
-    lines += [
-        Content(""),
-        Content.styled("█ learned  ▒ seen  ░ new; then cards, reviews, recalled", "$text-muted"),
-    ]
+        if lines:
+            lines.append(Content(""))
+        legend = Content("")
+        if not lines and bar >= 24:
+            legend = Content.assemble(
+                ("█", "$success"), " learned ", ("▒", "$warning"), " seen ", ("░", "$text-muted"), " new"
+            )
+        head = Content.styled(f"{title:<{column}} ", "bold $primary").append(legend)
+        pad = " " * (column + 1 + bar - head.cell_length)
+        figures = f"{pad} {'cards':>5} {'reviews':>7} {'recalled':>8}"
+        lines.append(head.append(Content.styled(figures, "$text-muted")))
+        lines += [_group(names.get(name, name), group, column, bar) for name, group in found.items()]
     return Content("\n").join(lines)
 
 
-def _group(name: str, group: Group, width: int) -> Content:
-    column = 28 if width >= 74 else 20
+def _group(name: str, group: Group, column: int, width: int) -> Content:
     total = max(1, group.total)
     bar = meter(
         [(group.learned / total, "$success", "█"), ((group.seen - group.learned) / total, "$warning", "▒")],
-        max(8, min(50, width - column - 26)),
+        width,
     )
     text = Content(one_line(name)).truncate(column, ellipsis=True)
     pad = " " * (column - text.cell_length)
-    figures = f" {group.total:>5} {group.reviews:>6} {percent(group.retention):>6}"
+    figures = f" {group.total:>5} {group.reviews:>7} {percent(group.retention):>8}"
     return Content.assemble(text, pad, " ", bar, (figures, "$text-muted"))
 
 
-def exercises(study: Study) -> Content:
-    """Exercises by state, and the submissions needed."""
+def exercises(study: Study, width: int) -> Content:
+    """Exercises by state, the submissions needed, and the mock interviews."""
     states = study.exercise_states()
     lines = []
     for name, style in (
@@ -123,17 +133,27 @@ def exercises(study: Study) -> Content:
     lines.append(Content(""))
     for slug, state in states.items():
         if state.submissions:
-            title = one_line(study.bank.exercises[slug].title)
             when = f"{state.passed_at.astimezone():%Y-%m-%d}" if state.passed_at else "not passed"
-            lines.append(
-                Content.assemble(
-                    f"{title:<36.36} ",
-                    (f"{state.submissions:>3} submissions  best {state.best:.0%}  {when}", "$text-muted"),
-                )
-            )
-    mocks = study.mocks("done")
-    lines += [Content(""), Content.styled(f"Mock interviews: {len(mocks)}", "bold $primary")]
-    return Content("\n").join(lines)
+            figures = f"  {plural(state.submissions, 'submission'):>14}  {state.best:>4.0%}  {when:<10}"
+            room = max(12, min(60, width - len(figures)))
+            title = Content(one_line(study.bank.exercises[slug].title)).truncate(room, ellipsis=True)
+            pad = " " * (room - title.cell_length)
+            lines.append(Content.assemble(title, pad, (figures, "$text-muted")))
+    return Content("\n").join([*lines, Content(""), *_mocks(study, width)])
+
+
+def _mocks(study: Study, width: int) -> list[Content]:
+    """The finished interviews, newest first: day, marks, whether passed, role."""
+    reports = past.done(study)
+    lines = [Content.styled(f"Mock interviews: {len(reports)}", "bold $primary")]
+    for document in reports:
+        total, band = document["totals"]["raw"], document["band"]["name"]
+        row = Content.assemble(
+            document["started"][:10], (f"  {total:>3} of 100", "bold"),
+            (f"  {one_line(band)}  {document['minutes']} min  {one_line(document['title'])}", "$text-muted"),
+        )  # fmt: skip
+        lines.append(row.truncate(width, ellipsis=True))
+    return lines
 
 
 def export(stats: Stats, folder: Path, svg: str) -> Sequence[Path]:

@@ -36,6 +36,11 @@ class Grader:
             self._client = JudgeClient(self._heard)
         return self._client
 
+    @property
+    def is_warm(self) -> bool:
+        """Whether the judge has imported PyTorch and answers at once."""
+        return self._client is not None and self._client.ready
+
     def warm(self) -> None:
         """Start the judge in the background."""
         self._app.run_worker(self._start, thread=True, group="judge", exclusive=True, exit_on_error=False)

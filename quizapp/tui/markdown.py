@@ -220,8 +220,24 @@ def _text_lines(block: Block, width: int) -> list[Content]:
 
 def _code_lines(block: Block, width: int) -> list[Content]:
     inner = max(4, width - len(block.first) - 2)
-    body = [piece for line in block.content.split("\n", allow_blank=True) for piece in line.fold(inner)]
+    body = [piece for line in block.content.split("\n", allow_blank=True) for piece in fold_code(line, inner)]
     return _prefixed(block, [Content.styled("▏ ", "$text-muted").append(line) for line in body])
+
+
+def fold_code(line: Content, width: int) -> list[Content]:
+    """A line of code in pieces of at most ``width`` cells, cut at a blank where one is near.
+
+    What follows the first piece is indented deeper than the line, so that it looks like no line of its own.
+    """
+    indent = len(line.plain) - len(line.plain.lstrip())
+    hang = min(indent + 4, width // 2)
+    pieces: list[Content] = []
+    while line.cell_length > width:
+        piece = line.fold(width)[0].plain
+        cut = piece.rfind(" ", max(indent, len(piece) // 2)) + 1 or len(piece)
+        pieces.append(line[:cut])
+        line, indent = Content(" " * hang).append(line[cut:]), hang
+    return [*pieces, line]
 
 
 def _rule_lines(block: Block, width: int) -> list[Content]:

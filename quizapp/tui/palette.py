@@ -51,14 +51,15 @@ class QuizCommands(Provider):
         """All entries for the screen below the palette."""
         place = self.screen.place if isinstance(self.screen, _Placed) else "app"
         phase = self.screen.phase if isinstance(self.screen, _Placed) else ""
-        for act in keys.live(place, phase):
+        # what the key bar never shows (scrolling, single options) comes after what it does
+        for act in sorted(keys.live(place, phase), key=lambda act: not act.rank):
             if act.action == "command_palette":
                 continue
             name = f"{keys.AREAS[act.place]}: {act.label or act.help.rstrip('.').lower()}"
             pressed = ", ".join(map(keys.display, act.key_list()))
             yield Entry(name, f"{act.help} ({pressed})", partial(self._act, act))
         for target, name, text in GOES:
-            if target != place:
+            if place not in {target, "home"}:  # home's own actions go to the same screens
                 yield Entry(name, text, partial(self.quiz.go, target))
         if self.quiz.ready:
             for exercise in self.quiz.bank.exercises.values():

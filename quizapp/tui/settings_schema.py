@@ -1,7 +1,11 @@
 """The settings as data: what the screen shows and how each is changed."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
+
+from quizapp.memory.settings import Settings
+from quizapp.tui.keys import PHASES, of_place
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +18,7 @@ class Setting:
     help: str
     choices: tuple[Any, ...] = ()
     kind: type = str
+    unit: str = ""
 
 
 SCHEMA = (
@@ -25,9 +30,9 @@ SCHEMA = (
     Setting("reviews_per_day", "Schedule", "Reviews per day",
             "At most so many due cards each day.", (50, 100, 150, 200, 300, 500, 9999), int),
     Setting("rollover_hour", "Schedule", "The day begins at",
-            "Hour of local time at which a new study day begins.", (0, 1, 2, 3, 4, 5, 6), int),
+            "Hour of local time at which a new study day begins.", (0, 1, 2, 3, 4, 5, 6), int, ":00"),
     Setting("max_interval_days", "Schedule", "Longest interval",
-            "In days; no card is put off longer.", (30, 60, 90, 180, 365, 1000, 36500), int),
+            "No card is put off longer.", (30, 60, 90, 180, 365, 1000, 36500), int, " days"),
     Setting("leech_lapses", "Schedule", "Lapses of a leech",
             "A card forgotten so often is pointed out.", (4, 6, 8, 10, 12, 16), int),
     Setting("confidence", "Drill", "Ask for confidence",
@@ -50,15 +55,36 @@ SCHEMA = (
 """In the order of the screen. The keys table is edited in the file: it is a table of actions."""
 
 
-def show(value: Any) -> str:
-    """A value as the screen writes it."""
+def show(value: Any, unit: str = "") -> str:
+    """A value as the screen writes it, with its unit."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list | tuple):
         return ", ".join(map(str, value)) or "none"
-    return str(value) if value != "" else "automatic"
+    return f"{value}{unit}" if value != "" else "automatic"
+
+
+def template() -> str:
+    """A settings file with every setting at its default, explained."""
+    parts = ["# Settings of quizapp. Edit them here or in the program; a wrong value is named by its line."]
+    for setting in SCHEMA:
+        value = getattr(Settings(), setting.key)
+        choices = ", ".join(_toml(choice) for choice in setting.choices if setting.kind is not bool)
+        lines = [setting.help, *([f"Such as {choices}."] if choices else [])]
+        parts.append("\n".join([*(f"# {line}" for line in lines), f"{setting.key} = {_toml(value)}"]))
+    own = [f'# "{act.id}" = "{act.keys}"  # {act.help}' for place in PHASES for act in of_place(place)]
+    parts.append(
+        "\n".join(
+            ["# Your own keys: take the # from [keys] and from the lines to be changed.", "# [keys]", *own]
+        )
+    )
+    return "\n\n".join(parts) + "\n"
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
 
 
 def read(setting: Setting, text: str) -> Any:

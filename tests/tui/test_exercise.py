@@ -27,6 +27,8 @@ def verdict(*passed: bool) -> Verdict:
 class Judge:
     """Answers when the test says so."""
 
+    is_warm = True
+
     def __init__(self) -> None:
         self.orders: list[tuple[bytes, str, Callable[[Any], None]]] = []
         self.cancelled = 0

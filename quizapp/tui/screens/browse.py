@@ -21,6 +21,13 @@ from quizapp.tui.screens.place import Place
 from quizapp.tui.text import one_line, plural
 from quizapp.tui.widgets.table import Table
 
+NO_MATCH = """No question matches all of it. Words are sought in prompts, answers and tags; beside them:
+
+- `topic:prec` `level:hard` `kind:numeric` `exercise:lora` `id:warm`
+- `state:new` `state:learning` `state:review` `state:suspended` `state:flagged` `state:leech`
+- `due:today` `due:tomorrow` `due:week` `due:14` (days)
+"""
+
 _LEVELS = {"easy": ("easy  ", "$success"), "medium": ("medium", "$warning"), "hard": ("hard  ", "$error")}
 
 
@@ -149,8 +156,8 @@ class BrowseScreen(Place):
         text = self.query_one("#text", Static)
         box = self.query_one("#preview")
         if row is None:
-            text.update("")
-            box.border_title = ""
+            text.update(Document(NO_MATCH))
+            box.border_title = "Filter"
             return
         box.border_title = row.question.id
         text.update(Document(self._text(row)))

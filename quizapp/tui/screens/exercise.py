@@ -52,9 +52,8 @@ class ExerciseScreen(ExerciseGrading):
 
     def action_device(self) -> None:
         """Choose the device."""
-        entries = [(name, name) for name in DEVICES]
         self.quiz.push_screen(
-            Choose("Run the code on which device?", entries, self.device), self._chose_device
+            Choose("Run the code on which device?", DEVICES, self.device), self._chose_device
         )
 
     def _chose_device(self, device: str | None) -> None:

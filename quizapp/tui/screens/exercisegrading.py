@@ -118,6 +118,7 @@ class ExerciseGrading(ExercisePanes):
         self.asked_at = self.clock()
         view = self.view
         view.running, view.message, view.verdict, view.stale, view.note = 0.0, "", None, False, ""
+        view.warming, view.tone = not self.quiz.grader.is_warm, "$error"
         view.changed()
         self.action_show("verdict", focus=False)
         self.enter_phase("judging")
@@ -162,7 +163,7 @@ class ExerciseGrading(ExercisePanes):
         """Stop the grading at once."""
         self.quiz.grader.cancel()
         self.view.running = None
-        self.view.message = "Stopped."
+        self.view.message, self.view.tone = "Stopped. ctrl+r grades again.", "$warning"
         self.view.changed()
         self.enter_phase("idle")
 
@@ -170,6 +171,7 @@ class ExerciseGrading(ExercisePanes):
         view = self.view
         if view.running is not None:
             view.running = self.clock() - self.asked_at
+            view.warming = view.warming and not self.quiz.grader.is_warm
             view.refresh()
         self._fill_head()
 

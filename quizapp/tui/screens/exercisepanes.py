@@ -23,7 +23,12 @@ if TYPE_CHECKING:
 PANES = (("prompt", "f2", "Task"), ("code", "f3", "Code"), ("verdict", "f4", "Verdict"))
 SIDE_BY_SIDE = 118
 """The width from which the style sheet shows all panes at once."""
-DEVICES = ("auto", "cpu", "cuda", "mps")
+DEVICES = (
+    ("auto", "auto: the first CUDA device, else the CPU"),
+    ("cpu", "cpu"),
+    ("cuda", "cuda: an NVIDIA or ROCm GPU"),
+    ("mps", "mps: Apple's GPU"),
+)
 
 
 class ExercisePanes(Place):
@@ -119,7 +124,8 @@ class ExercisePanes(Place):
         width = self.size.width - 2
         unsaved = " ●" if self.editor.text != self.saved else ""
         timer = f"{clock(self.clock() - self.opened_at)} of {exercise.minutes}:00"
-        right = f"{exercise.level} · {self.device} · {timer}"
+        device = "" if self.device == "auto" else f"on {self.device} · "
+        right = f"{exercise.level} · {device}{timer}"
         title = Content.styled(one_line(exercise.title) + unsaved, "bold $primary")
         title = title.truncate(max(8, width - len(right) - 2), ellipsis=True)
         gap = " " * max(1, width - title.cell_length - len(right))

@@ -30,22 +30,23 @@ class Line(NamedTuple):
 
 
 def draw(line: Line, width: int) -> Content:
-    """State, title, level, minutes, and where there is room the topic and the best share."""
+    """State, title, level, minutes; where there is room its questions, topic and best share."""
     exercise = line.exercise
     name, style = _STATES.get(line.state.state, (line.state.state, ""))
     right = f"{exercise.level:<6} {exercise.minutes:>3} min"
-    if width >= 76:
+    if width >= 92:
         right += f"  {plural(line.questions, 'question'):>12}"
-    if width >= 100:
-        best = f"{line.state.best:.0%}" if line.state.submissions else ""
-        tried = plural(line.state.submissions, "submission")
-        right = f"{one_line(exercise.topic):<24.24} {best:>4}  {tried:>14}  {right}"
-    room = max(10, width - 14 - len(right) - 2)
+    if width >= 104:
+        right = f"{one_line(exercise.topic):<16.16} {right}"
+    if width >= 130:
+        tried = line.state.submissions
+        done = f"{line.state.best:.0%} in {plural(tried, 'submission')}" if tried else ""
+        right = f"{done:<24}{right}"
+    left = f" {name:<10}" if width >= 70 else f" {name[0]} "
+    room = max(10, width - len(left) - len(right) - 2)
     title = Content(one_line(exercise.title)).truncate(room, ellipsis=True)
     gap = " " * (room - title.cell_length)
-    return Content.assemble(
-        (f" {name:<11} ", style), title.stylize("bold"), gap, (f" {right}", "$text-muted")
-    )
+    return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
 class ExercisesScreen(Place):

@@ -45,8 +45,8 @@ class TopicList(Lines):
         if not self._topics:
             return [Content.styled("…", "$text-muted")]
         longest = max(len(topic.name) for topic in self._topics)
-        name_width = min(34, longest, max(16, width - 38))
-        bar = max(6, min(60, width - name_width - 25))
+        name_width = min(34, longest, max(16, width - 30))
+        bar = max(6, min(60, width - name_width - 24))
         return [self._line(topic, name_width, bar) for topic in self._topics]
 
     @staticmethod
@@ -118,6 +118,7 @@ class HomeScreen(Place):
         del event
         if self.quiz.ready:
             self._fill_head()
+            self.call_after_refresh(self._fill_next)
 
     def fill(self) -> None:
         """Show what the data says now."""
@@ -167,12 +168,14 @@ class HomeScreen(Place):
         found = self._next_slug()
         if found:
             exercise = self.quiz.bank.exercises[found]
-            title = one_line(exercise.title)
+            about = f"  {exercise.level}, {duration(exercise.minutes * 60)}"
+            room = max(12, self.query_one("#onward").content_size.width - len(about) - 2)
+            title = Content(f"Exercise: {one_line(exercise.title)}").truncate(room, ellipsis=True).plain
             lines.append(
                 Content.assemble(
                     _link("n ", "screen.next_exercise", "bold $primary"),
-                    _link(f"Exercise: {title}", "screen.next_exercise"),
-                    (f"  {exercise.level}, {duration(exercise.minutes * 60)}", "$text-muted"),
+                    _link(title, "screen.next_exercise"),
+                    (about, "$text-muted"),
                 )
             )
         lines.append(
@@ -202,7 +205,7 @@ class HomeScreen(Place):
 
         topics = [topic for topic in self.quiz.study.topics() if topic.total]
         entries = [
-            (topic.topic, f"{topic.name}  ({topic.due} due, {topic.learned} of {topic.total} learned)")
+            (topic.topic, f"{topic.name}: {topic.due} due, {topic.learned} of {topic.total} learned")
             for topic in topics
         ]
         self.quiz.push_screen(Choose("Drill which topic?", entries), self._chosen)

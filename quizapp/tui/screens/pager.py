@@ -8,10 +8,24 @@ from textual.content import Content
 from textual.widgets import Static
 
 from quizapp.tui import clipboard, keys
-from quizapp.tui.markdown import document
+from quizapp.tui.markdown import document, fold_code
 from quizapp.tui.screens.place import Dialog
 from quizapp.tui.text import one_line, plain
 from quizapp.tui.widgets.keybar import KeyBar
+from quizapp.tui.widgets.lines import Lines
+
+
+class _Code(Lines):
+    """Code or a diff: lines too long are cut as code is, not as prose."""
+
+    def __init__(self, source: Content) -> None:
+        super().__init__()
+        self._source = source
+
+    def lines(self, width: int) -> list[Content]:
+        """Every line, the long ones in pieces."""
+        found = self._source.split("\n", allow_blank=True)
+        return [piece for line in found for piece in fold_code(line, width)]
 
 
 class Pager(Dialog):
@@ -33,7 +47,7 @@ class Pager(Dialog):
             box.border_title = one_line(self._title)
             with VerticalScroll(can_focus=False):
                 if isinstance(self._source, Content):
-                    yield Static(self._source, markup=False)
+                    yield _Code(self._source)
                 elif self._markdown:
                     yield Static(document(self._source), markup=False)
                 else:

@@ -1,20 +1,21 @@
 """Settings: a list made from the schema; each change is written to the commented file at once."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
 from textual.events import Click
-from textual.widgets import Input, Static
+from textual.widgets import Input, Label, Static
 
 from quizapp import paths
 from quizapp.errors import QuizError
 from quizapp.memory.settings import Settings, load_settings, write_setting
 from quizapp.tui import keys
 from quizapp.tui.screens.place import Place
-from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step
+from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step, template
 from quizapp.tui.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
@@ -51,7 +52,7 @@ class SettingsList(Lines):
             ("▸ " if here else "  ", "$primary bold"),
             (f"{setting.title:<{_TITLE}}", "bold" if here else ""),
         )
-        shown = plain(show(value), "$text-muted" if default else "bold $accent")
+        shown = plain(show(value, setting.unit), "$text-muted" if default else "bold $accent")
         if here and setting.choices:
             shown = Content.assemble(("‹ ", "$primary"), shown, (" ›", "$primary"))
         lines = hanging(title, shown, width)
@@ -86,7 +87,9 @@ class SettingsScreen(Place):
     def body(self) -> ComposeResult:
         """A head line, a field for typed values, the list."""
         yield Static("", id="head", classes="bar", markup=False)
-        yield Input(id="value", compact=True)
+        with Horizontal(id="entry"):
+            yield Label("", id="name", markup=False)
+            yield Input(id="value", compact=True)
         with VerticalScroll(id="scroll", can_focus=False):
             yield SettingsList()
 
@@ -95,7 +98,7 @@ class SettingsScreen(Place):
         head = Content.styled("Settings", "bold $primary")
         head = head.append(Content.styled(f"  {paths.config()}", "$text-muted"))
         self.query_one("#head", Static).update(head)
-        self.query_one("#value").display = False
+        self.query_one("#entry").display = False
         if self.quiz.ready:
             self.opened()
 
@@ -138,8 +141,9 @@ class SettingsScreen(Place):
             return
         field = self.query_one("#value", Input)
         field.value = ", ".join(value) if isinstance(value, tuple) else str(value)
-        field.placeholder = setting.title
-        field.display = True
+        field.placeholder = "empty: " + show(getattr(Settings(), setting.key))
+        self.query_one("#name", Label).update(f"{setting.title}:")
+        self.query_one("#entry").display = True
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
@@ -155,7 +159,7 @@ class SettingsScreen(Place):
 
     def action_leave_field(self) -> None:
         """Close the field."""
-        self.query_one("#value").display = False
+        self.query_one("#entry").display = False
         self.set_focus(None)
 
     def action_default(self) -> None:
@@ -166,6 +170,7 @@ class SettingsScreen(Place):
         setting = self._chosen
         plain_value = list(value) if isinstance(value, tuple) else value
         try:
+            _begin(paths.config())
             write_setting(paths.config(), setting.key, plain_value)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
@@ -181,12 +186,11 @@ class SettingsScreen(Place):
         from quizapp.tui.editor import edit
 
         path = paths.config()
-        if not path.exists():
-            try:
-                write_setting(path, "desired_retention", self._list.settings.desired_retention)
-            except QuizError as error:
-                self.quiz.say(str(error), bad=True)
-                return
+        try:
+            _begin(path)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return
         if not edit(self.quiz, path):
             return
         try:
@@ -194,3 +198,14 @@ class SettingsScreen(Place):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
         self.opened()
+
+
+def _begin(path: Path) -> None:
+    """Write a commented file of defaults where there is none. Raises ``QuizError``."""
+    if path.exists():
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(template(), encoding="utf-8")
+    except OSError as error:
+        raise QuizError(f"The settings file {path} cannot be written ({error.strerror}).") from error

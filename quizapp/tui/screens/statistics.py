@@ -64,7 +64,7 @@ class StatisticsScreen(Place):
             lambda: figures.calibration(stats),
             lambda: figures.load(stats),
             lambda: figures.groups(stats, names, width),
-            lambda: figures.exercises(self.quiz.study),
+            lambda: figures.exercises(self.quiz.study, width),
         )[self._page]()
         self.query_one("#figures", Static).update(text)
         self._show_plot(stats)
@@ -92,8 +92,15 @@ class StatisticsScreen(Place):
             self._plot.theme = "clear"
             self.query_one("#scroll").mount(self._plot)
         self._plot.display = True
+        self._plot.styles.height = self._room()
         self._draw(self._plot.plt, stats)
         self._plot.refresh()
+
+    def _room(self) -> int:
+        """Lines for a plot: what the page's text leaves, so that its axis is seen without scrolling."""
+        text = self.query_one("#figures", Static)
+        taken = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
+        return max(8, min(24, self.size.height - taken - 6))
 
     def _draw(self, plot: Any, stats: "Stats") -> None:
         """Draw the page's plot, colours from the theme."""
@@ -104,17 +111,19 @@ class StatisticsScreen(Place):
         done, due = self._colour("primary"), self._colour("accent")
         if self._page == 1:
             bins = [item for item in stats.calibration if item.reviews]
-            plot.title("Recalled (vertical) against predicted, in percent")
             plot.plot([50, 100], [50, 100], marker="dot", color=self._colour("text-muted"))
             plot.scatter(
                 [100 * b.predicted for b in bins], [100 * b.recalled for b in bins], marker="●", color=done
             )
             plot.xlim(50, 100)
+            plot.ylim(min([50, *(100 * b.recalled for b in bins)]), 100)
+            marks = list(range(50, 101, 10))
+            plot.xticks(marks)
+            plot.yticks(marks)
             return
         today = self.quiz.study.today()
         past = [((day - today).days, count) for day, count in stats.per_day][-28:]
         coming = [((day - today).days, count) for day, count in stats.forecast][:29]
-        plot.title("Reviews done, and cards that fall due, by days from today")
         for pairs, colour in (([pair for pair in past if pair[0] >= -28], done), (coming, due)):
             if pairs:
                 plot.bar([day for day, _ in pairs], [count for _, count in pairs], color=colour, width=0.8)

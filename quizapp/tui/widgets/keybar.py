@@ -29,6 +29,8 @@ class KeyBar(Widget):
         shown = [act for act in keys.live(place.place, place.phase) if act.rank and act.label]
         shown = [act for act in shown if act.reachable(place.phase)]
         shown = [act for act in shown if act.place == "app" or not place.waits(act.action)]
+        if place.place == "help":
+            shown = [act for act in shown if act.place != "app"]
         shown = [act for act in shown if place.offers(act)]
         parts = {act.id: self._part(act, place.phase) for act in shown}
         while shown and sum(parts[act.id].cell_length + 2 for act in shown) - 2 > self.content_size.width:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from quizapp.bank.model import Exercise
+from quizapp.judge.devices import CPU_ALONE
 from quizapp.tui.markdown import lay_out, parse
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.lines import Lines, hanging
@@ -34,7 +35,9 @@ class VerdictView(Lines):
         self.verdict: Verdict | None = None
         self.running: float | None = None
         self.stale = False
+        self.warming = False
         self.message = ""
+        self.tone = "$error"
         self.hints: list[str] = []
         self.note = ""
 
@@ -43,9 +46,10 @@ class VerdictView(Lines):
         lines: list[Content] = []
         if self.running is not None:
             dots = "●" * (1 + int(self.running * 2) % 3)
-            lines += [Content.styled(f"Grading {dots:<3} {self.running:.1f} s", "bold $primary"), Content("")]
+            doing = "Starting PyTorch, once" if self.warming else "Grading"
+            lines += [Content.styled(f"{doing} {dots:<3} {self.running:.1f} s", "bold $primary"), Content("")]
         if self.message:
-            lines += [*hanging(Content(""), plain(self.message, "bold $error"), width), Content("")]
+            lines += [*hanging(Content(""), plain(self.message, f"bold {self.tone}"), width), Content("")]
         if self.verdict is not None:
             lines += self._verdict(self.verdict, width)
         elif self.running is None and not self.message:
@@ -86,6 +90,8 @@ class VerdictView(Lines):
             lines += [Content(""), *_block(verdict.error, width)]
         lines += self._tests(verdict.tests, width)
         for note in verdict.notes:
+            if note == CPU_ALONE:  # the head says where it ran, and nothing else was asked for
+                continue
             lines += [Content(""), *hanging(Content(""), plain(note, "$text-muted"), width)]
         if verdict.printed.strip():
             lines += [Content(""), Content.styled("Printed", "bold")]
@@ -103,7 +109,7 @@ class VerdictView(Lines):
         for test in tests:
             groups.setdefault(test.behaviour, []).append(test)
         failed = [number for number, group in groups.items() if not all(test.passed for test in group)]
-        held = [number for number in groups if number not in failed]
+        held = sorted((number for number in groups if number not in failed), key=lambda n: (n == 0, n))
         shared = _shared(groups[number] for number in failed)
         if shared:
             lines += [Content(""), *_block(shared, width)]
@@ -123,7 +129,7 @@ class VerdictView(Lines):
         return lines
 
     def _behaviour(self, number: int, width: int, *, passed: bool) -> list[Content]:
-        sentence = self._behaviours().get(number, "In general")
+        sentence = self._behaviours().get(number, "Only the means that the task allows are used.")
         mark = Content.styled("✓ " if passed else "✗ ", "$success bold" if passed else "$error bold")
         return hanging(mark, plain(sentence, "" if passed else "bold"), width)
 
