@@ -67,6 +67,10 @@ def probe_decay(code, given, record):
         params = leaves(given["starts"])
         optimizer = code.AdamW(params, lr=0.1, weight_decay=0.3)
         record("seen", follow(optimizer, params, [[torch.zeros_like(p) for p in params]] * 3))
+    with record.step("later"):
+        params = leaves(given["starts"])
+        rows = [[g * (i not in (3, 4, 7)) for g in row] for i, row in enumerate(given["grads"][:10])]
+        record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.3), params, rows))
     with record.step("usual"):
         params = leaves(given["starts"])
         record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.3), params, given["grads"]))

@@ -194,6 +194,14 @@ def probe_merge(code, given, record):
             record("features", [merged.in_features, merged.out_features])
             for k, x in enumerate(case["x"]):
                 record(f"out{k}", merged(x))
+    with record.step("hooked"):
+        base, calls = base_layer(given["cases"][0]), []
+        base.register_forward_hook(lambda *_: calls.append("after"))
+        base.register_forward_pre_hook(lambda *_: calls.append("before"))
+        merged = adapter(code, given["cases"][0], base).merge()
+        calls.clear()
+        merged(given["cases"][0]["x"][1])
+        record("calls", list(calls))
 
 
 def state(layer):
@@ -355,6 +363,7 @@ def probe_modes(code, given, record):
             record("after", after)
             with torch.no_grad():
                 for layer in adapters(code, model).values():
+                    layer.lora_A.fill_(0.3)
                     layer.lora_B.fill_(0.5)
             record("outs", [model(tokens), model(tokens)])
             x = torch.ones(40, given["model"]["width"], device=record.device)

@@ -281,6 +281,11 @@ def drive(scaler, pattern, p, optimizer):
     return seen
 
 
+def probe_small_scale(code, given, record):
+    scaler = make(code, 4.0, 2.0, 0.5, 3)
+    record("scales", drive(scaler, "bbbbb", *toy(record.device)))
+
+
 def probe_growth(code, given, record):
     for interval in (1, 2, 3, 5):
         for name, pattern in (("fixed", PATTERN), ("random", given["random"])):

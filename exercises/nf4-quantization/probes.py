@@ -115,7 +115,7 @@ def inputs(draw):
         holes[array][11 * width :] = value
     tiny = made(draw, (6, 10), 10)
     tiny["w"][2] *= 1e-6 / tiny["absmax"][2]
-    tiny["w"][4] *= 3e-7 / tiny["absmax"][4]
+    tiny["w"][4] *= 4e-9 / tiny["absmax"][4]
     tiny["absmax"] = tiny["w"].abs().amax(1)
     restore = []
     for shape, block_size in (

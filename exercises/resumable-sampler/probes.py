@@ -11,7 +11,9 @@ def inputs(draw):
         "seed": draw.integer(3, 10**6),
         "stop": draw.integer(4, 9),
         "late": draw.integer(2, 4),
-        "pairs": [[s, e] for s in (0, 1, 2, 5, 100, 65536) for e in (0, 1, 2, 3)],
+        "pairs": [[s, e] for s in (0, 1, 2, 5, 100, 65536) for e in (0, 1, 2, 3)]
+        # Where a sum such as 1000 * seed + epoch meets the orders above.
+        + [[0, e] for e in (31, 37, 97, 100, 101, 128, 256, 500, 512, 997, 999, 1000, 1001, 1024)],
     }
 
 

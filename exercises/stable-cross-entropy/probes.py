@@ -42,9 +42,17 @@ def inputs(draw):
     ignored = []
     for ignore in (-100, -1, 1, c + 4):
         targets = some_ignored(draw, labels(draw, c, b, d), ignore)
+        logits = draw.normal(b, d, c, scale=2.0, dtype=torch.float64)
+        if ignore in (
+            -1,
+            1,
+        ):  # at ignored positions most classes are masked, whichever one is looked up there
+            logits[..., torch.arange(c) != 2] = torch.where(
+                (targets == ignore)[..., None], -torch.inf, logits[..., torch.arange(c) != 2]
+            )
         ignored.append(
             {
-                "logits": draw.normal(b, d, c, scale=2.0, dtype=torch.float64),
+                "logits": logits,
                 "targets": targets,
                 "ignore": ignore,
             }

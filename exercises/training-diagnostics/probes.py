@@ -133,6 +133,12 @@ def probe_norm(code, given, record):
                 [bare(values, dtype, device).get_parameter(n).grad for n, _ in model.named_parameters()],
             )
 
+    with record.step("tied"):
+        model = bare(grads, torch.float32, device)
+        model.again = nn.Module()
+        model.again.register_parameter("other_name", model.p1)
+        record("norm", code.global_grad_norm(model))
+
 
 def kinds_of(stats):
     return {
@@ -268,6 +274,10 @@ class Poison(nn.Module):
             return x, y
         if self.form == "list":
             return [x, y]
+        if self.form == "nested":
+            return x, (x, y)
+        if self.form == "deep":
+            return (x, [None, (x, (y,))])
         return (None, y, (x, [x])) if self.form == "mixed" else y
 
 
@@ -391,7 +401,7 @@ def probe_first(code, given, record):
         half = torch.full((3, 7), 6e4, dtype=torch.float16, device=record.device)
         model = nn.Sequential(Emit(large), Emit(half), Emit(x))
         record("name", code.first_nonfinite(model, x))
-    for form in ("second", "list", "mixed"):
+    for form in ("second", "list", "mixed", "nested", "deep"):
         with record.step(form):
             model = nn.Sequential(nn.Identity(), Poison(form=form), Pick() if form != "mixed" else Replace(x))
             record("name", code.first_nonfinite(model, x.clone()))

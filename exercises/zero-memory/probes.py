@@ -43,6 +43,8 @@ def inputs(draw):
         )
     free.append({"gpu": 80 * 10**9, "act": 0, "N": 4096, "stage": 3, "bytes": (0.5, 0, 0)})
     free.append({"gpu": 17, "act": 1, "N": 1, "stage": 0, "bytes": (2, 2, 12)})
+    free.append({"gpu": 10, "act": 0, "N": 64, "stage": 3, "bytes": (2, 2, 12)})
+    free.append({"gpu": 48 - 2**-47, "act": 0, "N": 1, "stage": 0, "bytes": (2, 2, 12)})
     free.append({"gpu": 17, "act": 2, "N": 1, "stage": 0, "bytes": (2, 2, 12)})
     return {"sizes": sizes, "stages": stages, "exact": exact_limits(draw), "free": free}
 

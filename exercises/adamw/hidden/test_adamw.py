@@ -149,6 +149,19 @@ def test_zero_gradient_leaves_decay(observe):
 
 
 @behaviour(3)
+def test_zero_gradients_in_between(observe):
+    rows = [[g * (i not in (3, 4, 7)) for g in row] for i, row in enumerate(observe.given["grads"][:10])]
+    check(
+        observe,
+        "decay/later/seen",
+        rows,
+        {"lr": 0.1, "weight_decay": 0.3},
+        "A zero gradient after others is a gradient like any other: the moments decay and still move the parameter.",
+        call="AdamW(params, lr=0.1, weight_decay=0.3), gradients zero at steps 4, 5 and 8",
+    )
+
+
+@behaviour(3)
 def test_decoupled_decay(observe):
     check(
         observe,

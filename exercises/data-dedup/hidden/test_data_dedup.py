@@ -86,6 +86,12 @@ def test_another_seed_gives_other_functions(observe):
                 "Another seed should give other hash functions.",
                 f"{same} of 128 entries are equal",
             )
+            same = len(set(a) & set(b))
+            expect(
+                same < 13,
+                "Another seed should give other hash functions; yours are the same ones at other positions.",
+                f"{same} of 128 entries occur in both signatures",
+            )
 
 
 @behaviour(2)

@@ -340,6 +340,11 @@ def test_merged_layer_is_a_plain_linear(observe):
             "The merged layer has the wrong in_features or out_features.",
             call,
         )
+    expect(
+        observe["merge/hooked/calls"] == [],
+        "The merged layer must not carry hooks: a deep copy takes those of the base along.",
+        "the base had a forward hook, and calling the merged layer ran it",
+    )
 
 
 @behaviour(7)

@@ -1,5 +1,3 @@
-import copy
-
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -35,9 +33,11 @@ class LoRALinear(nn.Module):
         return F.linear(x, self.linear.weight + self.delta, self.linear.bias)
 
     def merge(self):
-        merged = copy.deepcopy(self.linear)
-        merged.weight.data.add_(self.delta.detach())
-        merged.requires_grad_(True)
+        weight, bias = (self.linear.weight + self.delta).detach().clone(), self.linear.bias
+        merged = nn.Linear(*reversed(weight.shape), bias=bias is not None, device="meta", dtype=weight.dtype)
+        merged.weight = nn.Parameter(weight)
+        if bias is not None:
+            merged.bias = nn.Parameter(bias.detach().clone())
         return merged
 
 

@@ -397,6 +397,17 @@ def test_backoff(observe):
 
 
 @behaviour(7)
+def test_the_scale_may_fall_below_one(observe):
+    close(
+        observe["small_scale/scales"],
+        [2.0, 1.0, 0.5, 0.25, 0.125],
+        "The scale has no lower limit: every iteration with an overflow backs off.",
+        rtol=1e-12,
+        call="scale 4, backoff_factor=0.5, five overflows",
+    )
+
+
+@behaviour(7)
 def test_scale_changes_in_update_only(observe):
     for name in ("clean", "skipped"):
         close(

@@ -105,6 +105,24 @@ def test_norm_of_all_gradients(observe):
 
 
 @behaviour(1)
+def test_tied_weights_count_once(observe):
+    grads = [g.double() for g in observe.given["grads"]]
+    norms = torch.stack([g.norm() for g in grads])
+    close(
+        observe["norm/tied/norm"],
+        norms.norm(),
+        "The norm of a model with tied weights is wrong.",
+        rtol=1e-5,
+        device=observe.device,
+        mistakes={
+            "A parameter that two modules share has one gradient: count it once.": torch.cat(
+                [norms, norms[1:2]]
+            ).norm()
+        },
+    )
+
+
+@behaviour(1)
 def test_norm_is_a_float(observe):
     for name in (*NORMS, "none", "empty"):
         norm = observe[f"norm/{name}/norm"]
@@ -381,6 +399,10 @@ def test_tuples_and_lists(observe):
     for name in ("second", "list", "mixed"):
         got = observe[f"first/{name}/name"]
         expect(got == "1", "Recurrent layers and many blocks return tuples.", f"got {got!r}, expected '1'")
+    for name, form in (("nested", "(x, (x, bad))"), ("deep", "(x, [None, (x, (bad,))])")):
+        got = observe[f"first/{name}/name"]
+        says = "Tuples may hold tuples: an LSTM returns (output, (h, c))."
+        expect(got == "1", says, f"an output of the form {form}: got {got!r}, expected '1'")
     got = observe["first/sound_tuple/name"]
     expect(got is None, "A tuple of finite tensors, None and plain values is sound.", f"got {got!r}")
 

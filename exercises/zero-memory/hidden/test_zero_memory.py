@@ -207,7 +207,9 @@ def test_activations_lower_the_limit_in_full(observe):
     for i, case in enumerate(observe.given["free"]):
         if case["act"]:
             got = observe[f"limit/free{i}/count"]
-            want = math.floor((case["gpu"] - case["act"]) / rate(case["bytes"], case["N"], case["stage"]))
+            want = math.floor(
+                Fraction(case["gpu"] - case["act"]) / rate(case["bytes"], case["N"], case["stage"])
+            )
             expect(got == want, SHARDS, f"max_params with activations: got {got!r}, expected {want}")
 
 
@@ -219,7 +221,7 @@ def describe(case, gpu):
 def test_largest_number_that_fits(observe):
     for i, case in enumerate(observe.given["free"]):
         got = observe[f"limit/free{i}/count"]
-        want = math.floor((case["gpu"] - case["act"]) / rate(case["bytes"], case["N"], case["stage"]))
+        want = math.floor(Fraction(case["gpu"] - case["act"]) / rate(case["bytes"], case["N"], case["stage"]))
         expect(type(got) is int, "max_params should return an int.", f"got {got!r}")
         says = "That many parameters do not fit." if got > want else "More parameters would still fit."
         expect(got == want, says, f"{describe(case, case['gpu'])}: got {got}, expected {want}")
