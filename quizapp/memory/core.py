@@ -117,6 +117,7 @@ class StudyCore:
     def _fresh_queue(self, now: Moment) -> Queue:
         version = self.store.db.data_version()
         if version != self._seen_version or now.day != self._queue.day:
+            self.store.follow()
             self._queue.load(now.day)
             self._seen_version = version
         return self._queue

@@ -27,9 +27,10 @@ class Projection:
         self._db = db
         self._fold = fold
         self.latest: CardRow | None = None
-        self._configure()
+        self.configure()
 
-    def _configure(self) -> None:
+    def configure(self) -> None:
+        """Let the fold take over the settings events that stand."""
         self._fold.configure(self._events(f"type = '{SETTINGS}' AND {RARE}"))
 
     def _events(self, condition: str, values: Iterable[str] = ()) -> list[Event]:
@@ -119,7 +120,7 @@ class Projection:
 
     def _settings_changed(self) -> None:
         before = self._fold.version
-        self._configure()
+        self.configure()
         if self._fold.version != before:
             self.rebuild()
 
@@ -143,7 +144,7 @@ class Projection:
         for table in ("cards", "reviews", "voids", "renames"):
             self._db.run(f"DELETE FROM {table}")
         self._db.run_many("INSERT INTO voids VALUES (?, ?)", sorted(self._undone().items()))
-        self._configure()
+        self.configure()
         renames: dict[str, str] = {}
         for event in self._events(f"type = '{RENAME}' AND {RARE}"):
             _follow(renames, event.target, event.card)

@@ -109,6 +109,15 @@ class Store:
         if known != fold.version:
             self.rebuild()
 
+    def follow(self) -> None:
+        """Take over the rules by which another process has derived the cards since: new weights."""
+        if self._fold is None or self._projection is None or self._head()[3] == self._fold.version:
+            return
+        with self.db.transaction():
+            self._projection.configure()
+            if self._head()[3] != self._fold.version:
+                self.rebuild()
+
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """Several reads and appends as one, with one fsync at the end."""
@@ -118,6 +127,7 @@ class Store:
     def append(self, *drafts: Draft) -> tuple[Event, ...]:
         """Append events and derive what follows, in one transaction; on disk when it returns."""
         with self.db.transaction():
+            self.follow()
             seq, stamp, device_seq, _ = self._head()
             events = []
             for draft in drafts:

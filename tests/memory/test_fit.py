@@ -9,7 +9,7 @@ import torch
 from study_kit import MORNING, simple_bank
 
 from quizapp.memory import fit, trainer
-from quizapp.memory.days import moment
+from quizapp.memory.days import FixedClock, moment
 from quizapp.memory.fit import Step
 from quizapp.memory.scheduler import DEFAULT_WEIGHTS, Memory, Model, Scheduler
 from quizapp.memory.study import Study
@@ -119,3 +119,20 @@ def test_weights_that_predict_worse_are_not_taken(tmp_path: Path, monkeypatch: p
         assert not found.taken
         assert found.loss_after > found.loss_before
         assert study.model == "FSRS-6/default"
+
+
+def test_weights_that_another_process_takes_hold_here_too(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with (
+        Study(simple_bank(5), Store.open(tmp_path / "quizapp.db"), clock=clock) as here,
+        Study(simple_bank(5), Store.open(tmp_path / "quizapp.db"), clock=clock) as there,
+    ):
+        here.answer("q0", 3)
+        data = {"model": "FSRS-6", "weights": list(FORGETFUL.weights)}
+        there.store.append(Draft(SETTINGS, there.now(), data=data))
+        here.answer("q1", 4)
+        assert here.model == there.model != "FSRS-6/default"
+        assert here.card("q1").stability == FORGETFUL.weights[3]
+        live = here.store.derived()
+        here.store.rebuild()
+        assert here.store.derived() == live
