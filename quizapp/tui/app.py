@@ -15,6 +15,8 @@ from quizapp.tui import keys, theme
 from quizapp.tui.grading import Grader
 
 if TYPE_CHECKING:
+    import subprocess
+
     from textual.command import Provider
     from textual.content import Content
 
@@ -126,6 +128,7 @@ class QuizApp(App[int]):
         self.study_or_none = study
         self.opened_here = study is None
         self.grader = Grader(self)
+        self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
         self._use_theme(study.settings.theme if study is not None else "")
@@ -202,6 +205,9 @@ class QuizApp(App[int]):
 
         if self.start == "home" and self.opened_here and tour_due():
             self.go("tour")
+        from quizapp.tui.refitting import tell
+
+        tell(self)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own names, for themes that do not define them."""

@@ -61,6 +61,7 @@ class DrillCard(Place):
         self.position: int | None = None
         self.shown_at = self.revealed_after = clock()
         self.follow_ups = 0
+        self.fitted_at = 0
         self._phase = "empty"
 
     def body(self) -> ComposeResult:
@@ -120,6 +121,15 @@ class DrillCard(Place):
     def on_unmount(self) -> None:
         """Nothing to save: every rating is on disk."""
         self.card = self.ahead = None
+        self._ended()
+
+    def _ended(self) -> None:
+        """Cards were answered and no more come: the weights may be fitted to them."""
+        if self.session.done > self.fitted_at:
+            from quizapp.tui.refitting import session_ended
+
+            self.fitted_at = self.session.done
+            session_ended(self.quiz)
 
     # showing cards
 
@@ -238,6 +248,7 @@ class DrillCard(Place):
             bar.about = ()
             bar.refresh()
             self.enter_phase("done" if done else "empty")
+        self._ended()
 
     def _end_text(self) -> str:
         study = self.quiz.study
