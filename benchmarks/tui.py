@@ -11,11 +11,13 @@ import os
 import pty
 import re
 import select
+import shlex
 import signal
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,7 +44,7 @@ CARDS = 400
 class Terminal:
     """A program in a pseudo-terminal of 120 x 40."""
 
-    def __init__(self, code: str, home: Path) -> None:
+    def __init__(self, code: str | list[str], home: Path) -> None:
         environment = os.environ | {
             "QUIZAPP_HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor",
             "COLUMNS": "120", "LINES": "40", "PYTHONPATH": str(Path(__file__).parents[1]),
@@ -50,7 +52,7 @@ class Terminal:
         self.master, slave = pty.openpty()
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, "-c", code],
+            [sys.executable, "-c", code] if isinstance(code, str) else code,
             stdin=slave,
             stdout=slave,
             stderr=slave,
@@ -125,6 +127,32 @@ def first_frames(home: Path, rounds: int) -> dict[str, float]:
     return {"minimal_s": round(base, 3), "home_s": round(found, 3), "ratio": round(found / base, 2)}
 
 
+def peers(home: Path, named: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
+    """First frame and memory of other apps, each interleaved with the home screen."""
+    found = {}
+    for name, pattern, command in (peer.split("|", 2) for peer in named):
+        theirs: list[float] = []
+        ours: list[float] = []
+        sizes: list[float] = []
+        for _ in range(rounds):
+            terminal = Terminal(HOME, home)
+            ours.append(terminal.wait_for(rb"Today") - terminal.started)
+            terminal.close()
+            terminal = Terminal(shlex.split(command), home)
+            theirs.append(terminal.wait_for(pattern.encode()) - terminal.started)
+            terminal.drain(1.0)
+            sizes.append(terminal.memory())
+            terminal.close()
+        base, mine = statistics.median(theirs), statistics.median(ours)
+        found[name] = {
+            "first_frame_s": round(base, 3),
+            "home_s": round(mine, 3),
+            "ratio": round(base / mine, 2),
+            "rss_mb": round(statistics.median(sizes), 1),
+        }
+    return found
+
+
 def keys(home: Path, cards: int) -> dict[str, float]:
     """Milliseconds from the rating's key to the next card's text in the terminal."""
     terminal = Terminal(DRILL, home)
@@ -160,17 +188,33 @@ def home_memory(home: Path) -> float:
         terminal.close()
 
 
+SAVES = """
+import queue
+from quizapp import paths
+from quizapp.bank.exercises import load_exercise
+from quizapp.judge.client import JudgeClient
+exercise, _ = load_exercise(paths.exercises() / "lora")
+source = (exercise.folder / "solution.py").read_bytes()
+answers = queue.Queue()
+client = JudgeClient(lambda _, found: answers.put(found))
+client.start()
+while True:
+    client.submit(exercise, source, device="cpu")
+    answers.get()
+    print("graded", flush=True)
+"""
+
+
 def grading(home: Path) -> "subprocess.Popen[bytes]":
-    """A process that grades the starter of an exercise over and over."""
-    loop = "import sys\nfrom quizapp.cli import main\nwhile True: main(['grade', 'lora', '--json'])"
+    """A process with a warm judge that grades a solution over and over."""
     environment = os.environ | {"QUIZAPP_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1])}
-    return subprocess.Popen(
-        [sys.executable, "-c", loop],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
+    process = subprocess.Popen(
+        [sys.executable, "-c", SAVES], env=environment, stdout=subprocess.PIPE, start_new_session=True
     )
+    assert process.stdout is not None
+    process.stdout.readline()  # it is warm
+    threading.Thread(target=process.stdout.read, daemon=True).start()
+    return process
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -179,6 +223,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=7, help="starts of each app")
     parser.add_argument("--cards", type=int, default=60, help="cards rated")
     parser.add_argument("--grading", action="store_true", help="also while the judge grades")
+    parser.add_argument(
+        "--peer",
+        action="append",
+        default=[],
+        metavar="NAME|PATTERN|COMMAND",
+        help="also another app, whose first frame shows PATTERN",
+    )
     options = parser.parse_args(arguments)
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
@@ -191,10 +242,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
             "home_rss_mb": home_memory(home),
             "next_card": keys(home, options.cards),
         }
+        if options.peer:
+            found["peers"] = peers(home, options.peer, options.rounds)
         if options.grading:
             judge = grading(home)
             try:
-                time.sleep(3)
                 found["next_card_while_grading"] = keys(home, options.cards)
             finally:
                 os.killpg(judge.pid, signal.SIGKILL)
