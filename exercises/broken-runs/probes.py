@@ -38,7 +38,7 @@ def inputs(draw):
     ]
     chosen = draw.sample(partial, min(RUNS, len(partial)))
     given["partial"] = {"sizes": sizes[chosen], "rows": rows[chosen]}
-    given["cut"] = [draw.integer(20, 59) for _ in range(30)]
+    given["cut"] = draw.shuffled(range(20, 60))  # every length
     given["broken_from"] = [draw.choice([12, 12, 13, draw.integer(14, 30)]) for _ in range(RUNS)]
     given["bad"] = [draw.choice([float("nan"), float("inf")]) for _ in range(RUNS)]
     return given
@@ -104,7 +104,7 @@ def probe_sparse(code, given, record):
 def probe_cut(code, given, record):
     for cause, runs in given["runs"].items():
         with record.step(cause):
-            logs = [log_of(runs, i)[: given["cut"][i]] for i in range(30)] + [log_of(runs, 30)[:20]]
+            logs = [log_of(runs, i)[:length] for i, length in enumerate(given["cut"])]
             for log in logs[:15]:
                 for row in log[:-1]:
                     row["val_accuracy"] = None if row["step"] % 10 else row["val_accuracy"]
