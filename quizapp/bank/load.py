@@ -2,7 +2,7 @@
 
 import hashlib
 import marshal
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,10 +10,13 @@ from quizapp import __version__, paths
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
 from quizapp.errors import UnknownName
 
+Progress = Callable[[int, int], None]
 
-def load_bank(extra: Sequence[Path] = (), *, cache: bool = True) -> Bank:
+
+def load_bank(extra: Sequence[Path] = (), progress: Progress | None = None, *, cache: bool = True) -> Bank:
     """The shipped bank and the decks in ``extra`` (files or folders).
 
+    ``progress`` hears how many files of how many are read, where the compiled cache does not serve.
     Faulty questions are left out and named in ``Bank.faults``; nothing raises because of bad content.
     """
     sources = [paths.content() / "questions", *extra]
@@ -24,7 +27,7 @@ def load_bank(extra: Sequence[Path] = (), *, cache: bool = True) -> Bank:
         known = read_cache(paths.cache() / "bank.pickle", key)
         if known is not None:
             return known
-    bank = parse_bank(sources, paths.content() / "paths.yaml", paths.exercises())
+    bank = parse_bank(sources, paths.content() / "paths.yaml", paths.exercises(), progress)
     if cache:
         from quizapp.bank.compiled import write_cache
 
@@ -53,7 +56,9 @@ def _content_files(folder: Path) -> Iterable[Path]:
     return (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml"))
 
 
-def parse_bank(sources: Sequence[Path], paths_file: Path, exercises_folder: Path) -> Bank:
+def parse_bank(
+    sources: Sequence[Path], paths_file: Path, exercises_folder: Path, progress: Progress | None = None
+) -> Bank:
     """The bank read from its YAML files."""
     from quizapp.bank.exercises import load_exercises
     from quizapp.bank.yamlio import read_yaml, yaml_files
@@ -61,16 +66,18 @@ def parse_bank(sources: Sequence[Path], paths_file: Path, exercises_folder: Path
     exercises, faults = load_exercises(exercises_folder)
     questions: dict[str, Question] = {}
     topics: dict[str, Topic] = {}
+    files: list[Path] = []
     for source in sources:
         if source.is_dir():
-            files = list(yaml_files(source))
+            files += yaml_files(source)
         elif source.exists():
-            files = [source]
+            files.append(source)
         else:
             faults.append(Fault(str(source), 1, "does not exist; remove the deck or mend its path"))
-            continue
-        for path in files:
-            faults += read_file(path, questions, topics)
+    for number, path in enumerate(files):
+        if progress is not None:
+            progress(number, len(files))
+        faults += read_file(path, questions, topics)
     order, tracks, found = (
         _read_paths(paths_file, read_yaml(paths_file)) if paths_file.is_file() else ([], {}, [])
     )

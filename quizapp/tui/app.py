@@ -176,11 +176,22 @@ class QuizApp(App[int]):
         from quizapp.tui.open import extra_decks
 
         try:
-            bank = load_bank(extra_decks())
+            bank = load_bank(extra_decks(), self._reading)
         except QuizError as error:
             self.call_from_thread(self.fail, str(error), error.exit_code)
         else:
             self.call_from_thread(self._open, bank)
+
+    def _reading(self, done: int, total: int) -> None:
+        """Tell the screen how far the first reading of the content is; later starts use what it leaves."""
+        self.call_from_thread(self._show_reading, done, total)
+
+    def _show_reading(self, done: int, total: int) -> None:
+        from quizapp.tui.widgets.keybar import KeyBar
+
+        for bar in self.screen.query(KeyBar):
+            bar.reading = done / max(1, total) if done < total else None
+            bar.refresh()
 
     def _open(self, bank: "Bank") -> None:
         from quizapp.memory.study import Study
@@ -197,6 +208,7 @@ class QuizApp(App[int]):
 
     def _announce(self) -> None:
         """Tell the screens on the stack that the data is open."""
+        self._show_reading(1, 1)
         for screen in self.screen_stack:
             opened = getattr(screen, "opened", None)
             if opened is not None:

@@ -274,3 +274,32 @@ async def test_a_changed_question_can_begin_again_as_new(app: App, study: Study)
         await pilot.press("T")
         assert study.card("warm-up").state == "new"
         assert not study.changed("warm-up")
+
+
+async def test_a_follow_up_is_offered_only_where_there_is_one(app: App) -> None:
+    for question, offered in (("warm-up", True), ("state-growth", False)):
+        running = app("drill", filter=only(question))
+        async with running.run_test(size=(140, 40)) as pilot:
+            await press(pilot, "space")
+            assert ("n follow-up" in text(running).splitlines()[-1]) is offered
+
+
+@pytest.mark.parametrize("width", range(56, 72))
+async def test_no_empty_gap_is_broken_at_any_width(app: App, width: int) -> None:
+    running = app("drill", filter=only("adam-defaults"))
+    async with running.run_test(size=(width, 24)) as pilot:
+        await pilot.pause()
+        assert text(running).count(":____]") == 2
+
+
+async def test_code_in_options_is_shown_without_its_backticks(app: App, study: Study) -> None:
+    from dataclasses import replace
+
+    question = study.bank.questions["state-growth"]
+    options = tuple(replace(option, text="`x[0]` * **2**") for option in question.options)
+    study.bank = replace(study.bank, questions={"state-growth": replace(question, options=options)})
+    running = app("drill", filter=only("state-growth"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        assert "x[0] * **2**" in text(running)
+        assert "`" not in text(running)

@@ -238,3 +238,28 @@ async def test_find_and_indentation(judged) -> None:
         assert editor.selected_text == "pass"
         await pilot.press("escape")
         assert running.focused is editor
+
+
+async def test_a_cold_judge_says_that_pytorch_starts(judged) -> None:
+    running, judge = judged()
+    judge.is_warm = False
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert "Starting PyTorch" in text(running)
+        judge.is_warm = True
+        screen(running)._tick()
+        await pilot.pause()
+        assert "Starting PyTorch" not in text(running)
+        assert "Grading" in text(running)
+
+
+async def test_the_device_is_named_only_where_it_was_chosen(judged) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        assert "auto" not in text(running).splitlines()[0]
+        await pilot.press("f5", "down", "enter")
+        await pilot.pause()
+        assert "on cpu" in text(running).splitlines()[0]

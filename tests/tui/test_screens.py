@@ -299,3 +299,49 @@ async def test_themes_go_round(app: App) -> None:
             await pilot.press("f9")
             seen.add(running.theme)
         assert seen == {"dark", "light", "contrast", "ansi-dark", "ansi-light"}
+
+
+async def test_the_first_reading_of_the_content_shows_how_far_it_is(
+    bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from threading import Event
+
+    from quizapp.tui.open import tour_seen
+
+    tour_seen()
+    seen, go_on = Event(), Event()
+
+    def load(_, progress):
+        progress(1, 2)
+        seen.set()
+        go_on.wait(10)
+        return bank
+
+    monkeypatch.setattr("quizapp.bank.load.load_bank", load)
+    running = QuizApp()
+    async with running.run_test() as pilot:
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if seen.is_set():
+                break
+        await pilot.pause()
+        assert "Reading the questions" in text(running)
+        go_on.set()
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if running.ready:
+                break
+        await pilot.pause()
+        assert "Reading the questions" not in text(running)
+        assert "drill" in text(running)
+
+
+async def test_a_new_settings_file_explains_itself(app: App) -> None:
+    running = app("settings")
+    async with running.run_test() as pilot:
+        await pilot.press("down", "enter")
+        await pilot.pause()
+    written = paths.config().read_text()
+    assert "# How many cards not yet seen are shown each day." in written
+    assert "new_per_day = 30" in written
+    assert load_settings(paths.config()).new_per_day == 30

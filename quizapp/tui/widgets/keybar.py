@@ -7,6 +7,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from quizapp.tui import keys
+from quizapp.tui.widgets.meter import meter
 
 if TYPE_CHECKING:
     from quizapp.tui.screens.place import Place
@@ -23,8 +24,14 @@ class KeyBar(Widget):
 
     auto_links = False  # the key's own colour stays; the whole part is clickable
 
+    reading: float | None = None
+    """How much of the content is read, while it is read for the first time."""
+
     def render(self) -> Content:
-        """The parts that fit."""
+        """The parts that fit; how far the first reading is stands in their place."""
+        if self.reading is not None:
+            bar = meter([(self.reading, "$primary", "█")], 16)
+            return Content("Reading the questions, the first time only  ").append(bar)
         place: Place = self.screen  # type: ignore[assignment]
         shown = [act for act in keys.live(place.place, place.phase) if act.rank and act.label]
         shown = [act for act in shown if act.reachable(place.phase)]
