@@ -99,6 +99,30 @@ def test_merged_weight_gives_the_same_output() -> None:
     torch.testing.assert_close(x @ (w + 2 * b @ a).T, _lora(x, w, a, b, 2.0))
 
 
+def test_dividing_by_r_shrinks_the_update_and_dividing_by_its_root_does_not() -> None:
+    """lora-scaling-and-merging: why rsLoRA divides by √r."""
+
+    def update(r: int, scale: float) -> float:
+        torch.manual_seed(1)
+        d = 128
+        gap = 0.3 * torch.randn(d, d) / d**0.5
+        a = (torch.empty(r, d).uniform_(-1, 1) / d**0.5).requires_grad_()
+        b = torch.zeros(d, r, requires_grad=True)
+        optimizer = torch.optim.Adam([a, b], lr=1e-4)
+        for _ in range(10):
+            x = torch.randn(64, d)
+            loss = ((x @ (scale * b @ a - gap).T) ** 2).sum(1).mean()
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        return (scale * b @ a).norm().item()
+
+    by_r = update(4, 16 / 4) / update(64, 16 / 64)
+    by_root = update(4, 16 / 4**0.5) / update(64, 16 / 64**0.5)
+    assert by_r > 2.5
+    assert 0.7 < by_root < 1.4
+
+
 def test_ignore_index_and_token_weighted_mean() -> None:
     """sft-vs-pretraining, -ignore-index, -weighted-mean."""
     torch.manual_seed(0)
