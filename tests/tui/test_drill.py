@@ -285,10 +285,15 @@ async def test_a_follow_up_is_offered_only_where_there_is_one(app: App) -> None:
             assert ("n follow-up" in text(running).splitlines()[-1]) is offered
 
 
-async def test_no_empty_gap_is_broken_at_any_width(app: App) -> None:
+async def test_no_empty_gap_is_broken_at_any_width(app: App, study: Study) -> None:
+    from dataclasses import replace
+
+    question = study.bank.questions["adam-defaults"]
+    longer = replace(question, text="w " * 22 + question.text)
+    study.bank = replace(study.bank, questions={"adam-defaults": longer})
     running = app("drill", filter=only("adam-defaults"))
     async with running.run_test() as pilot:
-        for width in range(56, 72):
+        for width in range(56, 80):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
             assert len(re.findall(r"\[\d: ?____\]", text(running))) == 2, width
