@@ -132,7 +132,7 @@ async def test_leaving_and_resuming_keeps_the_words_and_the_clock(tmp_path: Path
         await pilot.press("escape")
         await pilot.pause()
         assert isinstance(app.screen, MockScreen)
-        assert app.screen.cut_off is not None
+        assert app.screen.unfinished is not None
         await pilot.press("r")
         await pilot.pause()
         assert isinstance(app.screen, RunScreen)

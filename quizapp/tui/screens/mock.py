@@ -50,7 +50,7 @@ class MockScreen(Place):
         self.seed = seed
         self.cursor = 0
         self.blueprint: Blueprint | None = None
-        self.cut_off: MockDocument | None = None
+        self.unfinished: MockDocument | None = None
         self.reports: list[Mapping[str, Any]] = []
         self.blind: list[tuple[str, int]] = []
 
@@ -87,7 +87,7 @@ class MockScreen(Place):
     def returned(self) -> None:
         """Back from an interview or a report."""
         study = self.quiz.study
-        self.cut_off = past.running(study)
+        self.unfinished = past.running(study)
         self.reports = past.done(study)
         self.blind = past.blind_queue(self.reports, study.clock.now())
         self.cursor = min(self.cursor, len(FIELDS) + len(self.reports) - 1)
@@ -105,19 +105,19 @@ class MockScreen(Place):
             return
         width = max(30, min(96, self.size.width - 6))
         self.query_one("#cut", Static).update(self._cut_text(width))
-        self.query_one("#cut").display = self.cut_off is not None
+        self.query_one("#cut").display = self.unfinished is not None
         self.query_one("#fields", Static).update(Content("\n").join(self._fields()))
         self.query_one("#shape", Static).update(self._shape(width))
         self.query_one("#past", Static).update(Content("\n").join(self._past(width)))
         phase = "list" if self.cursor < len(FIELDS) else "past"
-        self.enter_phase(phase if self.cut_off is None else f"cut-{phase}")
+        self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
 
     def _cut_text(self, width: int) -> Content:
-        if self.cut_off is None:
+        if self.unfinished is None:
             return Content("")
-        document = self.cut_off.document
+        document = self.unfinished.document
         state = document["running"]["state"]
-        said = "waits to be marked" if state == "ended" else "was cut off; its clock went on"
+        said = "waits to be marked" if state == "ended" else "is not finished; its clock went on"
         text = f"An interview of {document['minutes']} minutes ({document['title']}) {said}."
         link = Content.styled("r resume", "bold $primary")
         link = link.stylize(Style.from_meta({"@click": "screen.resume"}), 0, len("r resume"))
@@ -256,7 +256,7 @@ class MockScreen(Place):
         """Draw the paper and show the brief."""
         from quizapp.interview.interview import Interview
 
-        if self.cut_off is not None:
+        if self.unfinished is not None:
             self._ask_first()
             return
         try:
@@ -277,7 +277,7 @@ class MockScreen(Place):
     def _ask_first(self) -> None:
         from quizapp.tui.screens.choose import Choose
 
-        entries = [("resume", "Go on with the one that was cut off"), ("end", "End it now and mark it")]
+        entries = [("resume", "Go on with it"), ("end", "End it now and mark it")]
 
         def chosen(way: str | None) -> None:
             if way:
@@ -286,17 +286,17 @@ class MockScreen(Place):
         self.quiz.push_screen(Choose("An interview is not finished", entries), chosen)
 
     def action_resume(self) -> None:
-        """Go on with the interview that was cut off."""
-        if self.cut_off is None:
-            self.quiz.say("No interview was cut off.")
+        """Go on with the interview that is not finished."""
+        if self.unfinished is None:
+            self.quiz.say("No interview is waiting to be finished.")
             return
         self._resume(end=False)
 
     def _resume(self, *, end: bool) -> None:
         from quizapp.interview.interview import Interview
 
-        assert self.cut_off is not None
-        interview = Interview.resume(self.quiz.study, self.cut_off.document)
+        assert self.unfinished is not None
+        interview = Interview.resume(self.quiz.study, self.unfinished.document)
         if end and not interview.session.ended:
             interview.session.end("early")
             interview.save()

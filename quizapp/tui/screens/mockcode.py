@@ -20,7 +20,7 @@ from quizapp.tui.widgets.codeeditor import CodeEditor
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
-    from quizapp.tui.screens.mockrun import RunScreen
+    from quizapp.tui.screens.mockask import Asking
 
 PANES = (("task", "f2", "Task"), ("code", "f3", "Code"), ("explain", "f4", "Explain"))
 _OUTPUT = 6
@@ -30,7 +30,7 @@ EXPLAIN = "Explain what must hold in your code and why: invariants, shapes, edge
 class CodingPart:
     """Lives inside the running screen; of the verdict it shows the number of tests that held, no more."""
 
-    def __init__(self, screen: "RunScreen") -> None:
+    def __init__(self, screen: "Asking") -> None:
         self.screen = screen
         self.loaded: int | None = None
 
@@ -59,6 +59,7 @@ class CodingPart:
 
     def show(self, item: Item) -> None:
         """Show an item; its code is loaded once."""
+        self.screen.enter_phase("coding")
         if self.loaded != item.number:
             self.loaded = item.number
             self.screen.query_one("#task", Static).update(document(item.question["prompt"]))

@@ -5,7 +5,8 @@ from quizapp.tui.keys import TYPING, Act
 from quizapp.tui.screens.help import ABOUT
 
 A = Act
-LIVE = ("choice", "order", "idle", "coding", TYPING)
+CASE = ("readings", "telling", "diagnosis")
+LIVE = ("choice", "order", "idle", "coding", TYPING, *CASE)
 
 _SETUP = [
     A("mock", "begin", "enter,space", "begin", "Draw the paper and begin.", ("list", "cut-list"), 10),
@@ -16,7 +17,7 @@ _SETUP = [
     A("mock", "change(-1)", "left,h", "value before", "The value before.", ("list", "cut-list")),
     A("mock", "seed", "s", "new seed", "Draw another seed; the same seed and state give the same paper.",
       ("list", "cut-list"), 5),
-    A("mock", "resume", "r", "resume", "Go on with the interview that was cut off; its clock went on.",
+    A("mock", "resume", "r", "resume", "Go on with the interview that is not finished; its clock went on.",
       ("cut-list", "cut-past"), 8),
     A("mock", "blind", "b", "re-mark", "Mark old answers again without seeing your first marks.",
       (), 0),
@@ -55,9 +56,22 @@ _RUN = [
       ("coding",), 7, True),
     A("mockrun", "edit", "ctrl+o", "editor", "Write the code in your own editor; the clock goes on.",
       ("coding",), 3, True),
+    A("mockrun", "case('run')", "f2", "run", "The run: set-up, symptom and readings.", CASE, 6, True),
+    A("mockrun", "case('answer')", "f3", "answer", "Write the answer.", CASE, 6, True),
+    A("mockrun", "case('diagnosis')", "f4", "diagnosis",
+      "Commit to cause, place, state to save, and what you rejected.", CASE, 6, True),
+    A("mockrun", "buy", "enter,space", "take reading",
+      "Take the reading under the cursor: say first how it ends, then pay its seconds.", ("readings",), 9),
+    A("mockrun", "choose", "enter,space", "choose", "Choose for the line under the cursor.",
+      ("diagnosis",), 9),
+    *(A("mockrun", f"predict({place})", str(place + 1), "", f"The reading ends as outcome {place + 1} says.",
+        ("predict",)) for place in range(5)),
+    A("mockrun", "unask", "escape", "not this one", "Do not take the reading.", ("predict",), 9, True),
+    A("mockrun", "hint", "ctrl+t", "hint", "Take a hint: it costs 10 marks; there are two.", CASE, 5, True),
     A("mockrun", "end", "ctrl+e", "end early", "End the interview now and mark it.",
       ("brief", "wrap", "confidence", *LIVE), 4, True),
-    A("mockrun", "back", "escape", "leave", "Leave the screen; the clock goes on.", rank=6, priority=True),
+    A("mockrun", "back", "escape", "leave", "Leave the screen; the clock goes on.",
+      ("brief", "wrap", "confidence", *LIVE), 6, True),
 ]  # fmt: skip
 _MARK = [
     A("mockmark", "yes", "y,space", "said it", "I said this; without matching words the phrase is asked for.",
@@ -95,7 +109,7 @@ keys.extend("mock", "Mock", ("list", "past", "cut-list", "cut-past"), _SETUP)
 keys.extend(
     "mockrun",
     "Mock interview",
-    ("brief", TYPING, "idle", "choice", "order", "confidence", "coding", "wrap"),
+    ("brief", TYPING, "idle", "choice", "order", "confidence", "coding", *CASE, "predict", "wrap"),
     _RUN,
 )
 keys.extend("mockmark", "Marking", ("marks", "shown", TYPING), _MARK)
@@ -103,7 +117,8 @@ keys.extend("mockcard", "Scorecard", ("ready",), _CARD)
 ABOUT.update(
     mock="Choose role, length, code and seed. The same seed and state of your cards draw the same paper.",
     mockrun="One clock runs. Answers are frozen as you give them, and nothing is revealed before the end. A "
-    "question is cut at one and a half of its time.",
+    "question is cut at one and a half of its time. In a scenario a reading costs seconds of the clock, and "
+    "you say first how it ends; answer, cause, place and what you rejected are frozen together.",
     mockmark="Your words beside the key points, one at a time. What your words show is proposed; a point "
     "without matching words asks for the phrase that says it, else it counts half.",
     mockcard="The result with everything that made it. The arithmetic shows each mark's terms.",

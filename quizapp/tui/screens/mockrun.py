@@ -1,266 +1,21 @@
-"""A running mock interview: the clock above, one question below, nothing revealed."""
+"""A running mock interview: what can be done with the question in hand."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
-from textual.content import Content
-from textual.style import Style
-from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Input, Static, TextArea
+from textual.widgets import TextArea
 
-from quizapp.bank.marking import gaps
-from quizapp.interview.item import CONFIDENCE, OPEN, Item, question_of
+from quizapp.interview.item import INCIDENT, OPEN
 from quizapp.tui import keys
-from quizapp.tui.markdown import Document
-from quizapp.tui.screens import mockkeys
-from quizapp.tui.screens.mockcode import CodingPart
-from quizapp.tui.screens.place import Place
-from quizapp.tui.text import clock, one_line, plural
-from quizapp.tui.widgets.answerbox import AnswerBox
+from quizapp.tui.screens.mockask import Asking
+from quizapp.tui.text import one_line
 from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.clockbar import ClockBar
-from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
 from quizapp.tui.widgets.order import Order
 
-if TYPE_CHECKING:
-    from quizapp.interview.interview import Interview
 
-assert mockkeys
-WORK = ("numeric", "choice", "order", "cloze")
-TICK = 0.2
-SAID = {
-    "mark-50": "Half of the time for this question is used.",
-    "mark-90": "Nine tenths of the time for this question are used.",
-    "cut": "Time is up for this question; what stands counts.",
-    "lost": "The terminal was away; the clock went on.",
-    "last": "No other question of this phase is open.",
-}
-SURE = ((0, "0 %"), (25, "25 %"), (50, "50 %"), (75, "75 %"), (100, "100 %"))
+class RunScreen(Asking):
+    """Every action freezes, moves or ends something, and is on disk before its effect is shown."""
 
-
-class RunScreen(Place):
-    """``interview`` has begun; the screen ticks it and shows what is in hand."""
-
-    place = "mockrun"
     BINDINGS: ClassVar[list[object]] = keys.bindings("mockrun")  # type: ignore[assignment]
-    CSS_PATH = "mockrun.tcss"
-
-    def __init__(self, interview: "Interview") -> None:
-        super().__init__()
-        self.interview = interview
-        self.session = interview.session
-        self.code = CodingPart(self)
-        self._shown: tuple[object, ...] = ()
-        self._phase = "brief"
-        self._over = False
-
-    def body(self) -> ComposeResult:
-        """The clock, then talk or code."""
-        yield ClockBar()
-        with ContentSwitcher(initial="talk", id="switch"):
-            with VerticalScroll(id="talk", can_focus=False), Container(id="column"):
-                yield Static("", id="earlier", classes="muted", markup=False)
-                yield Static("", id="prompt", markup=False)
-                yield Static("", id="plain", markup=False)
-                yield AnswerBox(id="typed")
-                with ContentSwitcher(id="work"):
-                    yield Number(id="numeric")
-                    yield Choice(id="choice")
-                    yield Order(id="order")
-                    yield Cloze(id="cloze")
-                yield Static("", id="sure", markup=False)
-            yield from self.code.compose()
-
-    def on_mount(self) -> None:
-        """Begin to tick."""
-        self.query_one("#sure").auto_links = False
-        self.query_one(ClockBar).session = self.session
-        self.set_interval(TICK, self.tick)
-        self._sync()
-
-    # the clock
-
-    def tick(self) -> None:
-        """Take what is typed, let the clock catch up, show what changed."""
-        if self._over:
-            return
-        self._collect()
-        self.heard(self.interview.tick())
-        self.query_one(ClockBar).refresh()
-
-    def heard(self, said: list[str]) -> None:
-        """Say what the clock did, and show what is in hand now."""
-        for word in said:
-            if word in SAID:
-                self.quiz.notify(SAID[word], timeout=3, markup=False)
-        self._sync()
-
-    def _collect(self) -> None:
-        """What stands in the fields belongs to the session before the clock moves."""
-        item = self.session.item
-        if item is None or self._key() != self._shown:
-            return
-        if item.probe is not None or (item.state == OPEN and item.kind == "recall"):
-            text = self.query_one("#typed", AnswerBox).text
-            if text != (item.probe.typed if item.probe else item.typed):
-                self.session.type(text)
-        elif item.state == OPEN and item.kind == "numeric":
-            text = self.query_one("#numeric Input", Input).value
-            if text != (item.given or ""):
-                self.session.give(text)
-        elif item.state == OPEN and item.kind == "cloze":
-            answers = list(self.query_one(Cloze).answers)
-            if answers != (item.given or [""] * len(answers)):
-                self.session.give(answers if any(answers) else None)
-        elif item.state == OPEN and item.kind == "coding":
-            self.code.collect(item)
-
-    def _key(self) -> tuple[object, ...]:
-        item = self.session.item
-        if item is None:
-            return (self.session.phase, None)
-        probe = item.probe
-        return (self.session.phase, item.number, item.state, item.probes.index(probe) if probe else -1)
-
-    # showing
-
-    def _sync(self) -> None:
-        """Show what is in hand, if that changed."""
-        if self.session.ended:
-            self._finish()
-            return
-        key = self._key()
-        if key == self._shown:
-            return
-        self._shown = key
-        item = self.session.item
-        coding = item is not None and item.kind == "coding" and item.state == OPEN
-        with self.app.batch_update():
-            self.query_one("#switch", ContentSwitcher).current = "coding" if coding else "talk"
-            self.set_focus(None)
-            for name in ("#earlier", "#plain", "#typed", "#work", "#sure"):
-                self.query_one(name).display = False
-            if item is None:
-                self._show_between()
-            elif item.state == CONFIDENCE:
-                self._show_confidence(item)
-            elif item.probe is not None:
-                self._show_probe(item)
-            elif coding:
-                self.enter_phase("coding")
-                self.code.show(item)
-            else:
-                self._show_question(item)
-            self.query_one("#talk").scroll_home(animate=False)
-
-    def _show_between(self) -> None:
-        """The brief and the wrap-up."""
-        session = self.session
-        first = session.phase == 0
-        head = self.interview.head
-        title = f"{head['title']}, {head['minutes']} minutes" if first else "That was the last question"
-        self.query_one("#prompt", Static).update(Document(title))
-        plain = self.query_one("#plain", Static)
-        plain.update(Document(self._brief() if first else self._wrap()))
-        plain.display = True
-        self.enter_phase("brief" if first else "wrap")
-
-    def _brief(self) -> str:
-        session = self.session
-        phases = "\n".join(
-            f"- {p.title}: {clock(p.seconds)}, {plural(len(session.in_phase(i)), 'question')}"
-            for i, p in enumerate(session.phases)
-            if session.in_phase(i)
-        )
-        return (
-            f"{phases}\n\n"
-            "Answer in your own words, as you would say it. ctrl+r freezes an answer; then say how sure you "
-            "are. ctrl+n puts a question aside until its phase ends. A question is cut at one and a half of "
-            "its time. Nothing is revealed before the end.\n\nenter begins."
-        )
-
-    def _wrap(self) -> str:
-        states = [item.state for item in self.session.items]
-        done = sum(state in {"frozen", "cut"} for state in states)
-        return (
-            f"{done} of {len(states)} answered. "
-            "enter ends the interview; then the key points are shown and you mark your answers."
-        )
-
-    def _show_question(self, item: Item) -> None:
-        prompt = self.query_one("#prompt", Static)
-        prompt.update(Document(item.question["prompt"]))
-        if item.kind == "recall":
-            self._show_box(item.typed)
-            self.enter_phase("idle")
-            return
-        work = self.query_one("#work", ContentSwitcher)
-        work.display = True
-        work.current = item.kind
-        question = question_of(item)
-        if item.kind == "numeric":
-            self.query_one(Number).show(question.unit)
-            field = self.query_one("#numeric Input", Input)
-            field.value = str(item.given or "")
-            field.focus()
-        elif item.kind == "choice":
-            self.query_one(Choice).show(question.options, item.question["order"])
-        elif item.kind == "order":
-            self.query_one(Order).show(question.steps, item.given or item.question["order"])
-        else:
-            cloze = self.query_one(Cloze)
-            cloze.show(question.text, len(gaps(question)))
-            if item.given:
-                text = cloze.query_one(ClozeText)
-                text.answers = list(item.given)
-                cloze.query_one(Input).value = item.given[0]
-                text.changed()
-            cloze.query_one(Input).focus()
-        self.enter_phase(item.kind if item.kind in {"choice", "order"} else "idle")
-
-    def _show_box(self, text: str) -> None:
-        box = self.query_one("#typed", AnswerBox)
-        box.show(())  # no key points: nothing may light up before the end
-        box.load_text(text)
-        box.move_cursor(box.document.end)
-        box.display = True
-        box.focus()
-
-    def _show_probe(self, item: Item) -> None:
-        assert item.probe is not None
-        earlier = self.query_one("#earlier", Static)
-        earlier.update(Content(f"After “{one_line(item.question['prompt'])[:120]}”"))
-        earlier.display = True
-        self.query_one("#prompt", Static).update(Document(item.probe.ask))
-        self._show_box(item.probe.typed)
-        self.enter_phase("idle")
-
-    def _show_confidence(self, item: Item) -> None:
-        title = item.question.get("title") or item.question["prompt"]
-        self.query_one("#prompt", Static).update(Document(title))
-        sure = self.query_one("#sure", Static)
-        parts = [Content.styled("How sure are you of this answer?", "bold $primary"), Content("")]
-        row: list[Content] = []
-        for number, (percent, text) in enumerate(SURE, 1):
-            cell = Content.assemble((f" {number} ", "bold $primary"), (f"{text} ", "bold"))
-            link = Style.from_meta({"@click": f"screen.confide({percent})"})
-            row.append(cell.stylize(link, 0, len(cell.plain)))
-        parts.append(Content("  ").join(row))
-        sure.update(Content("\n").join(parts))
-        sure.display = True
-        self.enter_phase("confidence")
-
-    @property
-    def phase(self) -> str:
-        """A focused field counts as typing, but not while something else is asked."""
-        return self._phase if self._phase in {"confidence", "brief", "wrap", "coding"} else super().phase
-
-    def scroller(self) -> Widget:
-        """The question."""
-        return self.query_one("#talk")
-
-    # acting
 
     def _act(self, said: list[str]) -> None:
         self.interview.save()
@@ -272,8 +27,10 @@ class RunScreen(Place):
 
     def action_answer(self) -> None:
         """Freeze the answer or the follow-up in hand."""
-        self._collect()
+        self.collect()
         item = self.session.item
+        if item is not None and item.kind == INCIDENT and item.state == OPEN and not self.case.ready(item):
+            return
         if item is not None and item.state == OPEN and item.kind == "choice":
             choice = self.query_one(Choice)
             self.session.give(choice.order[choice.cursor])
@@ -294,7 +51,7 @@ class RunScreen(Place):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Words count from the first key."""
         event.stop()
-        self._collect()
+        self.collect()
 
     def action_pick(self, position: int) -> None:
         """Answer with an option."""
@@ -319,7 +76,7 @@ class RunScreen(Place):
 
     def action_skip(self) -> None:
         """Put the question aside."""
-        self._collect()
+        self.collect()
         self._act(self.session.skip())
 
     def action_return_to(self) -> None:
@@ -334,7 +91,7 @@ class RunScreen(Place):
 
         def chosen(value: str | None) -> None:
             if value:
-                self._collect()
+                self.collect()
                 self._act(self.session.open(int(value)))
 
         self.quiz.push_screen(Choose("Which question?", entries), chosen)
@@ -347,14 +104,14 @@ class RunScreen(Place):
 
         def chosen(way: str | None) -> None:
             if way == "yes":
-                self._collect()
+                self.collect()
                 self._act(self.session.end("early"))
 
         self.quiz.push_screen(Choose("End the interview now?", entries), chosen)
 
     def action_back(self) -> None:
         """Leave: the interview goes on by the clock and can be resumed."""
-        self._collect()
+        self.collect()
         self.interview.save()
         self._over = True
         self.quiz.say("The clock goes on; r resumes.")
@@ -371,6 +128,8 @@ class RunScreen(Place):
             self.query_one(Choice).move(step)
         elif self.phase == "order":
             self.query_one(Order).move(step)
+        elif self.phase in {"readings", "diagnosis"}:
+            self.case.move(step)
         else:
             self.query_one("#talk").scroll_relative(y=step, animate=False)
 
@@ -398,13 +157,28 @@ class RunScreen(Place):
         """Hand the code to the learner's editor."""
         self.code.edit()
 
-    def _finish(self) -> None:
-        if self._over:
-            return
-        self._over = True
-        from quizapp.tui.screens.mockmark import MarkScreen
+    # incidents
 
-        self.interview.save()
-        self.quiz.grader.cancel()
-        self.interview.propose()
-        self.quiz.switch_screen(MarkScreen(self.interview))
+    def action_case(self, name: str) -> None:
+        """A pane of the incident."""
+        self.case.go(name)
+
+    def action_buy(self) -> None:
+        """Ask for the reading under the cursor: first say how it ends."""
+        self.case.ask()
+
+    def action_predict(self, number: int) -> None:
+        """Say how the reading ends; then it is paid and shown."""
+        self.case.predict(number)
+
+    def action_unask(self) -> None:
+        """Do not take the reading."""
+        self.case.go("run")
+
+    def action_choose(self) -> None:
+        """Choose for the line of the diagnosis under the cursor."""
+        self.case.choose()
+
+    def action_hint(self) -> None:
+        """A hint, once its price is accepted."""
+        self.case.hint()

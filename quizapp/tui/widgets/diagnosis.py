@@ -1,0 +1,104 @@
+"""What the learner commits to in an incident: cause, place, state to save, what was rejected and by what."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from textual import events
+from textual.content import Content
+from textual.message import Message
+
+from quizapp.incidents.diagnosis import text_of
+from quizapp.tui.text import plain
+from quizapp.tui.widgets.lines import Lines, hanging
+
+HEADS = {
+    "cause": "Cause",
+    "place": "Place",
+    "decoy": "Rejected",
+    "reading": "…by reading",
+}
+_LABEL = 12
+
+
+class DiagnosisForm(Lines):
+    """Four lines to choose for, then the states to tick; a cursor over all of them."""
+
+    class Picked(Message):
+        """A line was clicked."""
+
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.asked: Mapping[str, Any] = {}
+        self.said: Mapping[str, Any] = {}
+        self.cursor = 0
+
+    def show(self, asked: Mapping[str, Any], said: Mapping[str, Any] | None) -> None:
+        """Show what was said so far."""
+        self.asked, self.said = asked, said or {}
+        self.cursor = min(self.cursor, max(0, len(self.rows) - 1))
+        self.changed()
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """(field, id) of every line; the id is empty where one of a list is chosen."""
+        states = [("states", row["id"]) for row in self.asked.get("states", ())]
+        return [*((field, "") for field in HEADS), *states]
+
+    @property
+    def here(self) -> tuple[str, str]:
+        """The line under the cursor."""
+        return self.rows[self.cursor]
+
+    def move(self, step: int) -> None:
+        """Move the cursor."""
+        self.cursor = max(0, min(len(self.rows) - 1, self.cursor + step))
+        self.changed()
+
+    def span(self) -> tuple[int, int]:
+        """First and last line on the screen of the line under the cursor."""
+        width = max(8, self.content_size.width)
+        first = sum(len(self._row(place, width)) for place in range(self.cursor))
+        return first, first + len(self._row(self.cursor, width)) - 1
+
+    def lines(self, width: int) -> list[Content]:
+        """All lines."""
+        return [line for place in range(len(self.rows)) for line in self._row(place, width)]
+
+    def _row(self, place: int, width: int) -> list[Content]:
+        field, name = self.rows[place]
+        here = place == self.cursor
+        first = Content.styled("▸ " if here else "  ", "$primary bold")
+        if field == "states":
+            return self._state(name, first, width, here=here)
+        label = first.append(Content.styled(f"{HEADS[field]:{_LABEL}}", "$text-muted"))
+        words = self.asked["readings" if field == "reading" else "places" if field == "place" else "causes"]
+        text = text_of(words, self.said.get(field), "title" if field == "reading" else "text")
+        body = (
+            plain(text, "bold")
+            if text
+            else Content.styled("not chosen", "$warning" if here else "$text-muted")
+        )
+        return hanging(label, body, width)
+
+    def _state(self, name: str, first: Content, width: int, *, here: bool) -> list[Content]:
+        lines: list[Content] = []
+        if name == self.asked["states"][0]["id"]:
+            lines = [Content(""), Content.styled("  A replay must restore", "$text-muted")]
+        ticked = name in (self.said.get("states") or ())
+        box = Content.styled("[x] ", "$success bold") if ticked else Content("[ ] ")
+        text = plain(text_of(self.asked["states"], name), "bold" if here else "")
+        return [*lines, *hanging(first.append(box), text, width)]
+
+    def on_click(self, event: events.Click) -> None:
+        """A click goes to a line."""
+        at = event.y
+        for place in range(len(self.rows)):
+            height = len(self._row(place, max(8, self.content_size.width)))
+            if at < height:
+                self.post_message(self.Picked(place))
+                return
+            at -= height
