@@ -126,3 +126,7 @@ def probe_errors(code, given, record):
     }
     for name, call in calls.items():
         record.raises(name, call)
+    with record.step("valid"):
+        record("micro", size(1, 1, 1))
+        record("rates", [number(rate(0.1, 1, 4)), number(rate(0.1, 4, 1))])
+        record("noise", [number(noise(12.0, 1, 3.0, 100)), number(noise(0.02, 10, 0.005, 100))])

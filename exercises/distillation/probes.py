@@ -266,3 +266,6 @@ def probe_errors(code, given, record):
     }
     for name, call in calls.items():
         record.raises(name, call)
+    for name, temperature in (("one", 1.0), ("half", 0.5)):
+        with record.step(name):
+            record("loss", f(s, t, y, temperature, 0.4))

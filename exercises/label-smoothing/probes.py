@@ -132,3 +132,10 @@ def probe_errors(code, given, record):
     }
     for name, call in calls.items():
         record.raises(name, call)
+    with record.step("two_classes"):
+        record("rows", smooth(torch.tensor([0, 1, 1], device=record.device), 2, 0.1))
+        record(
+            "loss",
+            loss(torch.zeros(3, 2, device=record.device), torch.tensor([0, 1, 1], device=record.device), 0.1),
+        )
+        record("floor", floor(2, 0.1))

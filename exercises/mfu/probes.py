@@ -135,3 +135,7 @@ def probe_errors(code, given, record):
     }
     for name, call in calls.items():
         record.raises(name, call)
+    with record.step("valid"):
+        record("use", [number(share) for share in use(10.0, 1e9, 1, 1e14)])
+        record("days", number(days(1e9, 1e9, 1, 1e14, 0.4)))
+        record("idle", [*map(number, use(0.0, 1e9, 1, 1e14)), number(days(0, 1e9, 1, 1e14, 0.4))])

@@ -89,6 +89,10 @@ def probe_block(code, given, record):
             )
             record("out", out)
             record("lse", lse)
+    with record.step("default_starts"):
+        out, lse = code.block_attention(*tensors(given["block"]), causal=True)
+        record("out", out)
+        record("lse", lse)
     with record.step("ignored"):
         out, lse = code.block_attention(*tensors(given["block"]), q_start=0, k_start=3)
         record("out", out)

@@ -190,6 +190,13 @@ def run(code, source, record, *, constants=False, **options):
     record("same_after", same(before, detached(*leaves, mask)))
 
 
+def first_only(mask):
+    """The mask with nothing but its first response token."""
+    only = torch.zeros_like(mask).view(-1)
+    only[mask.reshape(-1).nonzero()[0]] = True
+    return only.view_as(mask)
+
+
 def probe_loss(code, given, record):
     for i, case in enumerate(given["losses"]):
         with record.step(f"clean{i}"):
@@ -207,6 +214,8 @@ def probe_loss(code, given, record):
     nothing = torch.zeros_like(case["mask"])
     with record.step("nothing"):
         run(code, {**case, "mask": nothing}, record)
+    with record.step("single"):  # one response token in the whole batch
+        run(code, {**case, "mask": first_only(case["mask"])}, record, clip_eps=case["clip_eps"])
     with record.step("nothing_dirty"):
         run(code, {**case, **case["dirty"], "mask": nothing}, record)
     with record.step("scaled"):

@@ -200,3 +200,21 @@ def test_impossible_arguments_are_refused(observe):
     }
     for name, says in sentences.items():
         observe.raised(f"errors/{name}", "ValueError", says=says)
+
+
+@behaviour(8, on_error="Sizes of 1 and small positive norms are valid.")
+def test_the_smallest_arguments_are_valid(observe):
+    says = "Sizes of 1 and small positive norms are valid."
+    expect(observe["errors/valid/micro"] == 1, says)
+    close(
+        observe["errors/valid/rates"],
+        [0.4, 0.025],
+        says,
+        rtol=1e-9,
+        call="scaled_lr(0.1, 1, 4) and (0.1, 4, 1)",
+    )
+    want = []
+    for a, m, b, n in ((12.0, 1, 3.0, 100), (0.02, 10, 0.005, 100)):
+        want.append((a - b) / (1 / m - 1 / n) / ((m * a - n * b) / (m - n)))
+    calls = "noise_scale(12.0, 1, 3.0, 100) and (0.02, 10, 0.005, 100)"
+    close(observe["errors/valid/noise"], want, says, rtol=1e-9, call=calls)

@@ -591,3 +591,18 @@ def test_impossible_arguments_are_refused(observe):
 def test_inputs_are_left_alone(observe):
     for name in ("plain", "ignored", "zero"):
         expect(observe[f"untouched/{name}/same"], "An input tensor was modified in place.")
+
+
+@behaviour(12, on_error="Every temperature above 0 is valid.")
+def test_low_temperatures_are_valid(observe):
+    case = observe.given["plain"][0]
+    for name, temperature in (("one", 1.0), ("half", 0.5)):
+        close(
+            observe[f"errors/{name}/loss"],
+            expected({**case, "T": temperature, "alpha": 0.4, "ignore_index": case["ignore_index"]}),
+            "Every temperature above 0 is valid.",
+            rtol=1e-4,
+            atol=1e-5,
+            device=observe.device,
+            call=f"temperature={temperature}, alpha=0.4",
+        )

@@ -275,3 +275,12 @@ def test_impossible_arguments_are_refused(observe):
     ):
         for name in names:
             observe.raised(f"errors/{prefix}_{name}", "ValueError", says=sentences[name])
+
+
+@behaviour(8, on_error="Two classes are valid.")
+def test_two_classes_are_valid(observe):
+    rows = [[0.95, 0.05], [0.05, 0.95], [0.05, 0.95]]
+    close(observe["errors/two_classes/rows"], torch.tensor(rows), "Two classes are valid.", rtol=1e-5)
+    close(observe["errors/two_classes/loss"], math.log(2), "Two classes are valid.", rtol=1e-5)
+    floor = -0.95 * math.log(0.95) - 0.05 * math.log(0.05)
+    close(observe["errors/two_classes/floor"], floor, "Two classes are valid.", rtol=1e-6)

@@ -254,3 +254,10 @@ def test_impossible_arguments_are_refused(observe):
     }
     for name, says in sentences.items():
         observe.raised(f"errors/{name}", "ValueError", says=says)
+
+
+@behaviour(8, on_error="One device, no tokens and a throughput of 0 are valid.")
+def test_the_smallest_arguments_are_valid(observe):
+    close(observe["errors/valid/use"], [1e-4, 1e-4], "One device is valid.", **EXACT)
+    close(observe["errors/valid/days"], 1e18 / (1e14 * 0.4) / 86400, "One device is valid.", **EXACT)
+    close(observe["errors/valid/idle"], [0.0] * 3, "No tokens and a throughput of 0 are valid.", **EXACT)

@@ -119,6 +119,21 @@ def test_causal_mask(observe):
             )
 
 
+@behaviour(2)
+def test_positions_start_at_zero(observe):
+    q, k, v = tensors(observe.given["block"])
+    for key, want in zip(("out", "lse"), attention(q, k, v, visible(7, 6, 0, 0)), strict=True):
+        close(
+            observe[f"block/default_starts/{key}"],
+            want,
+            "q_start and k_start are 0 by default.",
+            rtol=0,
+            atol=1e-5,
+            device=observe.device,
+            call=f"block_attention(q, k, v, causal=True), 7 queries, 6 keys: {key}",
+        )
+
+
 @behaviour(3)
 def test_queries_without_keys(observe):
     q, k, v = tensors(observe.given["block"])

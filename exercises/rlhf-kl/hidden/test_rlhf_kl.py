@@ -442,6 +442,20 @@ def test_loss(observe):
 
 
 @behaviour(7)
+def test_a_single_response_token(observe):
+    case = observe.given["losses"][0]
+    mask = torch.zeros_like(case["mask"]).view(-1)
+    mask[case["mask"].reshape(-1).nonzero()[0]] = True
+    check_loss(
+        observe,
+        "loss/single/loss",
+        {**case, "mask": mask.view_as(case["mask"])},
+        "With a single response token in the batch the loss is that of this token.",
+        mistakes=False,
+    )
+
+
+@behaviour(7)
 def test_default_range(observe):
     check_loss(observe, "loss/default/loss", observe.given["default"], "The default clip_eps is 0.2.")
 
