@@ -8,7 +8,7 @@ from pathlib import Path
 
 from quizapp.bank.expressions import ExpressionError, number_text
 from quizapp.bank.load import parse_bank
-from quizapp.bank.marking import gaps
+from quizapp.bank.marking import gaps, shown_terms
 from quizapp.bank.model import Bank, Exercise, Fault, Question
 from quizapp.bank.values import Drawn, draw
 
@@ -47,6 +47,11 @@ def _faults(question: Question) -> Iterator[str]:
             yield f"a Python block has a syntax error in its line {error.lineno}: {error.msg}"
     if question.answer.count("```") % 2 or question.prompt.count("```") % 2:
         yield "a code fence is opened and not closed"
+    for point in question.key_points:
+        if echoes := shown_terms(point, question.prompt):
+            yield f"the term '{echoes[0]}' stands in the prompt; repeating the question would show the point"
+        if not shown_terms(point, f"{question.answer} {question.say}"):
+            yield f"the answer does not show the key point '{point.text[:40]}…'; mend its terms or the answer"
     if question.kind == "numeric":
         yield from _numeric_faults(question)
     if question.kind == "choice" and len({o.text.casefold() for o in question.options}) < len(

@@ -4,6 +4,7 @@ import ast
 import functools
 import math
 import operator
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -11,6 +12,7 @@ from quizapp.bank.model import Value
 
 MAX_LENGTH = 400
 _MAX_EXPONENT = 400
+_BRACE = re.compile(r"\{\{|\}\}|[{}]")
 
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -145,25 +147,28 @@ def number_text(value: Any) -> str:
 
 def render(template: str, names: Mapping[str, Value]) -> str:
     """``template`` with ``{expression}`` and ``{expression:format}`` replaced; ``{{`` is a literal brace."""
-    out: list[str] = []
+    return "".join(_field(text, names) if field else text for field, text in _pieces(template))
+
+
+@functools.lru_cache(maxsize=1024)
+def _pieces(template: str) -> tuple[tuple[bool, str], ...]:
+    """The parts of a template: fields and literal text."""
+    out: list[tuple[bool, str]] = []
     position = 0
-    while position < len(template):
-        char = template[position]
-        if char in "{}" and template[position : position + 2] == char * 2:
-            out.append(char)
-            position += 2
-        elif char == "{":
+    while match := _BRACE.search(template, position):
+        out.append((False, template[position : match.start()]))
+        position = match.end()
+        if len(match[0]) == 2:
+            out.append((False, match[0][0]))
+        elif match[0] == "}":
+            raise ExpressionError("a '}' has no '{'; write '}}' for a literal brace")
+        else:
             end = template.find("}", position)
             if end < 0:
                 raise ExpressionError("a '{' is never closed; write '{{' for a literal brace")
-            out.append(_field(template[position + 1 : end], names))
+            out.append((True, template[position:end]))
             position = end + 1
-        elif char == "}":
-            raise ExpressionError("a '}' has no '{'; write '}}' for a literal brace")
-        else:
-            out.append(char)
-            position += 1
-    return "".join(out)
+    return (*out, (False, template[position:]))
 
 
 def _field(text: str, names: Mapping[str, Value]) -> str:

@@ -188,16 +188,13 @@ def _common(choice: tuple[str, ...]) -> bool:
 
 def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
     """The terms of ``point`` that the typed ``text`` holds; empty where it does not show the point."""
-    typed = words(text)
+    typed = _spaced(words(text))
     return tuple(
         term
         for term in point.terms
-        if all(any(_holds(typed, choice) for choice in part) for part in _term(term))
+        if all(any(choice and _spaced(choice) in typed for choice in part) for part in _term(term))
     )
 
 
-def _holds(typed: list[str], sought: tuple[str, ...]) -> bool:
-    if not sought:
-        return False
-    size = len(sought)
-    return any(tuple(typed[i : i + size]) == sought for i in range(len(typed) - size + 1))
+def _spaced(stems: Sequence[str]) -> str:
+    return f" {' '.join(stems)} "

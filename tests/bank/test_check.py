@@ -62,3 +62,35 @@ def test_a_link_to_a_faulty_question_is_not_a_second_fault(tmp_path: Path) -> No
     found = faults(tmp_path, NUMERIC.replace("level: easy", "level: eazy") + child)
     assert len(found) == 1
     assert "question 'n'" in found[0]
+
+
+RECALL = """topic: t
+questions:
+  - id: r
+    level: easy
+    kind: recall
+    prompt: What does the loss scale do?
+    answer: It keeps small gradients from underflow.
+    say: It prevents underflow.
+    exercise: loss-scaling
+    key_points:
+      - {text: It prevents underflow., weight: 3, terms: [underflow]}
+      - {text: It acts on gradients., terms: [gradients]}
+      - {text: Small ones are meant., terms: [small]}
+"""
+
+
+def test_good_recall_question_has_no_fault(tmp_path: Path) -> None:
+    assert faults(tmp_path, RECALL) == []
+
+
+@pytest.mark.parametrize(
+    ("terms", "says"),
+    [
+        ("[underflow, loss scale]", "'loss scale' stands in the prompt"),
+        ("[overflow]", "the answer does not show the key point"),
+        ("[underflow+scale]", "glues words"),
+    ],
+)
+def test_terms_are_held_against_prompt_and_answer(tmp_path: Path, terms: str, says: str) -> None:
+    assert says in faults(tmp_path, RECALL.replace("[underflow]", terms))[0]

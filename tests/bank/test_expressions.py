@@ -95,3 +95,7 @@ def test_template_fills_expressions_and_formats() -> None:
 def test_broken_template_is_refused(template: str) -> None:
     with pytest.raises(ExpressionError):
         render(template, {"P": 1.5})
+
+
+def test_a_brace_after_a_field_is_literal() -> None:
+    assert render("{{{x}}}", {"x": 2}) == "{2}"
