@@ -50,7 +50,7 @@ def committed(item: Mapping[str, Any]) -> list[tuple[str, str, str, bool | None]
     rows.append((
         "state to save",
         "; ".join(text_of(asked["states"], name) for name in named),
-        "; ".join(text_of(asked["states"], name) for name in rights),
+        _states_amiss(asked, rights, named),
         set(named) == set(rights) if named else None,
     ))  # fmt: skip
     decoy = next((row for row in asked["causes"] if row["id"] == said.get("decoy")), None)
@@ -60,13 +60,22 @@ def committed(item: Mapping[str, Any]) -> list[tuple[str, str, str, bool | None]
     return rows
 
 
+def _states_amiss(asked: Mapping[str, Any], rights: list[str], named: list[str]) -> str:
+    """What was left out, and what no replay needs."""
+    missing = "; ".join(text_of(asked["states"], name) for name in rights if name not in named)
+    needless = "; ".join(text_of(asked["states"], name) for name in named if name not in rights)
+    parts = [f"also {missing}" if missing else "", f"not {needless}" if needless else ""]
+    return "; ".join(part for part in parts if part)
+
+
 def rejected_text(asked: Mapping[str, Any]) -> str:
-    """Which readings of the run reject its decoys."""
+    """The run's decoys, each with the cheapest reading that rejects it."""
+    prices = {row["id"]: row["seconds"] for row in asked["readings"]}
     parts = []
     for cause in asked["causes"]:
-        if cause["id"] in asked["decoys"]:
-            by = ", ".join(text_of(asked["readings"], name, "title") for name in cause["rejected_by"])
-            parts.append(f"{cause['text']} (by {by})")
+        if cause["id"] in asked["decoys"] and cause["rejected_by"]:
+            by = min(cause["rejected_by"], key=lambda name: prices[name])
+            parts.append(f"{cause['text']} (by {text_of(asked['readings'], by, 'title')})")
     return "; ".join(parts)
 
 

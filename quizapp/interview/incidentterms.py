@@ -48,12 +48,11 @@ def _diagnosis(found: Mapping[str, Any]) -> list[Term]:
     number = found["predictions"]
     predicted = Fraction(found["predicted"], number) if number else Fraction(0)
     evidence = Fraction(found["evidence"])
-    what = "the control run" if found["false_alarm"] else "a decoy rejected by a reading that excludes it"
     terms = [
         Term("cause", MAIN, Fraction(CAUSE), Fraction(int(found["cause"])), _right(found["cause"])),
         Term("place", MAIN, Fraction(PLACE), Fraction(int(found["place"])), _right(found["place"])),
         Term("predictions", MAIN, Fraction(PREDICTIONS), predicted, f"{found['predicted']} of {number}"),
-        Term("evidence", MAIN, Fraction(EVIDENCE), evidence, what),
+        Term("evidence", MAIN, Fraction(EVIDENCE), evidence, _evidence_text(found)),
     ]
     earned = sum((term.points for term in terms), Fraction(0))
     over = max(0, found["paid"] - 2 * found["cheapest"])
@@ -66,6 +65,16 @@ def _diagnosis(found: Mapping[str, Any]) -> list[Term]:
         how = "a fault named in a healthy run" if found["edit"] else "no evidence"
         terms.append(_cap(left, CAP_NO_EVIDENCE, f"{how}: at most {CAP_NO_EVIDENCE} of 30"))
     return terms
+
+
+def _evidence_text(found: Mapping[str, Any]) -> str:
+    share = found["evidence"]
+    if found["false_alarm"]:
+        return "the control run was taken" if share else "the control run was not taken"
+    if not share:
+        return "no other cause rejected by a reading that was taken and excludes it"
+    whose = "a decoy of the run" if share == 1 else "another cause than the run's decoys"
+    return f"{whose}, rejected by a reading that excludes it"
 
 
 def _right(held: bool) -> str:

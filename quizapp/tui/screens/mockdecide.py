@@ -90,11 +90,20 @@ class Marking(Place):
             if decide:
                 typed = [probe.typed for probe in item.probes]
                 rubric.show(marking, typed, everything=self.at in self.seen, blind=self.blind)
-            said = Content("") if self.blind else found_text(item, marking)
-            self.query_one("#found", Static).update(said)
-            self.query_one("#found").display = not isinstance(said, Content) or bool(said.plain)
+            self._show_found()
             self.enter_phase("marks" if decide and rubric.order else "shown")
             self.query_one("#scroll").scroll_home(animate=False)
+
+    def _show_found(self) -> None:
+        """What the machine found; of an incident, whose diagnosis gives the points away, at the end."""
+        early = self.item.kind == INCIDENT and self.decidable() and not self._decided()
+        said = Content("") if self.blind or early else found_text(self.item, self.marking)
+        self.query_one("#found", Static).update(said)
+        self.query_one("#found").display = not isinstance(said, Content) or bool(said.plain)
+
+    def _decided(self) -> bool:
+        """Whether every line of the rubric was shown."""
+        return self.at in self.seen or self.rubric.furthest + 1 >= len(self.rubric.order)
 
     def decidable(self) -> bool:
         """Whether there is anything to say about the item: own words that were frozen."""
@@ -156,6 +165,7 @@ class Marking(Place):
             marks.hold_probe(self.marking, line.index, held)
         self.changed()
         self.rubric.decided()
+        self._show_found()
         self._keep_in_view()
 
     def hold(self, index: int, held: float, quote: str) -> None:
@@ -231,11 +241,7 @@ class Marking(Place):
 
     def action_strong(self) -> None:
         """A strong answer, once the points are decided."""
-        if (
-            self.decidable()
-            and self.at not in self.seen
-            and self.rubric.furthest + 1 < len(self.rubric.order)
-        ):
+        if self.decidable() and not self._decided():
             self.quiz.say("First decide on the key points.")
             return
         item = self.item

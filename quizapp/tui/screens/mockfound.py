@@ -69,9 +69,8 @@ def _diagnosis(item: Item, marking: Mapping[str, Any]) -> Iterator[str]:
     yield "**Diagnosis**, marked from the stored readings"
     yield ""
     for name, said, right, held in committed(row):
-        asides = "" if held or name == "rejected" else f"; right is: {right}"
+        asides = "" if held or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
         yield f"- {_SIGNS[held]} {name}: {said or 'nothing said'}{asides}"
-    yield f"- the run's decoys: {committed(row)[-1][2]}"
     yield ""
     bought = list(readings_bought(row))
     yield "**Readings**" if bought else "No reading was taken."

@@ -13,6 +13,7 @@ from quizapp.incidents.diagnosis import text_of
 from quizapp.interview.item import Item
 from quizapp.tui.markdown import document
 from quizapp.tui.screens.choose import Choose
+from quizapp.tui.text import plain
 from quizapp.tui.widgets.answerbox import AnswerBox
 from quizapp.tui.widgets.diagnosis import HEADS, DiagnosisForm
 from quizapp.tui.widgets.readings import Readings
@@ -51,6 +52,7 @@ class IncidentPart:
                 with Container(id="beside"):
                     with Vertical(id="case-answer", classes="pane"):
                         yield Static(TELL, classes="muted", markup=False)
+                        yield Static("", id="seen", markup=False)
                         yield AnswerBox(id="said")
                     with VerticalScroll(id="case-diagnosis", classes="pane", can_focus=False):
                         yield DiagnosisForm(id="form")
@@ -104,6 +106,11 @@ class IncidentPart:
         self.screen.query_one("#told", Static).update(document(text))
         self.readings.show(item.question["readings"], item.bought)
         self.form.show(item.question, item.given)
+        ends = (
+            f"{text_of(item.question['readings'], row['reading'], 'title')} {row['outcome']}"
+            for row in item.bought
+        )
+        self.screen.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
 
     def collect(self, item: Item) -> None:
         """Hand what is typed to the session."""

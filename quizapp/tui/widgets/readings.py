@@ -83,12 +83,16 @@ class Readings(Lines):
 
     @staticmethod
     def _outcomes(reading: Mapping[str, Any], width: int) -> list[Content]:
-        parts = [Content.styled("How does it end?", "bold $primary")]
+        lines = [Content(" " * 10).append(Content.styled("How does it end?", "bold $primary"))]
         for number, outcome in enumerate(reading["outcomes"]):
             part = Content.assemble((f"{number + 1} ", "bold $primary"), (f"{outcome}", "bold"))
             link = Style.from_meta({"@click": f"screen.predict({number})"})
-            parts.append(part.stylize(link, 0, len(part.plain)))
-        return hanging(Content(" " * 10), Content("   ").join(parts), width)
+            part = part.stylize(link, 0, len(part.plain))
+            if lines[-1].cell_length + 3 + part.cell_length > width:
+                lines.append(Content(" " * 10).append(part))
+            else:
+                lines[-1] = lines[-1].append("   ").append(part)
+        return lines
 
     def on_click(self, event: events.Click) -> None:
         """A click goes to a reading."""
