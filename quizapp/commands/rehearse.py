@@ -43,14 +43,17 @@ def _study() -> "Study":
 
 
 def _list() -> int:
-    from quizapp.interview.past import list_line
+    from quizapp.interview.trend import HEAD, as_text, list_line
 
     with _study() as study:
         found = [known for known in study.mocks() if known.state != "undone"]
-    for known in found:
-        sys.stdout.write(list_line(known.document, known.state) + "\n")
+        now = study.clock.now()
     if not found:
         sys.stdout.write("no mock interview yet; 'quizapp mock' sits one\n")
+        return DONE
+    lines = [HEAD, *(list_line(known.document, known.state) for known in found)]
+    lines += as_text([known.document for known in found if known.state == "done"], now)
+    sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
 

@@ -96,21 +96,3 @@ def kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
         for b, q in zip(LEVELS, seconds, strict=True)
     )
     return round(1 - observed / expected, 3) if expected else None
-
-
-def list_line(document: Mapping[str, Any], state: str = "done") -> str:
-    """An interview in one line."""
-    when = datetime.fromisoformat(document["started"]).astimezone()
-    head = f"{document['id']}  {when:%Y-%m-%d %H:%M}  {document['role']:23} {document['minutes']:>2} min"
-    if state == "running":
-        return f"{head}  not finished"
-    totals = document["totals"]
-    return f"{head}  {totals['raw']:>3} (adjusted {totals['adjusted']:>3})  {document['band']['name']}"
-
-
-def trend(documents: Sequence[Mapping[str, Any]], role: str) -> list[tuple[str, int, Mapping[str, int]]]:
-    """(start, total, percent by dimension) of the interviews of a role, oldest first."""
-    own = sorted((d for d in documents if d["role"] == role), key=lambda d: d["started"])
-    return [
-        (d["started"], d["totals"]["raw"], {n: r["percent"] for n, r in d["dimensions"].items()}) for d in own
-    ]

@@ -82,6 +82,12 @@ def _mock(**options: Any) -> Screen[Any]:
     return cast("Screen[Any]", module.MockScreen(**options))
 
 
+def _mockpast() -> Screen[Any]:
+    from quizapp.tui.screens.mockpast import PastScreen
+
+    return PastScreen()
+
+
 PLACES: Mapping[str, Builder] = {
     "home": _home,
     "drill": _drill,
@@ -92,6 +98,7 @@ PLACES: Mapping[str, Builder] = {
     "settings": _settings,
     "tour": _tour,
     "mock": _mock,
+    "mockpast": _mockpast,
 }
 """Every screen by name; each is imported when it is first opened."""
 

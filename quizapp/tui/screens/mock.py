@@ -11,7 +11,7 @@ from textual.style import Style
 from textual.widgets import Static
 
 from quizapp.errors import QuizError
-from quizapp.interview import past
+from quizapp.interview import past, trend
 from quizapp.interview.blueprint import LENGTHS, Blueprint, load_blueprint
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from quizapp.store.documents import MockDocument
 
 assert mockkeys  # importing it adds the actions to the table
-SPARKS = "▁▂▃▄▅▆▇█"
 FIELDS = ("role", "minutes", "code", "seed")
 
 
@@ -190,11 +189,13 @@ class MockScreen(Place):
         return lines
 
     def _trend(self) -> Content:
-        totals = [total for _, total, _ in past.trend(self.reports, self.role)][-24:]
-        title = Content.styled("Interviews so far", "bold")
+        line = trend.total_line(trend.oldest_first(self.reports, self.role))
+        totals = line.known[-24:]
+        title = Content.styled("Interviews so far", "bold").append(Content.styled("  t history", "$primary"))
+        title = title.stylize(Style.from_meta({"@click": "screen.history"}), 0, len(title.plain))
         if len(totals) < 2:
             return title
-        sparks = "".join(SPARKS[min(7, total * 8 // 101)] for total in totals)
+        sparks = trend.spark(totals)
         return title.append(Content.styled(f"  {sparks}", "$primary")).append(
             Content.styled(f"  {totals[0]} → {totals[-1]} in this role", "$text-muted")
         )
@@ -320,6 +321,10 @@ class MockScreen(Place):
         index = self.cursor - len(FIELDS)
         if 0 <= index < len(self.reports):
             self.quiz.push_screen(CardScreen(self.reports[index]))
+
+    def action_history(self) -> None:
+        """All interviews over time."""
+        self.quiz.go("mockpast")
 
     def action_blind(self) -> None:
         """Mark an old answer again, blind."""

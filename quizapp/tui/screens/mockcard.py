@@ -18,6 +18,7 @@ from quizapp.tui.screens.place import Place
 from quizapp.tui.text import clock, one_line, plain, plural
 from quizapp.tui.widgets.lines import Lines, hanging
 from quizapp.tui.widgets.meter import meter
+from quizapp.tui.widgets.ruler import ruler
 
 assert mockkeys
 _BAND = {"strong": "$success", "pass": "$success", "below": "$warning"}
@@ -52,7 +53,7 @@ class ScoreCard(Lines):
             (f"{totals['raw']}", f"bold {colour}"), (" of 100  ", "$text-muted"), (name, f"bold {colour}"),
             (provisional, "$text-muted"),
         )  # fmt: skip
-        ruler = _ruler(totals["raw"], interval["low"], interval["high"], found["pass_mark"], min(width, 60))
+        line = ruler(totals["raw"], interval["low"], interval["high"], found["pass_mark"], min(width, 60))
         facts = (
             f"80 % interval {interval['low']} to {interval['high']}, pass mark {found['pass_mark']}. "
             f"Adjusted {totals['adjusted']} ({change:+d}). "
@@ -63,7 +64,7 @@ class ScoreCard(Lines):
             *Content.styled(facts, "$text-muted").wrap(width),
             *Content.styled(why, "$text-muted").wrap(width),
         ]
-        return [head, ruler, *muted, *self._compared()]
+        return [head, line, *muted, *self._compared()]
 
     def _compared(self) -> list[Content]:
         found = self.document["comparison"]
@@ -145,20 +146,6 @@ class ScoreCard(Lines):
         for step in self.document["next_steps"]:
             lines += hanging(Content("· "), plain(f"{step['what']}: {step['command']}"), width)
         return lines
-
-
-def _ruler(total: int, low: int, high: int, mark: int, width: int) -> Content:
-    """The interval on a line from 0 to 100, with the total and the pass mark."""
-    last = width - 1
-    cells = ["─"] * width
-    styles = ["$text-muted"] * width
-    for place in range(round(low * last / 100), round(high * last / 100) + 1):
-        cells[place], styles[place] = "━", "$primary"
-    at = round(mark * last / 100)
-    cells[at], styles[at] = "┃", "$warning bold"
-    here = round(total * last / 100)
-    cells[here], styles[here] = "●", "$primary bold"
-    return Content.assemble(*zip(cells, styles, strict=True))
 
 
 class CardScreen(Place):

@@ -21,6 +21,7 @@ _SETUP = [
       ("cut-list", "cut-past"), 8),
     A("mock", "blind", "b", "re-mark", "Mark old answers again without seeing your first marks.",
       (), 0),
+    A("mock", "history", "t", "history", "All interviews: marks, dimensions and topics over time.", rank=4),
     A("mock", "back", "q,escape", "back", "Go back.", rank=7),
 ]  # fmt: skip
 _RUN = [
@@ -104,6 +105,19 @@ _CARD = [
     A("mockcard", "page(1)", "pagedown,space", "page down", "Scroll a page down."),
     A("mockcard", "back", "q,escape", "back", "Go back.", rank=7),
 ]  # fmt: skip
+_PAST = [
+    A("mockpast", "open", "enter,space", "open", "Open the scorecard of the interview.", ("list",), 10),
+    A("mockpast", "report", "r", "report", "Read its whole report.", ("list",), 9),
+    A("mockpast", "role(1)", "right,l,tab", "next role", "The interviews of the next role, or of all.",
+      ("list",), 8),
+    A("mockpast", "role(-1)", "left,h,shift+tab", "role before", "The interviews of the role before.",
+      ("list",)),
+    A("mockpast", "up", "up,k", "up", "One up; above the list it scrolls."),
+    A("mockpast", "down", "down,j", "down", "One down; below the list it scrolls."),
+    A("mockpast", "page(-1)", "pageup", "page up", "Scroll a page up."),
+    A("mockpast", "page(1)", "pagedown", "page down", "Scroll a page down."),
+    A("mockpast", "back", "q,escape", "back", "Go back.", rank=7),
+]  # fmt: skip
 
 keys.extend("mock", "Mock", ("list", "past", "cut-list", "cut-past"), _SETUP)
 keys.extend(
@@ -114,6 +128,7 @@ keys.extend(
 )
 keys.extend("mockmark", "Marking", ("marks", "shown", TYPING), _MARK)
 keys.extend("mockcard", "Scorecard", ("ready",), _CARD)
+keys.extend("mockpast", "History", ("list", "empty"), _PAST)
 ABOUT.update(
     mock="Choose role, length, code and seed. The same seed and state of your cards draw the same paper.",
     mockrun="One clock runs. Answers are frozen as you give them, and nothing is revealed before the end. A "
@@ -122,4 +137,7 @@ ABOUT.update(
     mockmark="Your words beside the key points, one at a time. What your words show is proposed; a point "
     "without matching words asks for the phrase that says it, else it counts half.",
     mockcard="The result with everything that made it. The arithmetic shows each mark's terms.",
+    mockpast="Marks over time. Change is the newest against the mean of up to three before it. A topic "
+    "counts the questions that were reached. Pooled: an interview weighs half every 14 days; with fewer than "
+    "three in 30 days it is provisional.",
 )
