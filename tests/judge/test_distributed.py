@@ -40,3 +40,40 @@ def test_a_rank_that_leaves_early_is_explained(field: Field) -> None:
     verdict = ring(field, source)
     assert verdict.status in ("failed", "error")
     assert any("connection to another rank closed" in test.message for test in verdict.tests)
+
+
+def relay(field: Field, body: str):  # type: ignore[no-untyped-def]
+    if field.tier == "T0":
+        pytest.skip("ten spawned workers cost a minute")
+    head = "import torch.distributed as dist\n\ndef total(x, group=None):\n    x = x.clone()\n"
+    source = f"{head}{body}    return x\n"
+    return grade(exercise("relay"), source.encode(), device="cpu", timeout=60.0, tier=field.tier)
+
+
+def test_ranks_in_step_pass_in_groups_too(field: Field) -> None:
+    verdict = relay(field, "    dist.all_reduce(x, group=group)\n")
+    assert verdict.passed, verdict
+
+
+def test_ranks_out_of_step_are_told_apart_instead_of_hanging(field: Field) -> None:
+    verdict = relay(
+        field,
+        "    if group is None and dist.get_rank() == 1:\n        return x\n"
+        "    dist.all_reduce(x, group=group)\n",
+    )
+    told = {test.name: test.message for test in verdict.tests}
+    assert verdict.status == "failed"
+    assert "rank 0 calls all_reduce with 5 elements of float32; rank 1 never calls it" in told["all"]
+    assert "rank 1 never calls it" in told["again"]
+    assert not told["ends"], "a step after one that broke goes on as usual"
+
+
+def test_ranks_with_other_sizes_and_exceptions_are_told(field: Field) -> None:
+    verdict = relay(
+        field,
+        "    if dist.get_rank() == 1:\n        raise KeyError('lost')\n"
+        "    dist.all_reduce(x[dist.get_rank() :], group=group)\n",
+    )
+    told = {test.name: test.message for test in verdict.tests}
+    assert "rank 1 never gets there: it raised an exception" in told["all"]
+    assert "rank 2 calls all_reduce with 3 elements" in told["ends"]

@@ -1,0 +1,2 @@
+def total(x, group=None):
+    raise NotImplementedError
