@@ -11,7 +11,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from quizapp.errors import DONE, INTERNAL, QuizError
-from quizapp.tui import keys, theme
+from quizapp.tui import hangup, keys, theme
 from quizapp.tui.grading import Grader
 
 if TYPE_CHECKING:
@@ -176,6 +176,8 @@ class QuizApp(App[int]):
             self.push_screen(PLACES[self.start](**self.options))
         if not self.ready:  # a screen that finds the data open fills itself
             self.call_after_refresh(self._load)
+        if not self.is_headless:
+            hangup.watch(self)
 
     @work(thread=True, group="open", exit_on_error=False)
     def _load(self) -> None:
@@ -323,12 +325,16 @@ class QuizApp(App[int]):
         self.notify(f"Theme: {self.theme}", timeout=2)
 
     def action_leave(self) -> None:
-        """Leave the program."""
+        """Leave the program; what is typed into an exercise is saved."""
+        for screen in self.screen_stack:
+            closing = getattr(screen, "closing", None)
+            if closing is not None:
+                closing()
         self.exit(DONE)
 
     async def action_quit(self) -> None:
         """Leave the program (Textual's own name for it)."""
-        self.exit(DONE)
+        self.action_leave()
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """A short notice, shown literally."""

@@ -263,3 +263,21 @@ async def test_the_device_is_named_only_where_it_was_chosen(judged) -> None:
         await pilot.press("f5", "down", "enter")
         await pilot.pause()
         assert "on cpu" in text(running).splitlines()[0]
+
+
+async def test_what_is_typed_is_saved_when_the_fingers_rest_and_when_the_program_ends(judged) -> None:
+    running, judge = judged()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        path = user_path(screen(running).exercise)
+        await pilot.press("f3", "x")
+        screen(running)._look_at_file()
+        await pilot.press("y")
+        screen(running)._look_at_file()
+        assert not path.read_text().startswith("x")
+        screen(running)._look_at_file()
+        assert path.read_text().startswith("xy")
+        await pilot.press("z", "ctrl+q")
+        await pilot.pause()
+    assert path.read_text().startswith("xyz")
+    assert judge.orders == []

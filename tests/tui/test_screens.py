@@ -345,3 +345,15 @@ async def test_a_new_settings_file_explains_itself(app: App) -> None:
     assert "# How many cards not yet seen are shown each day." in written
     assert "new_per_day = 30" in written
     assert load_settings(paths.config()).new_per_day == 30
+
+
+async def test_a_notice_never_covers_the_ratings(app: App) -> None:
+    running = app("drill")
+    async with running.run_test(notifications=True) as pilot:
+        await pilot.pause()
+        if running.focused is not None:
+            await pilot.press("escape")
+        await pilot.press("space", "f")
+        await pilot.pause(0.1)
+        assert "Flagged." in text(running)
+        assert "4 Easy" in text(running)

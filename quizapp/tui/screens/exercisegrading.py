@@ -79,9 +79,25 @@ class ExerciseGrading(ExercisePanes):
         """Whatever was being graded is void."""
         self.quiz.grader.cancel()
 
+    def closing(self) -> None:
+        """The program ends: keep what is typed."""
+        if self._loaded:
+            self._save()
+
+    def _keep(self, text: str) -> None:
+        """Save, ungraded, once the fingers rested between two looks: no ending may cost what was typed."""
+        if text == self._seen and text != self._tried:
+            self._tried = text
+            self._save()
+        self._seen = text
+
     def _look_at_file(self) -> None:
         """Another editor saved the file: take its text and grade it."""
-        if not self._loaded or self.path is None or self.editor.text != self.saved:
+        if not self._loaded or self.path is None:
+            return
+        text = self.editor.text
+        if text != self.saved:
+            self._keep(text)
             return
         changed_at = self._changed_at()
         if changed_at and changed_at != self.saved_at:

@@ -41,6 +41,7 @@ class ExercisePanes(Place):
         self.opened_at = clock()
         self.path: Path | None = None
         self.saved = ""
+        self._seen = self._tried = ""
         self.saved_at = 0.0
         self.graded = ""
         self.device = "auto"
@@ -152,7 +153,7 @@ class ExercisePanes(Place):
         tabs.update(Content(" ").join(parts))
         if focus:
             if pane == "code":
-                self.editor.focus()
+                self.set_focus(self.editor)  # at once: the next key may come with this one
             else:
                 self.set_focus(None)
 
