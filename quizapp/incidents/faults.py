@@ -69,6 +69,10 @@ FAULTS: dict[str, Fault] = {
     "clip-too-tight": Fault({"clip": 0.001}, {"clip": 1.0, "momentum": 0.0}),
     "weight-decay-too-strong": Fault({"decay": 30.0}, {"optimizer": "adamw", "lr": 0.01, "decay": 0.01}),
     "adam-no-bias-correction": Fault({"optimizer": "adam-uncorrected"}, {"optimizer": "adam", "lr": 0.05}),
+    "l2-in-adam": Fault(
+        {"optimizer": "adam-l2"},
+        {"task": "noise", "optimizer": "adamw", "lr": 0.01, "decay": 1.0, "epochs": 150},
+    ),
     # schedule
     "scheduler-cadence": Fault({"schedule": "step-batch"}, {"schedule": "step-epoch"}),
     "warmup-from-zero-per-epoch": Fault({"schedule": "warmup-epoch"}, {"schedule": "warmup"}),

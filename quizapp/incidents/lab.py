@@ -29,8 +29,9 @@ class Record:
     targets: list[int] = field(default_factory=list)  # labels that count
     batches: list[tuple[int, ...]] = field(default_factory=list)
     layer_norms: dict[str, float | None] = field(default_factory=dict)  # first step; None: no gradient
-    spread: tuple[list[float], list[float]] = ([], [])  # per hidden layer, before and after training
-    active: tuple[list[float], list[float]] = ([], [])
+    # per hidden layer, before and after training
+    spread: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
+    active: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
     peak_logit: float = 0.0  # largest absolute logit of the first batch before training
     weight_norm: tuple[float, float] = (0.0, 0.0)
     train_accuracy: float = 0.0  # training points through the evaluation code
@@ -41,6 +42,7 @@ class Record:
     predicted: list[int] = field(default_factory=list)  # how often each class is predicted
     below: float = 0.0  # share of validation points predicted one class above the label
     path: tuple[float, float] = (0.0, 0.0)  # same training points: training path, evaluation path
+    weights: list[tuple[float, float]] = field(default_factory=list)  # of the probe, after each step
     around_load: tuple[float, float] | None = None  # validation accuracy before saving, after loading
 
     @property
@@ -228,14 +230,19 @@ class Run:
         record.below = float((guess == (data.valid_y + 1) % 10).float().mean())
 
     def _train_path(self, training: bool) -> float:
-        """Training points as training sees them: its preprocessing, labels, batches and mode."""
-        keep = copy.deepcopy(self.net.state_dict())
+        """One more epoch of batches just as training gets them, in its mode, without learning."""
+        keep, seen = copy.deepcopy(self.net.state_dict()), list(self.record.batches)
         self.net.train(training)
-        size = max(2, self.setup.batch // self.setup.accumulate)
-        right = torch.cat([self._logits(part) for part in torch.split(self.data.x, size)]).argmax(1)
+        right = total = 0
+        for _ in range(self.setup.train // self.setup.batch):
+            x, y = self._batch()
+            parts = x.chunk(self.setup.accumulate)
+            guess = torch.cat([self._logits(part) for part in parts]).argmax(1)
+            right += int((guess == y).sum())
+            total += int((y != IGNORED).sum())
         self.net.load_state_dict(keep)
-        counted = self.data.y != IGNORED
-        return _share(right[counted], self.data.y[counted])
+        self.record.batches = seen
+        return right / max(total, 1)
 
     def _restart(self) -> None:
         """Save, build everything anew and load what the set-up loads."""
@@ -270,6 +277,10 @@ def _share(guess: Tensor, y: Tensor) -> float:
 
 def train(setup: Setup) -> Record:
     """The record of a run of ``setup``; deterministic, except where its sampler is unseeded."""
+    if setup.task == "noise":
+        from quizapp.incidents.labprobe import probe
+
+        return probe(setup)
     return Run(setup).train()
 
 

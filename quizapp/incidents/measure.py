@@ -16,7 +16,7 @@ import yaml
 from quizapp import paths
 from quizapp.incidents.catalogue import RUNS
 from quizapp.incidents.faults import FAULTS
-from quizapp.incidents.readings import OUTCOMES, Case, outcomes
+from quizapp.incidents.readings import OUTCOMES, Case, applicable, outcomes
 from quizapp.incidents.setups import BASELINE, SEEDS
 from quizapp.incidents.shows import SHOWS
 
@@ -69,15 +69,11 @@ def differences(name: str, data: dict[str, Any], measured: Measured) -> list[str
             found.append(f"{name}: {reading} is {outcome}, the file says {row['outcome']}")
         if not same_text(str(row["shows"]), shows):
             found.append(f"{name}: {reading} shows other figures:\n{shows}")
-    found += [
-        f"{name}: {key} has {text}, a figure that no reading shows"
-        for key in ("symptom",)
-        for text in foreign(str(data.get(key, "")), measured, Path(name))
-    ]
-    return found
+    strange = foreign(str(data.get("symptom", "")), measured)
+    return found + [f"{name}: the symptom has {text}, a figure that no reading shows" for text in strange]
 
 
-def foreign(text: str, measured: Measured, _: Path) -> list[str]:
+def foreign(text: str, measured: Measured) -> list[str]:
     """Decimal figures of ``text`` that are no rounding of a figure in the readings."""
     known = [float(n.replace("−", "-")) for _, shows in measured.values() for n in NUMBER.findall(shows)]
     strange = []
@@ -93,14 +89,11 @@ def decoys_standing(data: dict[str, Any], causes: dict[str, Any], name: str, mea
     """Decoys that no reading rejects both by ``expects`` and when planted on this very set-up."""
     found = []
     for decoy in data["decoys"]:
+        planted = RUNS[name].case(decoy)
         expects = causes[decoy]["expects"]
-        planted = outcomes(RUNS[name].case(decoy))
-        rejecting = [
-            r
-            for r, (outcome, _) in measured.items()
-            if r in expects and outcome not in expects[r] and planted.get(r, "") != outcome
-        ]
-        if not rejecting:
+        rejecting = [r for r, (word, _) in measured.items() if r in expects and word not in expects[r]]
+        possible = applicable(planted.setup)
+        if not any(r not in possible or OUTCOMES[r](planted) != measured[r][0] for r in rejecting):
             found.append(f"{name}: no reading rejects the decoy {decoy}")
     return found
 

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from torch import Tensor
+
 from quizapp.incidents.lab import Record, one_batch, train
+from quizapp.incidents.labdata import make_data
 from quizapp.incidents.setups import Setup
 
 UP, FLAT, DOWN, BAD = "up", "flat", "down", "non-finite"
@@ -121,10 +124,8 @@ def _batch(case: Case) -> str:
     return ratio(mine, sound, 2)
 
 
-def inputs(case: Case, setup: Setup):  # type: ignore[no-untyped-def]
+def inputs(case: Case, setup: Setup) -> Tensor:
     """The inputs (B, 32) of the batch that `batch_step` names, as ``setup`` delivers them."""
-    from quizapp.incidents.labdata import make_data
-
     return make_data(setup).x[list(case.run.batches[batch_step(case)])]
 
 
@@ -164,8 +165,14 @@ def _loaded(case: Case) -> str:
 
 def replay_gap(case: Case) -> float:
     """Largest difference between the losses of two runs of the same command."""
+    if case.setup.task == "noise":
+        return max(abs(a - b) for a, b in zip(_flat(case.run), _flat(case.again), strict=True))
     pairs = zip(case.run.losses, case.again.losses, strict=True)
     return max(abs(a - b) for a, b in pairs)
+
+
+def _flat(record: Record) -> list[float]:
+    return [value for pair in record.weights for value in pair]
 
 
 OUTCOMES: dict[str, Callable[[Case], str]] = {
@@ -191,6 +198,8 @@ OUTCOMES: dict[str, Callable[[Case], str]] = {
 
 def applicable(setup: Setup) -> list[str]:
     """The readings that make sense for ``setup``, in the order in which they are offered."""
+    if setup.task == "noise":
+        return ["learning-rate", "gradient-norms", "weight-norm", "replay"]
     left_out = set()
     if setup.precision != "float16":
         left_out.add("loss-scale")

@@ -15,6 +15,7 @@ class Setup:
     """
 
     seed: int = 0
+    task: str = "blobs"  # blobs, noise (two weights that receive noise as gradients)
     # data
     train: int = 1024
     valid: int = 512

@@ -64,6 +64,12 @@ def _around(setup: Setup) -> tuple[int, ...]:
 
 def _norms(case: Case) -> str:
     run, sound = case.run, case.healthy
+    if run.weights:
+        return (
+            f"norm of both gradients, steps 0 to 5: {_first(run.norms)} (reference: {_first(sound.norms)})\n"
+            f"update ‖Δθ‖/‖θ‖ at step 0: {number(run.ratios[0])} (reference {number(sound.ratios[0])}), "
+            f"median {number(_median(run.ratios))} (reference {number(_median(sound.ratios))})"
+        )
     lines = [
         f"global norm, steps 0 to 5: {_first(run.norms)}; run median {number(_median(run.norms))}",
         f"first layer's weight matrix: {_first(run.first_norms)} (reference: {_first(sound.first_norms)})",
@@ -127,7 +133,10 @@ def _per_class(case: Case) -> str:
 
 
 def _scale(case: Case) -> str:
-    return f"step: scale  {series(case.run.scales, (0, 1, 2, 10, 50))}"
+    scales = case.run.scales
+    if len(set(scales)) == 1:
+        return f"{scales[0]:.0f} at every step"
+    return f"step: scale  {series(scales, (0, 1, 2, 10, 50))}"
 
 
 def _gap(case: Case) -> str:
@@ -172,7 +181,7 @@ def _rates(case: Case) -> str:
     run = case.run
     if len({*run.rates, *case.healthy.rates}) == 1:
         return f"{case.setup.lr:g} at every step, as in the reference"
-    at = (0, 1, 5, 10, 16, 20, 32, 50, 100)
+    at: tuple[int, ...] = (0, 1, 5, 10, 16, 20, 32, 50, 100)
     if case.setup.resume_at:
         at = tuple(sorted({*at, case.setup.resume_at - 1, case.setup.resume_at}))
     return (
@@ -184,7 +193,12 @@ def _rates(case: Case) -> str:
 
 def _weights(case: Case) -> str:
     run, sound = case.run.weight_norm, case.healthy.weight_norm
+    probe = ""
+    for which, name in enumerate(("first", "second")) if case.run.weights else ():
+        traces = [[pair[which] for pair in record.weights] for record in (case.run, case.healthy)]
+        probe += f"{name} weight by step  {series(traces[0])}\n   in the reference  {series(traces[1])}\n"
     return (
+        f"{probe}"
         f"‖θ‖ before training {number(run[0])}, at the end {number(run[1])} "
         f"(reference {number(sound[0])} and {number(sound[1])})"
     )
@@ -201,11 +215,14 @@ def _batch(case: Case) -> str:
     counted = y[y != IGNORED]
     histogram = " ".join(str(int((counted == c).sum())) for c in range(10))
     repeated = len(x) - len({tuple(row) for row in x.nan_to_num(0).tolist()})
+    each = case.setup.train // case.setup.batch
+    starts = [batch[0] for batch in case.run.batches[::each]]
     return (
         f"batch of step {step}: {len(x)} rows, {bad} with a value that is not finite; "
         f"rows that repeat another {repeated}\n"
         f"largest |x| by feature: {number(float(largest.min()))} to {number(float(largest.max()))}\n"
-        f"labels that count {len(counted)}, by class: {histogram}"
+        f"labels that count {len(counted)}, by class: {histogram}\n"
+        f"first sample of an epoch: {len(set(starts))} different ones in {len(starts)} epochs"
     )
 
 
@@ -232,7 +249,7 @@ def _resumed(case: Case) -> str:
 
 def _replay(case: Case) -> str:
     return (
-        f"the same command once more: largest difference between the two loss logs {number(replay_gap(case))}"
+        f"the same command once more: largest difference between the two logs {number(replay_gap(case))}"
     )
 
 
