@@ -99,6 +99,7 @@ def probe_memory(code, given, record):
             gc.collect()
             record("alive", [not ref.expired() for ref in kept[0]])
             record("after_forward", len(runs))
+            record("graph", out.requires_grad)
             (out * given["c"]).sum().backward()
             record("after_backward", len(runs))
             del out

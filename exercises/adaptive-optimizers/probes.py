@@ -89,6 +89,10 @@ def probe_eps(code, given, record):
             ]
             record("trace", walk(step, case["param"], case["grads"][:3], lr=0.25, eps=0.0, **decays))
             record("still", walk(step, case["param"], case["grads"][:3], lr=0.0))
+            param, state = case["param"], {}
+            for grad, lr in zip(case["grads"], (0.25, 0.0, 0.0, 0.25), strict=False):
+                param, state = step(param, grad, state, lr=lr)
+            record("paused", param)
 
 
 def tensors(value):
@@ -161,6 +165,13 @@ def probe_result(code, given, record):
                     record(f"graph{k}", value.grad_fn is not None)
                     record(f"state_graph{k}", any(t.grad_fn is not None for t in tensors(kept)))
                 record("param", leaf)
+        with record.step(f"{name}graphed"):
+            leaf = torch.nn.Parameter(given["cases"][0]["param"])
+            (grad,) = torch.autograd.grad((leaf**3).sum(), leaf, create_graph=True)
+            out, state = step(leaf, grad, {})
+            later = step(out, grad, state)
+            values = [[out, *tensors(state)], [later[0], *tensors(later[1])]]
+            record("graph", any(t.grad_fn is not None for row in values for t in row))
 
 
 def probe_errors(code, given, record):

@@ -124,6 +124,10 @@ def test_activations_are_released(observe):
 @behaviour(2)
 def test_fn_runs_twice(observe):
     for name in ("leaf", "computed", "raw"):
+        expect(
+            observe[f"memory/{name}/graph"] is True,
+            "autograd skipped your function, so the first block never learns.",
+        )
         for key, want in (("after_forward", 1), ("after_backward", 2)):
             got = observe[f"memory/{name}/{key}"]
             expect(

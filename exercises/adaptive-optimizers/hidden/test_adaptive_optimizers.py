@@ -201,6 +201,15 @@ def test_limits_are_valid(observe):
             rtol=0.0,
             atol=0.0,
         )
+        full = walk(name, case["param"], case["grads"][:4], {"lr": 0.25})
+        close(
+            observe[f"eps/{name}limits/paused"],
+            full[0] + full[3] - full[2],
+            f"{name}: a step with lr = 0 moves nothing, but the state takes note of its gradient.",
+            rtol=1e-12,
+            atol=1e-11,
+            call=f"{name} with lr = 0.25, 0, 0, 0.25",
+        )
 
 
 @behaviour(5)
@@ -299,6 +308,10 @@ def test_no_graph(observe):
                 observe[f"{path}/state_graph{k}"] is False,
                 f"{name}: a tensor in the new state carries an autograd graph.",
             )
+        expect(
+            observe[f"result/{name}graphed/graph"] is False,
+            f"{name}: with a grad that has a history (create_graph=True) the result carries an autograd graph.",
+        )
         same = torch.equal(observe.tensor(f"result/{name}double/param"), observe.given["cases"][0]["param"])
         expect(same, f"{name} changed a parameter that requires grad in place.")
 
