@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual import work
+from textual import events, work
 from textual.app import App
 from textual.binding import Binding
 from textual.screen import Screen
@@ -308,7 +308,20 @@ class QuizApp(App[int]):
 
         self.push_screen(Pager(title, source, markdown=markdown))
 
+    async def on_event(self, event: events.Event) -> None:
+        """Keys and clicks that come after the last screen closed find nothing to act on."""
+        if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stack):
+            return
+        await super().on_event(event)
+
     # actions of the whole app
+
+    def action_command_palette(self) -> None:
+        """Find any action by its name."""
+        from quizapp.tui.palette import Palette
+
+        if not Palette.is_open(cast("App[object]", self)):
+            self.push_screen(Palette(id="--command-palette"))
 
     def action_help(self) -> None:
         """What can be done here."""

@@ -1,10 +1,11 @@
 """The command palette: every action of the present screen, the way to every screen, every exercise."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from quizapp.tui import keys
 from quizapp.tui.screens.place import _Placed
@@ -38,6 +39,14 @@ class Entry(NamedTuple):
     name: str
     help: str
     run: Any
+
+
+class Palette(CommandPalette):
+    """Textual's palette, whose list cannot be paged before it was drawn once."""
+
+    def _action_command_list(self, action: str) -> None:
+        with suppress(KeyError):
+            super()._action_command_list(action)
 
 
 class QuizCommands(Provider):

@@ -8,6 +8,7 @@ from quizapp.errors import QuizError
 from quizapp.judge.workspace import user_file
 from quizapp.tui.markdown import document
 from quizapp.tui.screens.exercisepanes import SIDE_BY_SIDE, ExercisePanes
+from quizapp.tui.text import plural
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
@@ -171,9 +172,13 @@ class ExerciseGrading(ExercisePanes):
             return
         if verdict.passed:
             self.passed = True
-            self.submissions, self.hints = 0, 0
             if answered is not None:
-                self.view.note = f"Rated {answered.rating.label}; comes back in {answered.text}."
+                effort = plural(self.submissions, "submission")
+                effort += f" and {plural(self.hints, 'hint')}" if self.hints else ""
+                self.view.note = (
+                    f"Rated {answered.rating.label} after {effort}; comes back in {answered.text}."
+                )
+            self.submissions, self.hints = 0, 0
 
     def action_cancel(self) -> None:
         """Stop the grading at once."""

@@ -54,12 +54,18 @@ class _Placed:
         """Let an action run only in the phases that the table gives it."""
         del parameters
         name = action.partition("(")[0]
-        if self.waits(name):
+        if not self.stands or self.waits(name):
             return False
         known = [act for act in keys.of_place(self.place) if act.action.partition("(")[0] == name]
         if not known:
             return True
         return any(act.alive(self.phase) for act in known)
+
+    @property
+    def stands(self) -> bool:
+        """Whether the screen is drawn and not on its way out: keys that come in a burst find both."""
+        screen = cast("Screen[None]", self)
+        return screen.is_mounted and screen.is_attached and not screen._closing
 
     def waits(self, action: str) -> bool:
         """Whether an action of this place must wait for the data, which opens after the first frame."""

@@ -108,8 +108,9 @@ class VerdictView(Lines):
         groups: dict[int, list[TestResult]] = {}
         for test in tests:
             groups.setdefault(test.behaviour, []).append(test)
-        failed = [number for number, group in groups.items() if not all(test.passed for test in group)]
-        held = sorted((number for number in groups if number not in failed), key=lambda n: (n == 0, n))
+        in_order = sorted(groups, key=lambda number: (number == 0, number))  # 0 stands beside the task's list
+        failed = [number for number in in_order if not all(test.passed for test in groups[number])]
+        held = [number for number in in_order if number not in failed]
         shared = _shared(groups[number] for number in failed)
         if shared:
             lines += [Content(""), *_block(shared, width)]
