@@ -315,6 +315,16 @@ def probe_disabled(code, given, record):
     record("rate", optimizer.param_groups[0]["lr"])
 
 
+def probe_frozen(code, given, record):
+    model = Net(given)
+    model.first.requires_grad_(False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"])
+    scaler = scaler_of(record, given["scale"])
+    out = code.amp_step(model, optimizer, scaler, pairs(given, 2), mse, max_norm=given["clip"])
+    result(record, out)
+    record("state", state(model))
+
+
 def probe_empty(code, given, record):
     model = Net(given)
     model.eval()

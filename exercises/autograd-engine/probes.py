@@ -157,6 +157,27 @@ def probe_neutral(code, given, record):
             record("new", result is not x)
 
 
+ZEROS = {
+    "x * 3": lambda x: x * 3.0,
+    "x / 2": lambda x: x / 2.0,
+    "x ** 2": lambda x: x**2,
+    "x ** 1": lambda x: x**1,
+    "x ** 1.5": lambda x: x**1.5,
+    "x.tanh()": lambda x: x.tanh(),
+    "x.exp()": lambda x: x.exp(),
+}
+
+
+def probe_zero(code, given, record):
+    for i, call in enumerate(ZEROS.values()):
+        with record.step(i):
+            x = code.Value(0.0)
+            result = call(x)
+            record("data", result.data)
+            result.backward()
+            record("grad", x.grad)
+
+
 def probe_powers(code, given, record):
     for i, (base, exponent) in enumerate(given["powers"]):
         with record.step(i):
@@ -347,6 +368,7 @@ def probe_errors(code, given, record):
     with record.step("same"):
         x = value()
         record("returned", answer(x**x))
+    record.raises("exponent_of_a_number", lambda: answer(2.0 ** value()))
     record.raises("exponent_text", lambda: answer(value() ** "2"))
     for name, other in (("text", "3"), ("none", None), ("list", [1.0]), ("word", "abc")):
         record.raises(f"add_{name}", lambda o=other: answer(value() + o))

@@ -25,6 +25,12 @@ def inputs(draw):
             "small": 1,
             "large": draw.integer(2, 4),
         },
+        "tiny": {
+            "G": draw.uniform(0.5, 4.0) * 1e-9,
+            "S": draw.uniform(40.0, 900.0) * 1e-9,
+            "small": draw.integer(3, 20),
+            "large": draw.integer(50, 900),
+        },
         "up": {"low": draw.uniform(1.0, 2.0), "high": draw.uniform(2.5, 4.0)},
     }
 
@@ -62,6 +68,7 @@ def probe_cap(code, given, record):
             with record.step(f"{rule}{i}"):
                 record("below", number(code.scaled_lr(lr, base, batch, rule, 0.7 * lr * factor)))
                 record("above", number(code.scaled_lr(lr, base, batch, rule, max_lr=1.3 * lr * factor)))
+                record("same_batch", number(code.scaled_lr(lr, base, base, rule, 0.7 * lr)))
 
 
 def measured(case, batch):
@@ -69,7 +76,7 @@ def measured(case, batch):
 
 
 def probe_noise(code, given, record):
-    for i, case in enumerate([*given["norms"], given["close"]]):
+    for i, case in enumerate([*given["norms"], given["close"], given["tiny"]]):
         small, large = case["small"], case["large"]
         with record.step(i):
             record(
@@ -117,6 +124,8 @@ def probe_errors(code, given, record):
         "batch": lambda: rate(0.1, 256, 0),
         "rule": lambda: rate(0.1, 256, 512, "cubic"),
         "rule_case": lambda: rate(0.1, 256, 512, "linear_sqrt"),
+        "rule_capital": lambda: rate(0.1, 256, 512, "Linear"),
+        "rule_same_batch": lambda: rate(0.1, 256, 256, "cubic"),
         "norm_a": lambda: noise(-1.0, 10, 3.0, 100),
         "norm_b": lambda: noise(12.0, 10, -1.0, 100),
         "batch_a": lambda: noise(12.0, 0, 3.0, 100),

@@ -403,6 +403,16 @@ def test_no_clipping(observe):
     )
 
 
+@behaviour(4, on_error="A parameter that is frozen or was not used has no gradient.")
+def test_parameters_without_a_gradient(observe):
+    given, says = observe.given, "With the first layer frozen"
+    _, grads = gradient(given, start(given), 2)
+    grads = [*(torch.zeros_like(g) for g in grads[:2]), *grads[2:]]
+    close(observe["frozen/grad_norm"], norm_of(grads), f"{says} the norm is wrong.", rtol=2e-2)
+    want = after(given, start(given), grads, given["clip"])
+    same_state(observe, "frozen/state", want, f"{says} the step is wrong.")
+
+
 @behaviour(10)
 def test_disabled_scaler(observe):
     given = observe.given

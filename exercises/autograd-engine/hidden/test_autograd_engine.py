@@ -112,6 +112,25 @@ def test_data_of_powers(observe):
         )
 
 
+ZEROS = {
+    "x * 3": (0.0, 3.0),
+    "x / 2": (0.0, 0.5),
+    "x ** 2": (0.0, 0.0),
+    "x ** 1": (0.0, 1.0),
+    "x ** 1.5": (0.0, 0.0),
+    "x.tanh()": (0.0, 1.0),
+    "x.exp()": (1.0, 1.0),
+}
+
+
+@behaviour(2, on_error="With x = 0 every operation but 1 / x and log works.")
+def test_operations_at_zero(observe):
+    for i, (text, (data, slope)) in enumerate(ZEROS.items()):
+        says = f"With x = 0 {text} is wrong; do not divide by x to get a slope."
+        close(observe[f"zero/{i}/data"], data, says, **TIGHT, call=f"x = Value(0.0); {text}")
+        close(observe[f"zero/{i}/grad"], slope, says, **TIGHT, call=f"x = Value(0.0); ({text}).backward()")
+
+
 @behaviour(1)
 def test_results_are_new_values(observe):
     steps = [
@@ -496,6 +515,7 @@ def test_value_exponent_is_refused(observe):
     says = "The rule for a constant exponent is wrong for a variable one; refuse it."
     observe.raised("errors/exponent", "TypeError", says=says)
     observe.raised("errors/same", "TypeError", says=says)
+    observe.raised("errors/exponent_of_a_number", "TypeError", says=f"2.0 ** Value: {says}")
 
 
 @behaviour(8)

@@ -98,6 +98,13 @@ def test_cap(observe):
                 mistakes={"max_lr has no effect.": lr},
             )
             close(
+                observe[f"cap/{rule}{i}/same_batch"],
+                0.7 * case["lr"],
+                "The result may not exceed max_lr, also where the batch stays the same.",
+                **EXACT,
+                call=f"rule={rule!r}, the same batch, max_lr below base_lr",
+            )
+            close(
                 observe[f"cap/{rule}{i}/above"],
                 lr,
                 "A max_lr above the scaled rate changes nothing.",
@@ -126,7 +133,7 @@ def noise_mistakes(case):
 
 @behaviour(5)
 def test_noise_scale(observe):
-    for i, case in enumerate([*observe.given["norms"], observe.given["close"]]):
+    for i, case in enumerate([*observe.given["norms"], observe.given["close"], observe.given["tiny"]]):
         close(
             observe[f"noise/{i}/small_first"],
             case["S"] / case["G"],
@@ -142,7 +149,7 @@ def test_noise_scale(observe):
 
 @behaviour(6)
 def test_order_of_the_measurements(observe):
-    for i, case in enumerate([*observe.given["norms"], observe.given["close"]]):
+    for i, case in enumerate([*observe.given["norms"], observe.given["close"], observe.given["tiny"]]):
         close(
             observe[f"noise/swapped{i}/large_first"],
             case["S"] / case["G"],
@@ -191,6 +198,8 @@ def test_impossible_arguments_are_refused(observe):
         "batch": "batch=0 must be refused.",
         "rule": "An unknown rule must be refused.",
         "rule_case": "An unknown rule must be refused, also one that contains a known name.",
+        "rule_capital": "Only 'linear' and 'sqrt' are known rules: 'Linear' must be refused.",
+        "rule_same_batch": "An unknown rule must be refused, also where the batch stays the same.",
         "norm_a": "A squared norm cannot be negative.",
         "norm_b": "A squared norm cannot be negative.",
         "batch_a": "A batch of 0 examples was never measured.",
