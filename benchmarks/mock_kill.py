@@ -23,23 +23,29 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     rng = random.Random(options.seed)
-    lost, failed = [], 0
+    lost, failed, shown, gone = [], 0, 0, 0
     with tempfile.TemporaryDirectory() as name:
         for number in range(options.kills):
-            folder = Path(name) / str(number // 50)  # a fresh interview every fifty kills
+            scenario = number % 3 == 2
+            # a fresh interview every fifty kills, and for every kill amid readings
+            folder = Path(name) / (f"scenario-{number}" if scenario else str(number // 50))
             folder.mkdir(exist_ok=True)
-            seconds, good = kill_once(folder, rng.uniform(0.0, 1.5))
-            lost.append(seconds)
-            failed += not good
+            killed = kill_once(folder, rng.uniform(0.0, 1.5), scenario=scenario)
+            lost.append(killed.lost)
+            failed += not killed.readable
+            shown += killed.readings
+            gone += killed.readings_lost
     found = {
         "kills": options.kills,
         "most_typing_lost_s": round(max(lost), 3),
         "mean_typing_lost_s": round(sum(lost) / len(lost), 3),
         "over_two_seconds": sum(seconds > 2 for seconds in lost),
+        "readings_shown": shown,
+        "readings_lost": gone,
         "failed_resumes_or_invented_reviews": failed,
     }
     print(json.dumps(found, indent=2))
-    return int(bool(found["over_two_seconds"] or failed))
+    return int(bool(found["over_two_seconds"] or failed or gone))
 
 
 if __name__ == "__main__":

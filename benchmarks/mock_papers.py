@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "interview"))
 
 import paper_rules
-from mock_kit import ROLES, blueprint, knowledge, real_bank
+from mock_kit import ROLES, blueprint, knowledge, library_of, real_bank
 
 from quizapp.interview.blueprint import LENGTHS
 from quizapp.interview.paper import draw_paper
@@ -22,22 +22,31 @@ def main() -> int:
     parser.add_argument("seeds", type=int, nargs="?", default=10_000)
     options = parser.parse_args()
     bank = real_bank()
+    library = library_of(bank)
     states = [knowledge(bank, number, share) for number, share in enumerate((0.0, 0.1, 0.3, 0.6, 0.9))]
     broken: Counter[str] = Counter()
     unmet: Counter[str] = Counter()
-    furthest = 0.0
+    drawn: Counter[str] = Counter()
+    furthest, alarms = 0.0, 0
     start = time.perf_counter()
     for seed in range(options.seeds):
         known = states[seed % len(states)]
         plan = blueprint().plan(ROLES[seed % 3], LENGTHS[seed // 3 % 4], code=seed % 7 > 1)
-        paper = draw_paper(blueprint(), plan, bank, known, seed)
-        broken.update(paper_rules.broken(paper, blueprint(), bank, known))
+        paper = draw_paper(blueprint(), plan, bank, known, seed, library)
+        broken.update(paper_rules.broken(paper, blueprint(), bank, known, library))
         unmet.update(paper_rules.unmet(paper, known))
+        unmet.update(paper_rules.unmet_incidents(paper, library))
+        chosen = [library.incidents[pick.incident] for pick in paper.picks if pick.incident]
+        alarms += any(incident.false_alarm for incident in chosen)
+        drawn.update(incident.id for incident in chosen)
         furthest = max(furthest, paper_rules.shares(paper, bank))
     found = {
         "papers": options.seeds,
         "rules_broken": dict(broken),
         "wishes_unmet": dict(unmet),
+        "incidents_in_library": len(library.incidents),
+        "incidents_drawn": len(drawn),
+        "share_with_a_false_alarm": round(alarms / options.seeds, 4),
         "furthest_topic_from_its_share": round(furthest, 2),
         "ms_per_paper": round(1000 * (time.perf_counter() - start) / options.seeds, 2),
     }

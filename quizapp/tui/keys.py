@@ -7,6 +7,7 @@ from functools import lru_cache
 from textual.binding import Binding
 
 TYPING = "typing"
+FIELDS = frozenset({TYPING, "find", "coding", "telling"})  # phases in which a field may take printable keys
 QUESTION = ("recall", "numeric", "choice", "order", "cloze", "exercise")
 ANSWER = ("answer", "points")
 CARD = (*QUESTION, *ANSWER, TYPING, "confidence")
@@ -65,13 +66,13 @@ class Act:
 
     def reachable(self, phase: str) -> bool:
         """Whether its key reaches it in a phase: a field being typed in takes printable keys."""
-        fields = phase in {TYPING, "find"}
+        fields = phase in FIELDS
         return self.alive(phase) and not (fields and not any(map(_passes_field, self.key_list())))
 
     def key_for(self, phase: str) -> str:
         """The key to show in a phase: the first that reaches the action there."""
         keys = self.key_list()
-        if phase in {TYPING, "find"}:
+        if phase in FIELDS:
             return next(filter(_passes_field, keys), keys[0])
         return keys[0]
 

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 from mock_kit import small_bank
 
@@ -16,12 +17,18 @@ from quizapp.store import Store
 CHILD = Path(__file__).with_name("running_child.py")
 
 
-def kill_once(folder: Path, wait: float) -> tuple[float, bool]:
-    """Run the child until ``wait`` seconds after its first word and kill it.
+class Killed(NamedTuple):
+    """Seconds of typing lost, whether the interview can be read, readings shown, and those not on disk."""
 
-    Returns the seconds of typing that were lost, and whether the interview could be read afterwards.
-    """
-    command = [sys.executable, str(CHILD), str(folder)]
+    lost: float
+    readable: bool
+    readings: int = 0
+    readings_lost: int = 0
+
+
+def kill_once(folder: Path, wait: float, *, scenario: bool = False) -> Killed:
+    """Run the child until ``wait`` seconds after its first word and kill it."""
+    command = [sys.executable, str(CHILD), str(folder), *(["scenario"] if scenario else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
@@ -35,7 +42,7 @@ def kill_once(folder: Path, wait: float) -> tuple[float, bool]:
         study = Study(small_bank(), store, Settings())
         known = past.running(study)
         if known is None:
-            return 0.0, False
+            return Killed(0.0, readable=False)
         store.db.check()
         items = known.document["running"]["items"]
         lost = 0.0
@@ -45,4 +52,6 @@ def kill_once(folder: Path, wait: float) -> tuple[float, bool]:
                 float(at) for _, at, number, size in words if len(items[int(number)]["typed"]) < int(size)
             ]
             lost = end - min(unsaved) if unsaved else 0.0
-        return lost, study.stats().reviews == 0
+        kept = {row["reading"] for item in items for row in item["bought"]}
+        shown = {line.split()[1] for line in lines if line.endswith("\n") and line.startswith("bought")}
+        return Killed(lost, study.stats().reviews == 0, len(shown), len(shown - kept))

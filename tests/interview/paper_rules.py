@@ -5,14 +5,20 @@ from collections.abc import Iterator
 from math import ceil
 
 from quizapp.bank.model import Bank
+from quizapp.incidents.model import Library
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
+from quizapp.interview.casting import alarms
 from quizapp.interview.knowledge import Knowledge
+from quizapp.interview.paper import NO_INCIDENTS
 from quizapp.interview.pick import Paper
 
 
-def broken(paper: Paper, blueprint: Blueprint, bank: Bank, known: Knowledge) -> Iterator[str]:
+def broken(
+    paper: Paper, blueprint: Blueprint, bank: Bank, known: Knowledge, library: Library = NO_INCIDENTS
+) -> Iterator[str]:
     """What a paper does against the rules that hold in every state."""
     picks = paper.picks
+    yield from _incidents(paper, bank, library)
     slugs = [pick.exercise for pick in picks]
     if len(set(slugs)) != len(slugs):
         yield "an exercise slug twice"
@@ -43,7 +49,7 @@ def _item(place: int, paper: Paper, bank: Bank, known: Knowledge) -> Iterator[st
     state = known.get(pick.card)
     if state is not None and (state.fresh or state.suspended):
         yield "seen within 48 hours or suspended"
-    if pick.slot == "coding":
+    if pick.slot == "coding" or pick.kind == "incident":
         return
     question = bank.questions[pick.card]
     if question.topic == "interview-craft":
@@ -53,6 +59,40 @@ def _item(place: int, paper: Paper, bank: Bank, known: Knowledge) -> Iterator[st
         yield "a scenario in the wrong place"
     if pick.slot != "scenario" and question.level != pick.slot:
         yield "a question of the wrong level"
+
+
+def _incidents(paper: Paper, bank: Bank, library: Library) -> Iterator[str]:
+    picks = [pick for pick in paper.picks if pick.kind == "incident"]
+    chosen = [library.incidents[pick.incident] for pick in picks]
+    if any(pick.slot != "scenario" for pick in picks):
+        yield "an incident outside the scenarios"
+    if len({incident.fault_class for incident in chosen}) < len(chosen):
+        yield "a fault class twice"
+    for pick, incident in zip(picks, chosen, strict=True):
+        if (pick.card, pick.exercise, pick.topic) != (incident.card, incident.exercise, incident.topic):
+            yield "an incident under another card, exercise or topic"
+        if incident.exercise not in bank.exercises:
+            yield "an incident without its exercise"
+        if pick.probes or pick.budget != pick.planned:
+            yield "an incident that does not have all of its time"
+    alarm = sum(incident.false_alarm for incident in chosen)
+    if alarm > alarms(paper.seed):
+        yield "a false alarm out of turn"
+
+
+def unmet_incidents(paper: Paper, library: Library) -> Iterator[str]:
+    """Wishes on scenarios that a library of some size meets."""
+    picks = [pick for pick in paper.picks if pick.slot == "scenario"]
+    chosen = [library.incidents[pick.incident] for pick in picks if pick.kind == "incident"]
+    if len(chosen) < len(picks):
+        yield "a scenario without an incident"
+    kinds = {incident.one_batch for incident in chosen}
+    if "passes" not in kinds:
+        yield "no one-batch test that passes"
+    if paper.plan.minutes >= 45 and len(picks) > 1 and "fails" not in kinds:
+        yield "no one-batch test that fails"
+    if alarms(paper.seed) and not any(incident.false_alarm for incident in chosen):
+        yield "no false alarm where one is due"
 
 
 def unmet(paper: Paper, known: Knowledge) -> Iterator[str]:

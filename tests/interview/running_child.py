@@ -1,13 +1,14 @@
 """The child of the kill test: sits an interview at speed on the real clock, and says what it typed when.
 
-Each line of standard output is "words SECONDS TEXT" once the text is in the session, or "resumed".
+Each line of standard output is "words SECONDS ITEM LENGTH" once the text is in the session, "bought READING"
+once a reading may be shown, or "resumed STATE".
 """
 
 import sys
 import time
 from pathlib import Path
 
-from mock_kit import small_bank
+from mock_kit import incidents, small_bank
 
 from quizapp.interview import past
 from quizapp.interview.interview import Interview
@@ -16,13 +17,16 @@ from quizapp.memory.study import Study
 from quizapp.store import Store
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, scenario: bool) -> None:
     with Store.open(folder / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
         known = past.running(study)
         if known is None:
-            interview = Interview.begin(study, "research-engineer", 60, seed=1, code=False)
+            library = incidents()
+            interview = Interview.begin(study, "research-engineer", 60, seed=1, code=False, library=library)
             interview.start()
+            if scenario:
+                go_to_incident(interview)
         else:
             interview = Interview.resume(study, known.document)
             say("resumed", interview.session.state)
@@ -30,6 +34,8 @@ def main(folder: Path) -> None:
         while not interview.session.ended:
             count += 1
             item = interview.session.item
+            if item is not None and item.kind == "incident" and count % 5 == 0:
+                buy(interview)
             if item is None:
                 interview.session.proceed()
             if item is not None and item.state == "open":
@@ -40,10 +46,31 @@ def main(folder: Path) -> None:
             time.sleep(0.02)
 
 
+def go_to_incident(interview: Interview) -> None:
+    session = interview.session
+    session.proceed()
+    while session.item.kind != "incident":
+        session.submit()
+        session.confide(50)
+        while session.item.probe is not None:
+            session.submit()
+
+
+def buy(interview: Interview) -> None:
+    """Buy the next reading as the screen does: on disk first, then shown."""
+    session = interview.session
+    for reading in session.item.question["readings"]:
+        if session.can_buy(reading["id"]):
+            session.buy(reading["id"], reading["outcomes"][0])
+            interview.save()
+            say("bought", reading["id"])
+            return
+
+
 def say(*parts: str) -> None:
     sys.stdout.write(" ".join(parts) + "\n")
     sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(Path(sys.argv[1]), sys.argv[2:] == ["scenario"])

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mock_kit import begin, done, sit, small_bank, study
+from mock_kit import begin, done, incidents, sit, small_bank, study
 
 from quizapp.interview.interview import Interview
 from quizapp.memory.study import Study
@@ -21,7 +21,7 @@ CLICKED: dict[str, set[str]] = {"mockrun": set(), "mockmark": set(), "mockcard":
 
 
 def running(made: Study, tmp_path: Path) -> Place:
-    interview = Interview.begin(made, "research-engineer", 30, code=True, seed=4)
+    interview = Interview.begin(made, "research-engineer", 30, code=True, seed=4, library=incidents())
     interview.start()
     return RunScreen(interview)
 

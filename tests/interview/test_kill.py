@@ -24,15 +24,32 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSI
 def test_a_kill_loses_at_most_two_seconds_of_typing(tmp_path: Path) -> None:
     rng = random.Random(4)
     for _ in range(3):
-        lost, readable = kill_once(tmp_path, rng.uniform(0.0, 1.8))
-        assert readable
-        assert lost <= 2.0
+        killed = kill_once(tmp_path, rng.uniform(0.0, 1.8))
+        assert killed.readable
+        assert killed.lost <= 2.0
     with Store.open(tmp_path / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
         interview = Interview.resume(study, past.running(study).document)
         interview.session.end("early")
         rated = [row for row in interview.record()["items"] if row["effect"]["rating"]]
         assert study.stats().reviews == len(rated)
+
+
+def test_a_kill_loses_no_reading_that_was_shown(tmp_path: Path) -> None:
+    shown = 0
+    for number in range(3):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        killed = kill_once(folder, 0.3 + 0.2 * number, scenario=True)
+        assert killed.readable
+        assert killed.readings_lost == 0
+        shown += killed.readings
+    assert shown
+    with Store.open(folder / "quizapp.db") as store:
+        study = Study(small_bank(), store, Settings())
+        session = Interview.resume(study, past.running(study).document).session
+        paid = sum(row["seconds"] for item in session.items for row in item.bought)
+        assert session.elapsed_ms >= 1000 * paid
 
 
 def test_the_clock_goes_on_while_the_process_is_stopped(tmp_path: Path) -> None:

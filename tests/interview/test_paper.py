@@ -2,7 +2,7 @@
 
 import paper_rules as rules
 import pytest
-from mock_kit import ROLES, blueprint, knowledge, real_bank
+from mock_kit import ROLES, blueprint, incidents, knowledge, library_of, real_bank
 
 from quizapp.bank.model import Bank, FollowUp, KeyPoint, Question, Topic
 from quizapp.interview.blueprint import LENGTHS, split
@@ -16,8 +16,9 @@ def test_every_rule_holds_over_many_seeds(role: str, share: float) -> None:
     for seed in range(24):
         known = knowledge(bank, seed, share)
         plan = blueprint().plan(role, LENGTHS[seed % 4], code=seed % 3 > 0)
-        paper = draw_paper(blueprint(), plan, bank, known, seed)
-        assert list(rules.broken(paper, blueprint(), bank, known)) == []
+        for library in (incidents(), library_of(bank)):
+            paper = draw_paper(blueprint(), plan, bank, known, seed, library)
+            assert list(rules.broken(paper, blueprint(), bank, known, library)) == []
 
 
 @pytest.mark.parametrize("role", ROLES)
@@ -34,9 +35,10 @@ def test_the_same_seed_and_state_draw_the_same_paper() -> None:
     bank = real_bank()
     known = knowledge(bank, 5, 0.4)
     plan = blueprint().plan("training-infrastructure", 45)
-    first = draw_paper(blueprint(), plan, bank, known, 77).picks
-    assert draw_paper(blueprint(), plan, bank, known, 77).picks == first
-    assert draw_paper(blueprint(), plan, bank, known, 78).picks != first
+    first = draw_paper(blueprint(), plan, bank, known, 77, incidents()).picks
+    assert any(pick.kind == "incident" for pick in first)
+    assert draw_paper(blueprint(), plan, bank, known, 77, incidents()).picks == first
+    assert draw_paper(blueprint(), plan, bank, known, 78, incidents()).picks != first
 
 
 def test_the_time_of_the_coding_phase_goes_to_the_others_without_exercises() -> None:

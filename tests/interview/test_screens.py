@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, done, sit, small_bank, study
+from mock_kit import Hand, begin, done, incidents, sit, small_bank, study
 
 from quizapp.tui import keys
 from quizapp.tui.app import QuizApp
@@ -22,6 +22,7 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
     monkeypatch.setattr("quizapp.tui.widgets.answerbox.AnswerBox.cursor_blink", False, raising=False)
+    monkeypatch.setattr("quizapp.interview.interview.load_library", incidents)
 
 
 def app_with(made, **options) -> QuizApp:
@@ -35,6 +36,35 @@ def still(screen: RunScreen) -> Hand:
     session.clock = hand
     session._last, session._rest = hand.seconds, 0.0
     return hand
+
+
+async def answer(pilot, item) -> None:
+    """Answer what is in hand, by keys."""
+    if item is None:
+        await pilot.press("enter")
+    elif item.state == "confidence":
+        await pilot.press("4")
+    elif item.kind == "recall" or item.probe:
+        await pilot.press(*"it is so because of the mean", "ctrl+r")
+    elif item.kind == "incident":
+        await diagnose(pilot)
+    elif item.kind == "choice":
+        await pilot.press("1")
+    elif item.kind == "order":
+        await pilot.press("J", "enter")
+    else:
+        await pilot.press("4", "2", "ctrl+r")
+
+
+async def diagnose(pilot) -> None:
+    """Take one reading, write, choose, freeze; all by keys."""
+    await pilot.press("enter", "1", "f3", *"the labels are wrong", "f4")
+    for _ in range(4):  # cause, place, rejected, by reading
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+    await pilot.press("space", "ctrl+r")
 
 
 async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
@@ -55,22 +85,14 @@ async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
             await pilot.pause()
             if not isinstance(app.screen, RunScreen):
                 break
-            item = session.item
-            if item is None:
-                await pilot.press("enter")
-            elif item.state == "confidence":
-                await pilot.press("4")
-            elif item.kind == "recall" or item.probe:
-                await pilot.press(*"it is so because of the mean", "ctrl+r")
-            elif item.kind == "choice":
-                await pilot.press("1")
-            elif item.kind == "order":
-                await pilot.press("J", "enter")
-            else:
-                await pilot.press("4", "2", "ctrl+r")
+            await answer(pilot, session.item)
             await pilot.pause()
         assert isinstance(app.screen, MarkScreen)
         assert {item.state for item in session.items} == {"frozen"}
+        case = next(item for item in session.items if item.kind == "incident")
+        assert [row["reading"] for row in case.bought] == ["loss-curve"]
+        assert set(case.given) == {"cause", "place", "states", "decoy", "reading"}
+        assert case.typed == "the labels are wrong"
         for _ in range(20):
             if isinstance(app.screen, CardScreen):
                 break
@@ -108,6 +130,10 @@ async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> 
                 await pilot.press("3")
             elif item.kind in {"choice", "order"}:
                 await pilot.press("enter")
+            elif item.kind == "incident":
+                assert item.question["answer"][:20].replace(" ", "&#160;") not in shown
+                assert item.question["hints"][0][:20].replace(" ", "&#160;") not in shown
+                await pilot.press("f3", *"so", "ctrl+r", "ctrl+r")
             else:
                 await pilot.press(*"so", "ctrl+r")
         assert app.screen.session.elapsed_ms > 0

@@ -1,0 +1,218 @@
+"""The incident on its screen, driven by keys and clicks: readings, hints, diagnosis, marking."""
+
+from pathlib import Path
+
+import pytest
+from mock_kit import Hand, study
+from test_incident import at_incident
+
+from quizapp.interview.interview import Interview
+from quizapp.tui.app import QuizApp
+from quizapp.tui.screens.choose import Choose
+from quizapp.tui.screens.mockmark import MarkScreen
+from quizapp.tui.screens.mockrun import RunScreen
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "QUIZAPP_ASCII"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture
+def running(tmp_path: Path):
+    from mock_kit import small_bank
+
+    made = study(tmp_path, small_bank())
+    interview, hand, item = at_incident(made)
+    yield QuizApp("mock", study=made), interview, hand, item
+    made.close()
+
+
+async def opened(app: QuizApp, pilot, interview: Interview) -> RunScreen:
+    await pilot.pause()
+    screen = RunScreen(interview)
+    app.push_screen(screen)
+    await pilot.pause()
+    return screen
+
+
+def shown(app: QuizApp) -> str:
+    return app.export_screenshot().replace("&#160;", " ")
+
+
+async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot, interview)
+        assert "2.30 → 0.0001" not in shown(app)
+        await pilot.press("down", "down", "down", "enter")
+        await pilot.pause()
+        assert "How does it end?" in shown(app)
+        assert item.bought == []
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "How does it end?" not in shown(app)
+        await pilot.press("enter", "2")
+        await pilot.pause()
+        assert "2.30 → 0.0001" in shown(app)
+        assert "you said flat" in shown(app)
+        assert [(row["reading"], row["predicted"]) for row in item.bought] == [("one-batch", "flat")]
+        assert item.used_ms >= 30_000
+        stored = app.study.mocks("running")[0].document["running"]["items"][item.number]
+        assert stored["bought"] == item.bought
+
+
+async def test_a_prediction_outside_the_reading_is_refused(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, interview)
+        await pilot.press("down", "down", "enter", "5")  # accuracy by class has two outcomes
+        await pilot.pause()
+        assert item.bought == []
+        assert screen.phase == "predict"
+
+
+async def test_a_reading_that_time_does_not_allow_is_refused_in_words(running) -> None:
+    app, interview, hand, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, interview)
+        hand.seconds += 1.5 * item.budget - 20
+        interview.session.tick(present=True)
+        await pilot.press("down", "down", "down", "enter")
+        await pilot.pause()
+        assert screen.phase == "readings"
+        assert item.bought == []
+
+
+async def test_a_hint_is_shown_once_its_price_is_accepted(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot, interview)
+        await pilot.press("ctrl+t")
+        await pilot.pause()
+        assert isinstance(app.screen, Choose)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert item.hints == 0
+        for number in (1, 2):
+            await pilot.press("ctrl+t")
+            await pilot.pause()
+            await pilot.press("down", "enter")
+            await pilot.pause()
+            assert item.hints == number
+        assert "Ask which parts" in shown(app)
+        await pilot.press("ctrl+t")
+        await pilot.pause()
+        assert not isinstance(app.screen, Choose)
+
+
+async def test_an_unfinished_answer_is_named_once_and_then_frozen(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, interview)
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert (item.state, screen.phase) == ("open", "telling")
+        await pilot.press(*"labels", "ctrl+r")
+        await pilot.pause()
+        assert item.state == "confidence"
+        assert item.typed == "labels"
+
+
+async def test_what_was_named_is_not_offered_as_rejected_and_states_are_ticked(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot, interview)
+        await pilot.press("f4", "enter")
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        cause = item.given["cause"]
+        await pilot.press("down", "enter")
+        await pilot.pause()
+        assert cause not in [value for value, _ in app.screen._entries]
+        await pilot.press("enter")
+        await pilot.pause()
+        await pilot.press("enter")  # no reading was taken yet
+        await pilot.pause()
+        assert not isinstance(app.screen, Choose)
+        await pilot.press("down", "space", "down", "space", "up", "space")
+        await pilot.pause()
+        states = item.question["states"]
+        assert item.given["states"] == [states[1]["id"]]
+
+
+async def test_words_and_choices_wait_when_the_question_is_put_aside(running) -> None:
+    app, interview, *_ = running
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, interview)
+        await pilot.press("f3", *"half a thought", "escape")
+        await pilot.pause()
+        again = Interview.resume(app.study, app.study.mocks("running")[0].document, clock=Hand())
+        app.push_screen(RunScreen(again))
+        await pilot.pause()
+        assert app.screen is not screen
+        await pilot.press("f3")
+        await pilot.pause()
+        assert app.screen.query_one("#said").text == "half a thought"
+
+
+async def test_the_diagnosis_is_shown_as_marked_after_the_last_key_point(running) -> None:
+    app, interview, _, item = running
+    session = interview.session
+    session.buy("one-batch", "down")
+    session.type("The one-batch test passes, so the pairing of labels with their inputs must be broken.")
+    session.commit("cause", "leak")
+    session.commit("decoy", "dead-units")
+    session.commit("reading", "one-batch")
+    session.submit()
+    session.confide(75)
+    session.end("early")
+    interview.propose()
+    async with app.run_test(size=(120, 70)) as pilot:
+        await pilot.pause()
+        screen = MarkScreen(interview)
+        app.push_screen(screen)
+        await pilot.pause()
+        while screen.item.number != item.number:
+            await pilot.press("enter")
+            await pilot.pause()
+        assert "Labels are permuted" not in shown(app)
+        while screen.rubric.furthest + 1 < len(screen.rubric.order):
+            await pilot.press("n")
+            await pilot.pause()
+        told = shown(app)
+        assert "Labels are permuted" in told
+        assert "evidence 6 of 6" in told
+        assert "cause 0 of 12" in told
+
+
+@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+async def test_every_pane_fits_its_width(running, size: tuple[int, int]) -> None:
+    app, interview, *_ = running
+    async with app.run_test(size=size) as pilot:
+        screen = await opened(app, pilot, interview)
+        for name in ("#case-run", "#case-answer", "#case-diagnosis"):
+            await pilot.press({"#case-run": "f2", "#case-answer": "f3", "#case-diagnosis": "f4"}[name])
+            await pilot.pause()
+            pane = screen.query_one(name)
+            assert pane.display
+            assert pane.virtual_size.width <= pane.size.width
+        assert (screen.query_one("#case-run").display) == (size[0] >= 118)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
+def test_readings_look_as_before(snap_compare, running, size: tuple[int, int]) -> None:
+    app, interview, *_ = running
+
+    async def run(pilot) -> None:
+        await opened(app, pilot, interview)
+        await pilot.press("enter", "2")
+        await pilot.pause()
+        await pilot.press("down", "down", "down", "enter")
+        await pilot.pause()
+
+    assert snap_compare(app, terminal_size=size, run_before=run)
