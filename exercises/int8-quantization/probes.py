@@ -209,3 +209,9 @@ def probe_errors(code, given, record):
         record.raises(name, call)
     with record.step("limits"):
         record("out", [code.fake_quantize(good, 0.1, 0), code.fake_quantize(good, 0.1, 255)])
+    # Finite, though the sum of so many is not.
+    huge = torch.linspace(-2e35, 2e36, 900, device=record.device).view(3, 300)
+    with record.step("huge_weight"):
+        record("shape", list(code.quantize_per_channel(huge)[0].shape))
+    with record.step("huge_batch"):
+        record("scale", float(code.calibrate_affine([huge])[0]))

@@ -327,7 +327,9 @@ def probe_inject(code, given, record):
         record("after", model(tokens))
     with record.step("nothing"):
         model = tagger(given, record.device)
-        record("returned", code.inject_lora(model, ["w", "q", "proj"], 2, 3.0))
+        record(
+            "returned", code.inject_lora(model, ["w", "q", "proj", "shutdown", "headless", "wq_wv"], 2, 3.0)
+        )
         record("survey", survey(code, model))
     with record.step("digit"):
         model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 6), nn.Sequential(nn.Linear(6, 3)))
@@ -346,6 +348,8 @@ def probe_reuse(code, given, record):
         weight.mul_(3.0)
         bias.mul_(3.0)
     record("out", model(case["x"][1]))
+    fill(model.first, case["A"], case["B"])
+    record("filled", model(case["x"][1]))
 
 
 def probe_modes(code, given, record):

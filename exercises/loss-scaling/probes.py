@@ -147,6 +147,8 @@ def probe_once(code, given, record):
         record("other", params[4].grad)
         record("stepped", [scaler.step(optimizer), scaler.step(other)])
         record("params", [p.detach() for p in params])
+        record.raises("after_step", lambda: scaler.unscale_(optimizer))
+        record("grads_after_step", [p.grad for p in params])
         scaler.update()
         scale = scaler.scale_value
         for p, grad in zip(params, given["groups"]["grads"], strict=True):

@@ -75,6 +75,7 @@ def probe_decay(code, given, record):
         record("default", number(code.step_decay(30, 0.5, (60, 30))))
         record("none", number(code.step_decay(7, 0.5, [])))
         record("zero", number(code.step_decay(0, 0.5, [0, 3], 0.5)))
+        record("twice", number(code.step_decay(7, 0.5, [5, 3, 5], 0.5)))
 
 
 def probe_cosine(code, given, record):
@@ -117,6 +118,7 @@ SCENES = {
     ),
     "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
     "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
+    "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
     "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),

@@ -1,6 +1,7 @@
 """Finds the names that an exercise forbids in a submission's syntax tree, without running it."""
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator
 
 
@@ -8,7 +9,8 @@ def used_names(source: str) -> Iterator[tuple[str, int]]:
     """Every dotted name that ``source`` refers to, imports resolved, with its line.
 
     Attributes of unknown objects come as ``.name``; names given as constant strings to ``getattr``,
-    ``__import__`` and ``import_module`` are included. Comments and docstrings are not.
+    ``__import__`` and ``import_module`` are included. Comments, docstrings and names that the source
+    gives to things of its own (a variable ``adapters``) are not.
     """
     tree = ast.parse(source)
     aliases: dict[str, str] = {}
@@ -23,14 +25,39 @@ def used_names(source: str) -> Iterator[tuple[str, int]]:
             for name in node.names:
                 aliases[name.asname or name.name] = f"{node.module or ''}.{name.name}"
                 yield f"{node.module or ''}.{name.name}", node.lineno
+    own = _own_names(tree) - aliases.keys()
     for node in ast.walk(tree):
         if isinstance(node, ast.Attribute):
-            yield _dotted(node, aliases) or f".{node.attr}", node.lineno
+            if _root(node) not in own:
+                yield _dotted(node, aliases) or f".{node.attr}", node.lineno
             yield f".{node.attr}", node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own:
             yield aliases.get(node.id, node.id), node.lineno
         elif isinstance(node, ast.Call):
             yield from _by_string(node, aliases)
+
+
+def _own_names(tree: ast.Module) -> set[str]:
+    """Names bound by assignment, as arguments or by a definition; none where modules come in by a call."""
+    own: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id == "__import__":
+            return set()
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            own.add(node.id)
+        elif isinstance(node, ast.arg):
+            own.add(node.arg)
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+            own.add(node.name)
+        elif "import_module" in (getattr(node, "attr", ""), getattr(node, "name", "")):
+            return set()
+    return own - set(dir(builtins))
+
+
+def _root(node: ast.expr) -> str | None:
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
 
 
 def _dotted(node: ast.expr, aliases: dict[str, str]) -> str | None:

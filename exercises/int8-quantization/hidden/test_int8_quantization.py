@@ -549,3 +549,12 @@ def test_bad_grids_are_refused(observe):
 @behaviour(9, on_error="The zero points 0 and 255 are valid.")
 def test_limits_are_valid(observe):
     expect(len(observe["errors/limits/out"]) == 2, "The zero points 0 and 255 are valid.")
+
+
+HUGE = "Large values are finite as long as each of them is: test the elements, not their sum."
+
+
+@behaviour(9, on_error=HUGE)
+def test_large_values_are_finite(observe):
+    expect(list(observe["errors/huge_weight/shape"]) == [3, 300], HUGE)
+    close(observe["errors/huge_batch/scale"], 2.2e36 / 255, HUGE, rtol=1e-4, atol=0.0)

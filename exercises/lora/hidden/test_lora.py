@@ -593,6 +593,24 @@ def test_existing_weights_are_used(observe):
     )
 
 
+@behaviour(9)
+def test_injected_adapters_have_the_given_rank_and_alpha(observe):
+    case = observe.given["cases"][0]
+    x, rank, alpha = case["x"][1], case["rank"], case["alpha"]
+    close(
+        observe["reuse/filled"],
+        3 * affine(case, x) + alpha / rank * update(case, x),
+        "inject_lora should hand rank and alpha on to its adapters.",
+        rtol=1e-4,
+        atol=5e-4,
+        device=observe.device,
+        call=f"inject_lora(model, ['first'], {rank}, {alpha}), then both factors were filled",
+        mistakes={
+            "inject_lora does not hand alpha on to its adapters.": 3 * affine(case, x) + update(case, x),
+        },
+    )
+
+
 @behaviour(11)
 def test_modes_stay(observe):
     for name in ("eval", "train", "mixed"):

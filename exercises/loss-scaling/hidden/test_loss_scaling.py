@@ -201,6 +201,9 @@ def test_second_unscale_is_refused(observe):
         "once/unscale/second", "RuntimeError", says="A second unscale_ before update must raise RuntimeError."
     )
     check_unscaled(observe, "once/unscale/grads", "The refused second unscale_ changed the gradients.")
+    says = "A second unscale_ between step and update must raise RuntimeError and leave the gradients as they are."
+    observe.raised("once/unscale/after_step", "RuntimeError", says=says)
+    check_unscaled(observe, "once/unscale/grads_after_step", says)
 
 
 @behaviour(4)

@@ -43,6 +43,7 @@ def test_step_decay_edges(observe):
         ("default", 0.05, "step_decay(30, 0.5, (60, 30))"),
         ("none", 0.5, "step_decay(7, 0.5, [])"),
         ("zero", 0.25, "step_decay(0, 0.5, [0, 3], 0.5)"),
+        ("twice", 0.0625, "step_decay(7, 0.5, [5, 3, 5], 0.5), a milestone listed twice counts twice"),
     ):
         close(observe[f"decay/other/{name}"], want, "step_decay is wrong.", **CLOSE, call=call)
 
@@ -203,6 +204,7 @@ SCENES = {
     ),
     "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
     "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
+    "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
     "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
@@ -213,7 +215,7 @@ SCENES = {
 
 @behaviour(4)
 def test_improvement(observe):
-    for name in ("zigzag", "slow", "equal", "negative"):
+    for name in ("zigzag", "slow", "equal", "negative", "large"):
         check(
             observe,
             name,

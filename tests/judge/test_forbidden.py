@@ -1,0 +1,35 @@
+import pytest
+
+from quizapp.judge.forbidden import first_use
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(model):\n    adapters = {m for m in model}\n    return len(adapters), adapters.pop()",
+        "def f(ray):\n    return ray + ray.sum()",
+        "def composer():\n    return 1\nvalue = composer()",
+        "for array in (1, 2):\n    print(array)",
+        '"""adapters"""\nnote = "adapters"  # adapters',
+    ],
+)
+def test_own_names_may_be_spelt_like_a_library(source):
+    assert first_use(source, ["adapters", "ray", "composer", "array"]) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "hit"),
+    [
+        ("import adapters", ("adapters", 1)),
+        ("import adapters as a\nx = a.init(3)", ("adapters", 1)),
+        ("from adapters.nn import Adapter", ("adapters.nn.Adapter", 1)),
+        ("try:\n    import adapters\nexcept ImportError:\n    adapters = None", ("adapters", 2)),
+        ("adapters = __import__('adapters')", ("adapters", 1)),
+        ("import importlib\nadapters = importlib.import_module('adapters')", ("adapters", 2)),
+        ("open = open\nopen('file')", ("open", 1)),
+        ("torch = __import__('torch')\ntorch.optim.Adam", ("torch.optim.Adam", 2)),
+        ("def f(loss):\n    loss.backward()", ("backward", 2)),
+    ],
+)
+def test_libraries_are_found(source, hit):
+    assert first_use(source, ["adapters", "open", "torch.optim", ".backward"]) == hit
