@@ -168,11 +168,20 @@ def write_setting(path: Path, key: str, value: Any) -> None:
         raise QuizError(f"{path}: not valid TOML: {error}.") from error
 
 
+def place_of(path: Path, key: str) -> str:
+    """``file:line`` of a setting, for a sentence about its value."""
+    try:
+        return f"{path}:{_line(path.read_text(encoding='utf-8'), key)}"
+    except (OSError, UnicodeDecodeError):
+        return str(path)
+
+
 def _line(text: str, key: str) -> int:
     """The line on which a top-level key or table stands, 1 where it is not found."""
     for number, line in enumerate(text.splitlines(), 1):
         head = line.strip().lstrip("[").split("=")[0].split("]")[0].split(".")[0].strip().strip("\"'")
-        if head == key:
+        whole = line.split("=")[0].strip().strip("\"'")  # a quoted name may hold dots
+        if key in {head, whole}:
             return number
     return 1
 

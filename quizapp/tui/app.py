@@ -210,10 +210,21 @@ class QuizApp(App[int]):
         except QuizError as error:
             self.fail(str(error), error.exit_code)
             return
-        settings = self.study.settings
+        self._take(self.study.settings)
+        self._announce()
+
+    def _take(self, settings: "Settings") -> None:
+        """Colours and keys as set; what only the interface can tell wrong is said with its line."""
         self._use_theme(settings.theme)
         self.set_keymap(keys.override(settings.keys))
-        self._announce()
+        wrong = {f"there is no action {name!r}": name for name in keys.unknown(settings.keys)}
+        if not theme.known(settings.theme, frozenset(self.available_themes)):
+            wrong[f"there is no theme {settings.theme!r}"] = "theme"
+        for sentence, key in wrong.items():
+            from quizapp import paths
+            from quizapp.memory.settings import place_of
+
+            self.say(f"{place_of(paths.config(), key)}: {sentence}.", bad=True)
 
     def _announce(self) -> None:
         """Tell the screens on the stack that the data is open."""
@@ -253,8 +264,7 @@ class QuizApp(App[int]):
 
         old = self.study
         self.study_or_none = Study(old.bank, old.store, settings, old.clock)
-        self._use_theme(settings.theme)
-        self.set_keymap(keys.override(settings.keys))
+        self._take(settings)
 
     def fail(self, sentence: str, code: int) -> None:
         """End with a sentence on standard error."""

@@ -51,11 +51,16 @@ OURS = (DARK, LIGHT, CONTRAST)
 NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
 
 
+def known(setting: str, available: frozenset[str]) -> bool:
+    """Whether a setting names a theme, or leaves the choice to us."""
+    return setting in {"", "ansi"} or setting in available
+
+
 def choose(setting: str, available: frozenset[str]) -> str:
     """The theme to start with: the user's, or one that suits the terminal."""
     if "NO_COLOR" in os.environ:
         return "ansi-dark"
-    name = {"ansi": "ansi-dark", "": ""}.get(setting, setting)
+    name = {"ansi": "ansi-dark"}.get(setting, setting)
     if name in available:
         return name
     plain = os.environ.get("TERM", "") in {"linux", "vt100", "xterm", "screen", "ansi", "cygwin"}

@@ -10,7 +10,8 @@ from quizapp.tui import keys
 from quizapp.tui.app import QuizApp
 
 App = Callable[..., QuizApp]
-LEAVES = {"ctrl+q", "ctrl+c", "ctrl+o", "o"}  # the last two hand the terminal to an editor
+LEAVES = {"ctrl+q", "ctrl+c", "ctrl+o", "o", "ctrl+p"}
+"""Keys that end the program, hand the terminal to an editor, or open Textual's own palette."""
 PLACES = ("home", "drill", "exercises", "exercise", "browse", "statistics", "settings", "tour")
 
 

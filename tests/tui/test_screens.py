@@ -357,3 +357,23 @@ async def test_a_notice_never_covers_the_ratings(app: App) -> None:
         await pilot.pause(0.1)
         assert "Flagged." in text(running)
         assert "4 Easy" in text(running)
+
+
+async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
+    bank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from quizapp.tui.open import tour_seen
+
+    tour_seen()
+    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    paths.config().write_text('theme = "pink"\n\n[keys]\n"drill.burry" = "z"\n"drill.bury" = "y"\n')
+    running = QuizApp()
+    async with running.run_test(notifications=True) as pilot:
+        for _ in range(100):
+            await pilot.pause(0.02)
+            if running.ready:
+                break
+        said = [note.message for note in running._notifications]
+        assert f"{paths.config()}:1: there is no theme 'pink'." in said
+        assert f"{paths.config()}:4: there is no action 'drill.burry'." in said
+        assert len(said) == 2
