@@ -46,11 +46,16 @@ class Casting:
         known = 1 if self.known.get(incident.card) is None else 2
         return self.tiers[incident.id], 0 if self._weak(incident) else known, incident.id in self.seen
 
+    def kept_free(self, *, alarm: bool) -> frozenset[str]:
+        """Exercises that a coding item had better leave to the false alarm."""
+        return frozenset(i.exercise for i in self.ready if alarm and i.false_alarm)
+
     def draw(self, number: int, used: Collection[str], alarm: bool, rng: random.Random) -> list[Incident]:
         """Up to ``number`` incidents of different classes and exercises, none of an exercise in ``used``.
 
-        With ``alarm`` one of them is a false alarm, whose one-batch test passes. Where there is but one
-        incident to draw, the rule for long interviews cannot hold: it is one whose test passes.
+        One has a one-batch test that passes; in a long interview another one's fails. With ``alarm`` one of
+        them is a false alarm, whose own one-batch test counts. Where there is but one incident to draw, the
+        false alarm comes first, then a test that passes.
         """
         chosen: list[Incident] = []
 
@@ -66,11 +71,12 @@ class Casting:
         faults = [incident for incident in self.ready if not incident.false_alarm]
         if alarm:
             take([incident for incident in self.ready if incident.false_alarm])
-        needs = ["passes"] if not chosen else []
+        needs = ["passes"]
         if self.plan.minutes >= BOTH_FROM_MINUTES and number > 1:
             needs.append("fails")
         for need in needs:
-            self.met &= take([incident for incident in faults if incident.one_batch == need])
+            if len(chosen) < number and need not in {incident.one_batch for incident in chosen}:
+                self.met &= take([incident for incident in faults if incident.one_batch == need])
         while len(chosen) < number and take(faults):
             pass
         rng.shuffle(chosen)

@@ -91,7 +91,7 @@ class _Drawing:
         """Fill the slots, the hardest to fill first."""
         counts = self.plan.counts
         for _ in range(counts["coding"]):
-            self._take_exercise()
+            self._take_exercise(casting.kept_free(alarm=alarm))
         incidents = casting.draw(counts["scenario"], self.used, alarm, self.rng)
         self.cost += 2 * (bool(casting.ready) and not casting.met)
         for incident in incidents:
@@ -121,8 +121,9 @@ class _Drawing:
         keyed = {t: quota - self.topics[t] + 0.4 * self.rng.random() for t, quota in self.quotas.items()}
         return sorted(keyed, key=lambda topic: -keyed[topic])
 
-    def _take_exercise(self) -> None:
+    def _take_exercise(self, kept_free: Collection[str]) -> None:
         free = [e for e in _exercises(self.plan, self.bank, self.known) if e.slug not in self.used]
+        free = [e for e in free if e.slug not in kept_free] or free
         if not free:
             self.cost += 10
             return
