@@ -26,6 +26,7 @@ def inputs(draw):
         cases.append({"x": x, "y": y})
     turned = draw.normal(a, c, dtype=double).T
     cases.append({"x": turned, "y": draw.permutation(c)})
+    cases.append({"x": draw.normal(b, a), "y": (draw.permutation(b) + 20).to(torch.int32)})
     rows, classes = draw.sizes(2, 5, 11)
     return {
         "cases": cases,

@@ -52,6 +52,17 @@ class Net(nn.Module):
         return torch.tanh(x @ self.w1.T + self.b1) @ self.w2.T + self.b2
 
 
+class Watched(Net):
+    """Counts the attributes that are set on it once it is watched; a copy is not."""
+
+    edits = {}
+
+    def __setattr__(self, name, value):
+        if id(self) in self.edits:
+            self.edits[id(self)].append(name)
+        super().__setattr__(name, value)
+
+
 class Wide(nn.Module):
     """Applies a channel-wise dropout to features."""
 
@@ -92,6 +103,18 @@ class Parts(nn.Module):
                 self.frozen.sum() * self.zeta.detach().sum(),
             ]
         )
+
+
+class Slope(nn.Module):
+    """Its output falls along a given direction."""
+
+    def __init__(self, direction):
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros_like(direction))
+        self.register_buffer("direction", direction)
+
+    def forward(self, x):
+        return (self.weight * self.direction).sum()
 
 
 def scripted(values, picks=None):
@@ -148,8 +171,9 @@ def same(a, b):
 def probe_untouched(code, given, record):
     for name in ("train", "eval", "mixed"):
         with record.step(name):
-            model = net_of(
-                given, nn.Sequential(norm_of(given), nn.Sequential(nn.Dropout(0.35)), nn.AlphaDropout(0.1))
+            model = Watched(
+                given["weights"],
+                nn.Sequential(norm_of(given), nn.Sequential(nn.Dropout(0.35)), nn.AlphaDropout(0.1)),
             )
             model.train(name != "eval")
             if name == "mixed":
@@ -164,7 +188,9 @@ def probe_untouched(code, given, record):
                 during.append(same(before, picture(model)))
                 return cross_entropy(out, targets)
 
+            Watched.edits = {id(model): []}
             code.overfit_one_batch(model, x, y, loss_fn, steps=4)
+            record("edits", Watched.edits.pop(id(model)))
             record("during", during)
             record("after", same(before, picture(model)))
             record("batch", [bool(torch.equal(x, given["x"])), bool(torch.equal(y, given["y"]))])
@@ -265,6 +291,11 @@ def probe_no_gradient(code, given, record):
             return cross_entropy(out, y) if len(calls2) < 2 else (out * 0.0).sum() + 1.0
 
         check(code, given, record, model, vanishing, steps=5)
+    with record.step("opposite"):
+        # Every gradient is (1, -1, 0, ...): its elements cancel.
+        flip = torch.zeros_like(given["weights"]["b2"])
+        flip[0], flip[1] = 1.0, -1.0
+        check(code, given, record, Slope(flip), lambda out, y: out + 9.0, steps=3)
     with record.step("frozen"):
         frozen = net_of(given)
         for p in frozen.parameters():

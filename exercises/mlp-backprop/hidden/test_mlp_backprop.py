@@ -345,14 +345,18 @@ def test_check_returns_float64_of_the_same_shape(observe):
         )
 
 
+BITS = "gradient_check left x changed: adding and subtracting eps does not give the same bits back."
+
+
 @behaviour(8)
 def test_check_restores_x(observe):
     for i, case in enumerate(observe.given["checks"]):
         for kind in ("tensor", "number", "default"):
             expect(
                 torch.equal(observe[f"check/{kind}{i}/x"], case["x"]),
-                "gradient_check left x changed: adding and subtracting eps does not give the same bits back.",
+                BITS,
             )
+    expect(observe["check/bits/kept"], BITS)
 
 
 @behaviour(8)

@@ -67,15 +67,17 @@ def test_model_is_untouched(observe):
         expect(modes, "A mode, dropout rate or requires_grad of the model that was passed in has changed.")
 
 
+EDITED = "The caller's model was edited while the test ran; edit a copy instead."
+
+
 @behaviour(1)
 def test_model_is_untouched_during_the_run(observe):
     for name in ("train", "eval", "mixed"):
         observe[f"untouched/{name}/after"]
         for state, grads, modes in observe[f"untouched/{name}/during"]:
-            expect(
-                state and grads and modes,
-                "The caller's model was edited while the test ran; edit a copy instead.",
-            )
+            expect(state and grads and modes, EDITED)
+        edits = observe[f"untouched/{name}/edits"]
+        expect(not edits, EDITED, f"set on it: {', '.join(edits)}")
 
 
 @behaviour(1)
@@ -380,6 +382,21 @@ def test_gradient_of_zeros(observe):
         5,
         "Only the first step can end with no_gradient because all gradients are zero.",
         "Gradients of zeros in a later step should not end the run.",
+    )
+
+
+@behaviour(8)
+def test_gradient_that_sums_to_zero(observe):
+    found = outcome(
+        observe,
+        "no_gradient/opposite",
+        "stuck",
+        3,
+        "A gradient of (1, -1) is not zero: look at the elements, not at their sum.",
+        "A gradient of (1, -1) should not end the run.",
+    )
+    expect(
+        found["idle"] == [], "A parameter with the gradient (1, -1) is not idle.", f"idle is {found['idle']}"
     )
 
 
