@@ -196,5 +196,21 @@ def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
     )
 
 
+def said_words(term: str, text: str) -> str:
+    """The words of ``text`` that show ``term``, as they were written; its parts joined by dots."""
+    written = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
+    stems = [_stem(word.casefold()) for word in written]
+    parts = []
+    for part in _term(term):
+        runs = (
+            " ".join(written[at : at + len(choice)])
+            for choice in part
+            for at in range(len(stems) - len(choice) + 1)
+            if choice and tuple(stems[at : at + len(choice)]) == choice
+        )
+        parts.append(next(runs, ""))
+    return " … ".join(filter(None, parts))
+
+
 def _spaced(stems: Sequence[str]) -> str:
     return f" {' '.join(stems)} "

@@ -98,7 +98,7 @@ def lost(item: Mapping[str, Any]) -> int:
 
 
 def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The report without the learner's own words, code and numbers."""
+    """The report without the learner's own words, code and numbers, and without a friend's name."""
     items = []
     for item in document["items"]:
         marking = dict(item["marking"])
@@ -118,10 +118,19 @@ def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
                 bought=[dict(row, predicted="") for row in item.get("bought", ())],
             )
         )
-    return {**document, "items": items, "redacted": True}
+    reviews = [dict(review, by=f"friend {n}") for n, review in enumerate(document["reviews"], 1)]
+    return {**document, "items": items, "reviews": reviews, "redacted": True}
+
+
+_VERDICT = ("schema", "exercise", "device", "status", "passed", "seconds", "seed", "tier", "versions")
+_TEST = ("name", "behaviour", "passed", "seconds")
 
 
 def _without_source(submission: Mapping[str, Any]) -> dict[str, Any]:
-    verdict = dict(submission["verdict"], printed="", error=None, file="")
-    verdict["tests"] = [dict(test, message="") for test in verdict.get("tests", ())]
+    """Only what the hidden tests say by themselves: messages, output and notes quote the learner's code."""
+    full = submission["verdict"]
+    verdict = {key: full[key] for key in _VERDICT if key in full}
+    verdict["tests"] = [
+        {key: test[key] for key in _TEST if key in test} | {"message": ""} for test in full.get("tests", ())
+    ]
     return dict(submission, source="", verdict=verdict)

@@ -37,7 +37,13 @@ def timeline(document: Mapping[str, Any]) -> str:
         parts.append(f'<rect class="{tone}" x="{x:.1f}" y="{y + 3}" width="{width:.1f}" height="12" rx="2"/>')
         at = min(x + max(width, budget) + 5, WIDTH - 24)
         parts.append(f'<text x="{at:.1f}" y="{y + 13}">{item["marks"]["total"]}</text>')
-    return _svg("timeline", "Timeline of the interview", said or "No item was opened.", height, parts)
+    title = "Timeline of the interview"
+    return sideways(title, _svg("timeline", title, said or "No item was opened.", height, parts))
+
+
+def sideways(label: str, inside: str) -> str:
+    """What is wider than a small window, in a part that scrolls by itself and by keys."""
+    return f'<div class="wide" role="group" tabindex="0" aria-label="{escape(label)}">{inside}</div>'
 
 
 def _end(item: Mapping[str, Any], document: Mapping[str, Any]) -> int:
@@ -71,7 +77,7 @@ def _phases(document: Mapping[str, Any], scale: float, height: int) -> Iterator[
 
 def reliability(found: Mapping[str, Any]) -> str:
     """Mean mark against confidence, with the diagonal."""
-    size, low = 260, 40
+    size, low = 260, 48
     span = size - low - 16
 
     def x(percent: float) -> float:
@@ -98,7 +104,10 @@ def reliability(found: Mapping[str, Any]) -> str:
         radius = 4 + 2 * min(5, row["items"])
         at = f'cx="{x(row["confidence"]):.1f}" cy="{y(row["mean_mark"]):.1f}"'
         parts.append(f'<circle class="dot" {at} r="{radius}"/>')
-    parts.append(f'<text class="dim" x="{size / 2}" y="{size - 4}" text-anchor="middle">confidence, %</text>')
+    middle = x(50)
+    parts.append(f'<text class="dim" x="{middle}" y="{size - 4}" text-anchor="middle">confidence, %</text>')
+    turned = f'x="10" y="{y(50)}" transform="rotate(-90 10 {y(50)})"'
+    parts.append(f'<text class="dim" {turned} text-anchor="middle">mean mark</text>')
     return _svg(
         "reliability", "Mean mark by confidence", said or "No confidence was given.", size, parts, size
     )
@@ -107,7 +116,8 @@ def reliability(found: Mapping[str, Any]) -> str:
 def _svg(name: str, title: str, said: str, height: int, parts: list[str], width: int = WIDTH) -> str:
     body = "".join(parts)
     return (
-        f'<svg role="img" aria-labelledby="{name}-title {name}-desc" viewBox="0 0 {width} {height}" '
-        f'style="max-width:{width}px"><title id="{name}-title">{escape(title)}</title>'
+        f'<svg role="img" aria-labelledby="{name}-title" aria-describedby="{name}-desc" '
+        f'viewBox="0 0 {width} {height}" style="max-width:{width}px">'
+        f'<title id="{name}-title">{escape(title)}</title>'
         f'<desc id="{name}-desc">{escape(said)}</desc>{body}</svg>'
     )

@@ -7,13 +7,16 @@ from typing import Any
 
 from quizapp.interview import incidentreport
 from quizapp.interview.document import costliest, lost
-from quizapp.interview.drawing import reliability, timeline
+from quizapp.interview.drawing import reliability, sideways, timeline
 from quizapp.interview.words import (
     STATES,
+    absent_text,
     adjusted_line,
+    agreement_line,
     band_line,
     calibration_line,
     clock,
+    friend_rows,
     given_text,
     item_title,
     moment_line,
@@ -64,8 +67,9 @@ def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
     yield from _comparison(document)
     yield from _friends(document)
     yield "<section><h2>Items</h2>"
+    absent = f"<em>{absent_text(document)}</em>"
     for item in items:
-        yield from _item(item)
+        yield from _item(item, absent)
     yield "</section></main>"
     facts = (
         f"quizapp {document['app']}, blueprint {document['blueprint']}, content {document['content_hash']}"
@@ -156,27 +160,30 @@ def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _friends(document: Mapping[str, Any]) -> Iterator[str]:
-    if document["reviews"]:
-        yield "<section><h2>Marked by others</h2><ul>"
-        for review in document["reviews"]:
-            yield (
-                f"<li>{escape(review['by'])}: {review['total']} against your {document['totals']['raw']}, "
-                f"agreement {review['agreement']['percent']} % of {review['agreement']['points']} points</li>"
-            )
-        yield "</ul></section>"
+    if not document["reviews"]:
+        return
+    names = [review["by"] for review in document["reviews"]]
+    yield "<section><h2>Marked by others</h2>"
+    rows = ((escape(title), str(own), *map(str, marks)) for title, own, marks in friend_rows(document))
+    heads = ("Item", "You", *(escape(name) for name in names))
+    yield sideways("Marks by others", _table("Your marks beside theirs", heads, rows))
+    yield "<ul>"
+    yield from (f"<li>{escape(agreement_line(review))}</li>" for review in document["reviews"])
+    yield "</ul></section>"
 
 
-def _item(item: Mapping[str, Any]) -> Iterator[str]:
+def _item(item: Mapping[str, Any], absent: str) -> Iterator[str]:
     marking, question = item["marking"], item["question"]
     yield f"<article><h3>{escape(item_title(item))}: {item['marks']['total']} of 100</h3>"
     sure = "" if item["confidence"] is None else f", confidence {item['confidence']} %"
     used = f"{clock(item['used_ms'])} of {clock(1000 * item['budget'])}"
     yield f'<p class="dim">{STATES[item["state"]].capitalize()}, {used}{sure}</p>'
     asked = question["title"] if item["kind"] == "coding" else question["prompt"]
-    yield f'{_blocks(asked)}<div class="cols"><div><h4>Your answer</h4>'
+    cols = "cols code" if item["kind"] == "coding" else "cols"
+    yield f'{_blocks(asked)}<div class="{cols}"><div><h4>Your answer</h4>'
     given = given_text(item)
     tag = "pre" if item["kind"] in {"coding", "order"} else "div class=own"
-    yield f"<{tag}>{escape(given) or '<em>nothing</em>'}</{tag.split(maxsplit=1)[0]}>"
+    yield f"<{tag}>{escape(given) or absent}</{tag.split(maxsplit=1)[0]}>"
     if item["kind"] == "coding":
         yield from _verdict(item)
     yield "</div><div>"
@@ -192,11 +199,11 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"<h4>Right</h4><pre>{escape(right_text(item))}</pre>"
     yield "</div></div>"
     if item["kind"] == "incident":
-        yield from incidentreport.as_html(item)
+        yield from incidentreport.as_html(item, absent)
     for probe, marked in zip(item["probes"], marking.get("probes", ()), strict=False):
         if marked["asked"]:
             yield f"<h4>Asked next: {_code(probe['ask'])}</h4>{_mark(marked['held'])}"
-            typed = escape(probe["typed"].strip()) or "<em>nothing</em>"
+            typed = escape(probe["typed"].strip()) or absent
             yield f'<div class="own">{typed}</div><p>{_code(probe["answer"])}</p>'
     if item["kind"] != "coding" and question["answer"].strip():
         yield f"<h4>A strong answer</h4>{_blocks(question['answer'])}"

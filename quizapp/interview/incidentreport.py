@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from html import escape
 from typing import Any
 
+from quizapp.interview.drawing import sideways
 from quizapp.interview.incident import cheapest_text, committed, readings_bought
 from quizapp.interview.words import clock
 
@@ -22,12 +23,12 @@ def _verdict(right: str, held: bool | None) -> str:
     return " (right)" if held else f" (right is: {right})" if right else ""
 
 
-def as_markdown(item: Mapping[str, Any]) -> Iterator[str]:
-    """Two tables: diagnosis, readings."""
+def as_markdown(item: Mapping[str, Any], absent: str) -> Iterator[str]:
+    """Two tables: diagnosis, readings; ``absent`` stands where nothing was said."""
     yield "| | said | right |"
     yield "| --- | --- | --- |"
     for name, said, right, held in committed(item):
-        yield f"| {name} | {_cell(said) or '*nothing*'} | {'as said' if held else _cell(right)} |"
+        yield f"| {name} | {_cell(said) or absent} | {'as said' if held else _cell(right)} |"
     yield ""
     bought = list(readings_bought(item))
     if bought:
@@ -50,15 +51,15 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def as_html(item: Mapping[str, Any]) -> Iterator[str]:
-    """The same two tables."""
+def as_html(item: Mapping[str, Any], absent: str) -> Iterator[str]:
+    """The same two tables; ``absent`` stands where nothing was said."""
     rows = "".join(
-        f'<tr><th scope="row">{escape(name.capitalize())}</th><td>{escape(said) or "<em>nothing</em>"}</td>'
+        f'<tr><th scope="row">{escape(name.capitalize())}</th><td>{escape(said) or absent}</td>'
         f"<td>{'as said' if held else escape(right)}</td></tr>"
         for name, said, right, held in committed(item)
     )
     heads = _heads("What", "Said", "Right")
-    yield f"<table><caption>Diagnosis</caption>{heads}<tbody>{rows}</tbody></table>"
+    yield _wide(item, "Diagnosis", f"{heads}<tbody>{rows}</tbody>")
     bought = list(readings_bought(item))
     if bought:
         heads = _heads("Reading", "At", "Price", "Predicted", "Was", "Numbers")
@@ -68,9 +69,14 @@ def as_html(item: Mapping[str, Any]) -> Iterator[str]:
             f"<td>{escape(row['outcome'])} {_sign(row['right'])}</td><td>{escape(row['shows'])}</td></tr>"
             for row in bought
         )
-        yield f"<table><caption>Readings bought</caption>{heads}<tbody>{rows}</tbody></table>"
+        yield _wide(item, "Readings bought", f"{heads}<tbody>{rows}</tbody>")
     cheapest = escape(cheapest_text(item["question"]))
     yield f'<p class="dim">Cheapest path: {cheapest}. Hints taken: {item["hints"]}.</p>'
+
+
+def _wide(item: Mapping[str, Any], caption: str, body: str) -> str:
+    label = f"{caption}, item {item['number'] + 1}"
+    return sideways(label, f'<table class="many"><caption>{caption}</caption>{body}</table>')
 
 
 def _heads(*names: str) -> str:

@@ -7,10 +7,13 @@ from quizapp.interview import incidentreport
 from quizapp.interview.document import costliest, lost
 from quizapp.interview.words import (
     STATES,
+    absent_text,
     adjusted_line,
+    agreement_line,
     band_line,
     calibration_line,
     clock,
+    friend_rows,
     given_text,
     item_title,
     moment_line,
@@ -49,9 +52,11 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _after(document)
     yield from _calibration(document["calibration"])
     yield from _comparison(document)
+    yield from _friends(document)
     yield "## Items"
+    absent = f"*{absent_text(document)}*"
     for item in items:
-        yield from _item(item)
+        yield from _item(item, absent)
 
 
 def bar(percent: int) -> str:
@@ -146,7 +151,22 @@ def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _item(item: Mapping[str, Any]) -> Iterator[str]:
+def _friends(document: Mapping[str, Any]) -> Iterator[str]:
+    if not document["reviews"]:
+        return
+    names = [review["by"].replace("|", "\\|") for review in document["reviews"]]
+    yield "## Marked by others"
+    yield ""
+    yield f"| item | you | {' | '.join(names)} |"
+    yield f"| --- | ---: |{' ---: |' * len(names)}"
+    for title, own, marks in friend_rows(document):
+        yield f"| {title} | {own} | {' | '.join(map(str, marks))} |"
+    yield ""
+    yield from (f"- {agreement_line(review)}" for review in document["reviews"])
+    yield ""
+
+
+def _item(item: Mapping[str, Any], absent: str) -> Iterator[str]:
     marking = item["marking"]
     yield ""
     yield f"### {item_title(item)}: {item['marks']['total']} of 100"
@@ -163,7 +183,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield "**Your answer**"
         yield ""
         fence = item["kind"] in {"coding", "order"}
-        yield (f"```\n{given}\n```" if fence and given else given) or "*nothing*"
+        yield (f"```\n{given}\n```" if fence and given else given) or absent
         yield ""
     if right_text(item):
         yield "**Right**"
@@ -171,7 +191,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
         yield f"```\n{right_text(item)}\n```" if item["kind"] == "order" else right_text(item)
         yield ""
     if item["kind"] == "incident":
-        yield from incidentreport.as_markdown(item)
+        yield from incidentreport.as_markdown(item, absent)
     for point in marking.get("points", ()):
         yield f"- {_box(point['held'])} {point['text']}{_evidence(point)}"
     for wrong in marking.get("misconceptions", ()):
@@ -179,7 +199,7 @@ def _item(item: Mapping[str, Any]) -> Iterator[str]:
             yield f"- ✗ said: “{wrong['wrong']}” {wrong['right']}"
     if marking.get("points"):
         yield ""
-    yield from _probes(item)
+    yield from _probes(item, absent)
     if item["kind"] == "coding":
         yield from _verdict(item)
     elif item["question"]["answer"].strip():
@@ -206,13 +226,13 @@ def _evidence(point: Mapping[str, Any]) -> str:
     return f"{must} *(you said: {shown})*" if point["held"] and shown else must
 
 
-def _probes(item: Mapping[str, Any]) -> Iterator[str]:
+def _probes(item: Mapping[str, Any], absent: str) -> Iterator[str]:
     for probe, marked in zip(item["probes"], item["marking"].get("probes", ()), strict=False):
         if not marked["asked"]:
             continue
         yield f"**Asked next:** {probe['ask']}"
         yield ""
-        yield f"{_box(marked['held'])} {probe['typed'].strip() or '*nothing*'}"
+        yield f"{_box(marked['held'])} {probe['typed'].strip() or absent}"
         yield ""
         yield f"*{probe['answer']}*"
         yield ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from quizapp.bank.marking import mark_choice, mark_cloze, mark_numeric, mark_order
+from quizapp.bank.marking import mark_choice, mark_cloze, mark_numeric, mark_order, said_words
 from quizapp.incidents.diagnosis import diagnose
 from quizapp.interview.blueprint import Beat
 from quizapp.interview.evidence import (
@@ -40,7 +40,7 @@ def _points(item: Item, text: str) -> list[dict[str, Any]]:
             "weight": point.weight,
             "kind": point.kind,
             "proposed": bool(terms),
-            "words": list(terms),
+            "words": list(dict.fromkeys(said_words(term, text) for term in terms)),
             "ticked": bool(terms),
             "half": False,
             "quote": "",

@@ -1,6 +1,6 @@
 """Small texts that all forms of the report share."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quizapp.bank.expressions import number_text
@@ -61,6 +61,30 @@ def given_text(item: Mapping[str, Any]) -> str:
     if item["kind"] == "cloze":
         return ", ".join(str(gap) or "–" for gap in given)
     return f"{given} {question.get('unit', '')}".strip()
+
+
+def absent_text(document: Mapping[str, Any]) -> str:
+    """What stands where there is no answer."""
+    return "left out" if document.get("redacted") else "nothing"
+
+
+def friend_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, int, list[int | str]]]:
+    """(item, own mark, the others' marks) of what others marked, and the totals."""
+    reviews = document["reviews"]
+    for item in document["items"]:
+        columns = [review["items"].get(str(item["number"])) for review in reviews]
+        if any(columns):
+            marks = ["–" if column is None else column["mark"] for column in columns]
+            yield f"{item['number'] + 1}. {item['card']}", item["marks"]["total"], marks
+    yield "Total", document["totals"]["raw"], [review["total"] for review in reviews]
+
+
+def agreement_line(review: Mapping[str, Any]) -> str:
+    """How far somebody agrees with the learner, in a sentence."""
+    found = review["agreement"]
+    kappa = "" if found["kappa"] is None else f", weighted kappa {found['kappa']:.2f}"
+    points = f"{found['points']} key points"
+    return f"{review['by']} marks {found['percent']} % of {points} as you do{kappa}"
 
 
 def right_text(item: Mapping[str, Any]) -> str:

@@ -8,6 +8,7 @@ from quizapp.bank.marking import (
     mark_cloze,
     mark_numeric,
     mark_order,
+    said_words,
     shown_terms,
     shuffled,
     weak_term,
@@ -142,3 +143,10 @@ def test_a_term_that_shows_itself_in_any_answer_is_refused(term: str, why: str) 
 )
 def test_formulas_and_words_are_good_terms(term: str) -> None:
     assert weak_term(term) == ""
+
+
+def test_what_shows_a_term_is_given_as_it_was_written() -> None:
+    text = "We Unscaled the Gradients, checked them, and clipped after that."
+    assert said_words("unscale the gradient|unscale_", text) == "Unscaled the Gradients"
+    assert said_words("clip|norm + checks", text) == "clipped … checked"
+    assert said_words("nothing of it", text) == ""

@@ -10,6 +10,7 @@ from quizapp.errors import UnknownName
 from quizapp.interview import past
 from quizapp.interview.friend import review, to_mark
 from quizapp.interview.history import adjusted, comparison, pooled, topic_calibration
+from quizapp.interview.item import IN_WORDS
 from quizapp.memory.days import FixedClock
 
 
@@ -68,7 +69,7 @@ def test_calibration_by_topic_needs_eight_answers(reports: list[dict]) -> None:
 
 def test_every_tenth_answer_returns_blind_after_three_days(reports: list[dict]) -> None:
     late = datetime(2026, 4, 1, tzinfo=UTC)
-    answers = sum(i["kind"] == "recall" and bool(i["typed"].strip()) for r in reports for i in r["items"])
+    answers = sum(i["kind"] in IN_WORDS and bool(i["typed"].strip()) for r in reports for i in r["items"])
     queue = past.blind_queue(reports, late)
     assert len(queue) == answers // past.EVERY
     assert past.blind_queue(reports, EVENING + timedelta(days=1)) == []

@@ -1,5 +1,6 @@
 """The report: its schema, and its three forms."""
 
+import itertools
 import json
 import re
 from html.parser import HTMLParser
@@ -8,12 +9,14 @@ from pathlib import Path
 import generated
 import jsonschema
 import pytest
+from long_interview import long_report
 from mock_kit import done
 
 import quizapp.interview
 from quizapp.interview.document import redacted
 from quizapp.interview.explain import explain
 from quizapp.interview.files import rendered
+from quizapp.interview.friend import interview_friend
 
 SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "schema.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
@@ -63,15 +66,82 @@ def test_explain_shows_every_term_and_the_total(report: dict) -> None:
     assert f"-> {report['totals']['adjusted']}" in text
 
 
-def test_redacted_reports_hold_no_word_of_the_learner(report: dict) -> None:
-    plain = redacted(report)
-    words = [item["typed"] for item in report["items"] if item["typed"].strip()]
-    assert words
-    for form in ("md", "html", "json"):
-        text = rendered(plain, form)
-        assert "alert(1)" not in text
-    assert all(not item["typed"] and item["given"] is None and not item["code"] for item in plain["items"])
-    assert plain["totals"] == report["totals"]
+MINE = "Zwyxqua"
+
+
+@pytest.fixture(scope="module")
+def telling(tmp_path_factory: pytest.TempPathFactory) -> dict:
+    """A long interview with a word of the learner's own wherever anything can be typed or said."""
+    found = long_report(tmp_path_factory.mktemp("telling"), before=0, mark=MINE)
+    found["reviews"] = [
+        interview_friend(found, lambda ask: MINE if "name" in ask else "y", lambda text: text)
+    ]
+    for kind in ("numeric", "cloze"):  # the paper need not hold them
+        rows = (item for seed in itertools.count() for item in generated.report(seed)["items"])
+        item = next(row for row in rows if row["kind"] == kind)
+        note = {"note": f"{MINE} is no number"} if kind == "numeric" else {}
+        item |= {"number": len(found["items"]), "given": MINE if note else [MINE]}
+        found["items"].append(item | {"marking": item["marking"] | note})
+    for item in found["items"]:
+        for point in item["marking"].get("points", ()):
+            point.update(ticked=True, held=1.0, supported=True, quote=f"the phrase {MINE}")
+            point["words"] = [*point["words"], MINE]
+        if item["kind"] == "incident":
+            item["bought"] = [dict(row, predicted=MINE) for row in item["bought"]]
+            item["given"] = dict.fromkeys(item["given"] or {}, MINE)
+    return found
+
+
+def test_a_long_hour_is_a_small_page(telling: dict) -> None:
+    assert telling["minutes"] == 60
+    assert sum(len(item["typed"]) + len(item["code"]) for item in telling["items"]) > 40_000
+    assert len(rendered(telling, "html").encode()) <= 300_000
+
+
+@pytest.mark.parametrize("form", ["md", "html", "json"])
+def test_redacted_reports_hold_no_word_of_the_learner(telling: dict, form: str) -> None:
+    text, plain = rendered(telling, form), rendered(redacted(telling), form)
+    kinds = {item["kind"] for item in telling["items"]}
+    assert {"recall", "numeric", "cloze", "incident", "coding"} <= kinds
+    assert text.count(MINE) >= 20
+    assert MINE.casefold() not in plain.casefold()
+    assert "score_17" in text  # a name in the code
+    assert "score_17" not in plain
+    own = "its memory grows by a factor"
+    assert own in text
+    assert own not in plain
+
+
+def test_redacted_reports_keep_every_mark_and_say_what_is_left_out(telling: dict) -> None:
+    plain = redacted(telling)
+    assert plain["totals"] == telling["totals"]
+    assert [item["marks"] for item in plain["items"]] == [item["marks"] for item in telling["items"]]
+    for form in ("md", "html"):
+        assert "left out" in rendered(plain, form)
+        assert "left out" not in rendered(telling, form)
+    jsonschema.validate(json.loads(json.dumps(plain)), SCHEMA)
+
+
+def test_a_point_shows_the_words_that_were_written_not_the_rubrics(telling: dict) -> None:
+    item = next(item for item in telling["items"] if item["kind"] == "recall")
+    shown = [word for point in item["marking"]["points"] for word in point["words"]]
+    assert shown
+    for word in shown:
+        assert "|" not in word
+        for part in word.split(" … "):
+            assert part in " ".join(re.findall(r"[^\W_]+", item["typed"]))
+
+
+def test_friends_stand_beside_the_own_marks(telling: dict) -> None:
+    review = telling["reviews"][0]
+    number = next(iter(review["items"]))
+    item, mark = telling["items"][int(number)], review["items"][number]["mark"]
+    row = f"| {int(number) + 1}. {item['card']} | {item['marks']['total']} | {mark} |"
+    assert row in rendered(telling, "md")
+    page = rendered(telling, "html")
+    assert f'>{item["marks"]["total"]}</td><td class="n">{mark}</td>' in page
+    for text in (rendered(telling, "md"), page):
+        assert f"{review['agreement']['percent']} % of {review['agreement']['points']} key points" in text
 
 
 class Page(HTMLParser):
