@@ -254,9 +254,11 @@ class QuizApp(App[int]):
             self.set_reactive(App.theme, wanted)
             self.stylesheet.set_variables(self.get_css_variables())
         if self.no_color:
-            from textual.filter import Monochrome, NoColor
+            from textual.filter import Monochrome
 
-            self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
+            from quizapp.tui.text import Uncoloured
+
+            self._filters = [Uncoloured() if isinstance(f, Monochrome) else f for f in self._filters]
 
     def take_settings(self, settings: "Settings") -> None:
         """Let changed settings take effect: the schedule is opened again over the same store."""

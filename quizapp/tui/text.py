@@ -5,9 +5,10 @@ import unicodedata
 from functools import lru_cache
 
 from rich.segment import Segment
+from rich.style import Style
 from textual.color import Color
 from textual.content import Content
-from textual.filter import LineFilter
+from textual.filter import LineFilter, NoColor
 
 _BIDI = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 _CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff{_BIDI}\ud800-\udfff]")
@@ -92,6 +93,23 @@ def ascii_character(character: str) -> str:
         base = unicodedata.normalize("NFKD", character)[:1]
         known = base if base.isascii() and base.isprintable() else "?"
     return (known or "?") * width
+
+
+class Uncoloured(NoColor):
+    """Takes the colours away; what stood out by its background alone (the chosen row) stands out reversed."""
+
+    _PLAIN = frozenset({"default", "black", "bright_black"})
+    _REVERSE = Style(reverse=True)
+
+    def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
+        """The segments without colours."""
+        marked = [
+            Segment(text, style + self._REVERSE, control)
+            if style and style.bgcolor and style.bgcolor.name not in self._PLAIN and not style.reverse
+            else Segment(text, style, control)
+            for text, style, control in segments
+        ]
+        return super().apply(marked, background)
 
 
 class AsciiFilter(LineFilter):

@@ -377,3 +377,29 @@ async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
         assert f"{paths.config()}:1: there is no theme 'pink'." in said
         assert f"{paths.config()}:4: there is no action 'drill.burry'." in said
         assert len(said) == 2
+
+
+async def test_without_colours_the_chosen_row_and_option_stand_out(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    def reversed_text(running: QuizApp) -> str:
+        return " ".join(
+            segment.text.strip()
+            for strip in running.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style and segment.style.reverse and segment.text.strip()
+        )
+
+    for place, pressed, words in (
+        ("home", (), "Start"),
+        ("home", ("t",), "Schedules"),
+        ("exercises", (), "Double a tensor"),
+    ):
+        running = app(place)
+        async with running.run_test() as pilot:
+            await pilot.pause()
+            await pilot.press(*pressed)
+            await pilot.pause()
+            assert words in reversed_text(running), place

@@ -100,7 +100,7 @@ class StatisticsScreen(Place):
         """Lines for a plot: what the page's text leaves, so that its axis is seen without scrolling."""
         text = self.query_one("#figures", Static)
         taken = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
-        return max(8, min(24, self.size.height - taken - 6))
+        return max(7, min(24, self.size.height - taken - 5))
 
     def _draw(self, plot: Any, stats: "Stats") -> None:
         """Draw the page's plot, colours from the theme."""
@@ -119,14 +119,18 @@ class StatisticsScreen(Place):
             plot.ylim(min([50, *(100 * b.recalled for b in bins)]), 100)
             marks = list(range(50, 101, 10))
             plot.xticks(marks)
-            plot.yticks(marks)
+            plot.yticks(marks if self._room() >= 14 else [50, 75, 100])
             return
         today = self.quiz.study.today()
         past = [((day - today).days, count) for day, count in stats.per_day][-28:]
         coming = [((day - today).days, count) for day, count in stats.forecast][:29]
-        for pairs, colour in (([pair for pair in past if pair[0] >= -28], done), (coming, due)):
+        lighter = "▒" if self.app.no_color else "█"  # what colour tells apart elsewhere
+        for pairs, colour, marker in (
+            ([pair for pair in past if pair[0] >= -28], done, "█"), (coming, due, lighter),
+        ):  # fmt: skip
             if pairs:
-                plot.bar([day for day, _ in pairs], [count for _, count in pairs], color=colour, width=0.8)
+                days, counts = [day for day, _ in pairs], [count for _, count in pairs]
+                plot.bar(days, counts, color=colour, width=0.8, marker=marker)
         marks = list(range(-28, 29, 7))
         plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
 
