@@ -260,6 +260,7 @@ def probe_errors(code, given, record):
         "rows": lambda: f(s, t[:-1], y, 2.0, 0.5),
         "broadcast": lambda: f(s, t[:1], y, 2.0, 0.5),
         "dims": lambda: f(s[None], t, y, 2.0, 0.5),
+        "teacher_dims": lambda: f(s, t[None], y, 2.0, 0.5),
         "labels_short": lambda: f(s, t, y[:-1], 2.0, 0.5),
         "labels_dims": lambda: f(s, t, y[None], 2.0, 0.5),
         "labels_column": lambda: f(s, t, y[:, None], 2.0, 1.0),

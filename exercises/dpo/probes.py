@@ -126,6 +126,14 @@ def probe_loss(code, given, record):
         record("loss", code.dpo_loss(*same, beta=case["beta"])[0])
 
 
+def probe_half_pairs(code, given, record):
+    case = given["pairs"][0]
+    names = ("policy_chosen", "policy_rejected", "ref_chosen", "ref_rejected")
+    with record.step("bfloat16"):
+        loss, chosen, rejected, _ = code.dpo_loss(*(case[name].to(torch.bfloat16) for name in names))
+        record("dtypes", [str(t.dtype) for t in (loss, chosen, rejected)])
+
+
 def probe_extreme(code, given, record):
     margins = given["extreme"]
     zeros = torch.zeros_like(margins)

@@ -10,8 +10,18 @@ def away_from_zero(draw, *shape, dtype=torch.float32):
 
 
 def inputs(draw):
-    shapes = [draw.shuffled([169, 177]), draw.shuffled([23, 35, 37]), draw.shuffled([7, 11, 19, 21])]
-    rates = [draw.uniform(0.15, 0.25), draw.uniform(0.6, 0.75), draw.uniform(0.3, 0.4)]
+    shapes = [
+        draw.shuffled([169, 177]),
+        draw.shuffled([23, 35, 37]),
+        draw.shuffled([7, 11, 19, 21]),
+        draw.shuffled([5, 7, 9, 10, 11]),
+    ]
+    rates = [
+        draw.uniform(0.15, 0.25),
+        draw.uniform(0.6, 0.75),
+        draw.uniform(0.3, 0.4),
+        draw.uniform(0.45, 0.55),
+    ]
     a, b, c = draw.sizes(3, 5, 13)
     return {
         "large": [
@@ -64,6 +74,8 @@ def probe_small(code, given, record):
     for i, case in enumerate(given["small"]):
         with record.step(i):
             x = case["x"]
+            if x.dim() == 2:
+                x = x.T.contiguous().T
             for name, p, training in (
                 ("train", case["p"], True),
                 ("eval", case["p"], False),
@@ -143,6 +155,14 @@ def probe_gradient(code, given, record):
             record("out", out)
             out.backward(up)
             record("grad", leaf.grad)
+    with record.step("eval"):
+        for name, call in (
+            ("function", lambda x: code.dropout(x, 0.5, training=False)),
+            ("module", code.Dropout(0.5).eval()),
+        ):
+            leaf = case["x"][0].clone().requires_grad_()
+            call(leaf).backward(case["up"][0])
+            record(name, leaf.grad)
     with record.step("zeros"):
         leaf = torch.zeros_like(case["x"][0]).requires_grad_()
         code.dropout(leaf, 0.5).backward(case["up"][0])
@@ -166,6 +186,9 @@ def probe_module(code, given, record):
         record("train", [model(x), model(x)])
         model.eval()
         record("eval_again", model(x))
+    with record.step("two"):
+        layers = code.Dropout(1.0), code.Dropout(0.0)
+        record("outs", [layer(x) for layer in layers])
     with record.step("state"):
         layer = code.Dropout(0.3)
         layer(x)
@@ -220,4 +243,5 @@ def probe_errors(code, given, record):
         ("just_above", 1.001),
     ):
         record.raises(name, lambda p=p: code.dropout(x, p))
+        record.raises(f"eval_{name}", lambda p=p: code.dropout(x, p, training=False))
         record.raises(f"module_{name}", lambda p=p: type(code.Dropout(p)).__name__)

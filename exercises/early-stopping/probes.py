@@ -133,6 +133,21 @@ def probe_kinds(code, given, record):
         flags, bests = follow(code, given["nans"][0], model, kinds["scalar"])
         record("flags", flags)
         record("bests", bests)
+    with record.step("fine"):  # gains that float32 cannot hold
+        stopper = code.EarlyStopping(1)
+        record("flags", [stopper.step(metric, model) for metric in (0.3, 0.3 - 1e-10, 0.3 - 2e-10)])
+        record("best", stopper.best)
+    with record.step("two"):
+        models = nn.Linear(2, 1).to(record.device), nn.Linear(2, 1).to(record.device)
+        stoppers = code.EarlyStopping(1), code.EarlyStopping(1)
+        before = [copied(m) for m in models]
+        for stopper, m in zip(stoppers, models, strict=True):
+            stopper.step(1.0, m)
+        for stopper, m in zip(stoppers, models, strict=True):
+            with torch.no_grad():
+                m.weight.add_(1.0)
+            stopper.restore(m)
+        record("same", [torch.equal(b["weight"], m.weight) for b, m in zip(before, models, strict=True)])
     with record.step("reused"):
         buffer = torch.zeros((), device=record.device)
         flags, bests = follow(code, case, model, lambda m: buffer.fill_(m))

@@ -579,6 +579,7 @@ def test_impossible_arguments_are_refused(observe):
         "rows": "Logits with different numbers of rows must be refused.",
         "broadcast": "One row of teacher logits must be refused, not broadcast.",
         "dims": "Logits with different numbers of dimensions must be refused.",
+        "teacher_dims": "Teacher logits with an extra dimension of 1 must be refused.",
         "labels_short": "Too few labels must be refused.",
         "labels_dims": "Labels with an extra dimension must be refused.",
         "labels_column": "Labels of shape (N, 1) must be refused.",

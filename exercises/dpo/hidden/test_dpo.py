@@ -376,6 +376,12 @@ def test_dtypes_are_kept(observe):
         for name in ("loss", "chosen", "rejected"):
             out = observe.tensor(f"loss/plain{i}/{name}")
             expect(out.dtype == dtype, f"{name}: {dtype} inputs must give {dtype}.", f"got {out.dtype}")
+    got = observe["half_pairs/bfloat16/dtypes"]
+    expect(
+        set(got) == {"torch.bfloat16"},
+        "Loss and rewards keep the dtype of the inputs: bfloat16 inputs must give bfloat16.",
+        f"loss and rewards are {got}",
+    )
 
 
 @behaviour(10)

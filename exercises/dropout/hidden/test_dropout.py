@@ -144,6 +144,14 @@ def test_evaluation_changes_nothing(observe):
             )
 
 
+@behaviour(3, on_error="At evaluation the result stays connected to x.")
+def test_gradient_at_evaluation(observe):
+    for name in ("function", "module"):
+        got = observe[f"gradient/eval/{name}"]
+        says = "At evaluation the result equals x, and so its gradient passes through unchanged."
+        expect(got is not None and torch.equal(got, observe.given["grad"]["up"][0]), says, name)
+
+
 @behaviour(4)
 def test_p_zero(observe):
     for i, case in enumerate(observe.given["small"]):
@@ -298,6 +306,15 @@ def test_train_switches_on_again(observe):
 
 
 @behaviour(7)
+def test_modules_keep_their_own_rate(observe):
+    everything, nothing = observe["module/two/outs"]
+    expect(
+        not everything.any() and torch.equal(nothing, observe.given["small"][0]["x"]),
+        "Of two modules with p = 1 and p = 0 one used the other's p.",
+    )
+
+
+@behaviour(7)
 def test_module_has_no_state(observe):
     for name in ("parameters", "buffers", "state"):
         got = observe[f"module/state/{name}"]
@@ -338,6 +355,11 @@ def test_mask_is_drawn_where_x_lies(observe):
 def test_bad_p_is_refused(observe):
     for name in ("below", "above", "far", "just_below", "just_above"):
         observe.raised(f"errors/{name}", "ValueError", says="dropout: p outside [0, 1] should be refused.")
+        observe.raised(
+            f"errors/eval_{name}",
+            "ValueError",
+            says="dropout: p outside [0, 1] should be refused, with training=False too.",
+        )
 
 
 @behaviour(9)

@@ -187,6 +187,24 @@ def test_best_is_a_float(observe):
     expect(type(best) is float and best == 4.0, "best is a Python float, also for integers.", f"got {best!r}")
 
 
+@behaviour(1)
+def test_gains_of_every_size(observe):
+    flags, best = [bool(flag) for flag in observe["kinds/fine/flags"]], observe["kinds/fine/best"]
+    expect(
+        flags == [False] * 3 and best == 0.3 - 2e-10,
+        "With min_delta = 0 a gain of any size is an improvement, and best is that very number.",
+        f"metrics 0.3, 0.3 - 1e-10, 0.3 - 2e-10: got {flags} and best {best!r}",
+    )
+
+
+@behaviour(5)
+def test_watchers_keep_their_own_copies(observe):
+    expect(
+        observe["kinds/two/same"] == [True, True],
+        "Two watchers, each with a model of its own: one brought back the weights of the other's model.",
+    )
+
+
 @behaviour(4, on_error="A metric may be a number or a one-element tensor.")
 def test_kinds_of_metrics(observe):
     case = observe.given["sequences"][4]

@@ -1,0 +1,24 @@
+# fails: 3
+# message: stays connected
+import torch
+
+
+def dropout(x, p=0.5, training=True, generator=None):
+    if not 0 <= p <= 1:
+        raise ValueError("p")
+    if not training:
+        return x.detach().clone()
+    keep = torch.rand(x.shape, generator=generator, device=x.device) >= p
+    factor = 1 / (1 - p) if p < 1 else 0.0
+    return torch.where(keep, x * factor, x * 0)
+
+
+class Dropout(torch.nn.Module):
+    def __init__(self, p=0.5):
+        super().__init__()
+        if not 0 <= p <= 1:
+            raise ValueError("p")
+        self.p = p
+
+    def forward(self, x):
+        return dropout(x, self.p, self.training)
