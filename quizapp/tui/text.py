@@ -98,14 +98,14 @@ def ascii_character(character: str) -> str:
 class Uncoloured(NoColor):
     """Takes the colours away; what stood out by its background alone (the chosen row) stands out reversed."""
 
-    _PLAIN = frozenset({"default", "black", "bright_black"})
+    _PLAIN = frozenset({0, 8, None})  # black and grey of the terminal, and mixed colours: scroll bars' tracks
     _REVERSE = Style(reverse=True)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
         """The segments without colours."""
         marked = [
             Segment(text, style + self._REVERSE, control)
-            if style and style.bgcolor and style.bgcolor.name not in self._PLAIN and not style.reverse
+            if style and style.bgcolor and style.bgcolor.number not in self._PLAIN and not style.reverse
             else Segment(text, style, control)
             for text, style, control in segments
         ]

@@ -394,7 +394,7 @@ async def test_without_colours_the_chosen_row_and_option_stand_out(
 
     for place, pressed, words in (
         ("home", (), "Start"),
-        ("home", ("t",), "Schedules"),
+        ("home", ("t",), "learned"),
         ("exercises", (), "Double a tensor"),
     ):
         running = app(place)
