@@ -1,5 +1,6 @@
 import torch
 from torch import nn
+from torch.multiprocessing.reductions import StorageWeakRef
 
 
 def inputs(draw):
@@ -37,9 +38,14 @@ class Model(nn.Module):
         super().__init__()
         self.w1, self.b1, self.w2, self.b2 = (nn.Parameter(t.detach().clone()) for t in tensors)
         self.events = []
+        self.hidden = []
+        self.alive = []
 
     def forward(self, x):
-        out = torch.tanh(x @ self.w1.T + self.b1) @ self.w2.T + self.b2
+        self.alive.append(sum(not ref.expired() for ref in self.hidden))
+        hidden = torch.tanh(x @ self.w1.T + self.b1)
+        self.hidden.append(StorageWeakRef(hidden.untyped_storage()))
+        out = hidden @ self.w2.T + self.b2
         if out.requires_grad:
             self.events.append(f"forward {len(x)}")
             out.register_hook(lambda grad: self.events.append(f"backward {len(grad)}"))
@@ -79,6 +85,7 @@ def probe_step(code, given, record):
                 record("loss", code.accumulate_step(model, mean_squares, optimizer, given[name], **options))
                 record("params", params(model))
                 record("events", list(model.events))
+                record("alive", list(model.alive))
                 record(
                     "second", code.accumulate_step(model, mean_squares, optimizer, given["second"], **options)
                 )
@@ -111,6 +118,11 @@ def probe_epoch(code, given, record):
                 record("steps", code.train_epoch(model, mean_squares, optimizer, loader, accum))
                 record("params", params(model))
                 record("events", list(model.events))
+    with record.step("empty"):
+        model, optimizer = setup(given)
+        record("steps", code.train_epoch(model, mean_squares, optimizer, iter([]), 3))
+        record("params", params(model))
+        record("events", list(model.events))
     with record.step("clipped"):
         model, optimizer = setup(given)
         record("steps", code.train_epoch(model, mean_squares, optimizer, given["loader"], 4, max_norm=0.3))

@@ -87,6 +87,18 @@ def probe_iterables(code, given, record):
         params = leaves(given)
         code.clip_grad_value(params[0], 0.5)
         record("values", [p.grad for p in params])
+    with record.step("plain"):  # a leaf that is no nn.Parameter
+        for name, call in (("norm", code.clip_grad_norm), ("value", code.clip_grad_value)):
+            leaf = given["values"][0].clone().requires_grad_()
+            leaf.grad = given["grads"][0].clone()
+            call(leaf, 0.25)
+            record(name, leaf.grad)
+    with record.step("frozen"):
+        params = leaves(given)
+        for p in params[1:]:
+            p.requires_grad_(False)
+        record("norm", code.clip_grad_norm(params, limit))
+        record("grads", [p.grad for p in params])
     for name, missing in (("some", (0, 3)), ("last", (4,)), ("all", (0, 1, 2, 3, 4))):
         with record.step(name):
             params = leaves(given, missing=missing)
@@ -137,4 +149,6 @@ def probe_errors(code, given, record):
     params = leaves(given)
     for name, value in (("zero", 0.0), ("negative", -1.0)):
         record.raises(f"norm_{name}", lambda v=value: code.clip_grad_norm(params, v))
+        record.raises(f"norm_nothing_{name}", lambda v=value: code.clip_grad_norm([], v))
+        record.raises(f"value_nothing_{name}", lambda v=value: code.clip_grad_value([], v))
         record.raises(f"value_{name}", lambda v=value: code.clip_grad_value(params, v))

@@ -57,6 +57,11 @@ def probe_updates(code, given, record):
         x, losses = code.gradient_descent(lambda x: f(x).reshape(1), case["x0"], case["lr"], 3)
         record("x", x)
         record("losses", losses)
+    with record.step("matrix_loss"):
+        f = bowl(given)
+        x, losses = code.gradient_descent(lambda x: f(x).reshape(1, 1), case["x0"], case["lr"], 3)
+        record("x", x)
+        record("losses", losses)
     with record.step("none"):
         x, losses = code.gradient_descent(bowl(given), case["x0"], case["lr"], 0)
         record("x", x)
@@ -80,6 +85,11 @@ def probe_tol(code, given, record):
         x, losses = code.gradient_descent(square, torch.zeros(3, device=record.device), 0.25, 5)
         record("x", x)
         record("losses", losses)
+    with record.step("rising"):
+        record("losses", code.gradient_descent(square, start, 1.25, 4)[1])
+    with record.step("gentle"):
+        x, losses = code.gradient_descent(lambda x: 1e-12 * x.sum(), start, 0.25, 4)
+        record("updates", len(losses) - 1)
     with record.step("named"):
         x, losses = code.gradient_descent(f=square, x0=start, lr=0.25, steps=30, tol=2.0)
         record("x", x)
@@ -154,3 +164,4 @@ def probe_errors(code, given, record):
     record.raises("steps", lambda: code.gradient_descent(square, x0, 0.1, -1))
     record.raises("vector", lambda: code.gradient_descent(lambda x: x**2, x0, 0.1, 3))
     record.raises("two", lambda: code.gradient_descent(lambda x: (x**2).sum().expand(2), x0, 0.1, 3))
+    record.raises("two_at_start", lambda: code.gradient_descent(lambda x: x.sum().expand(2), x0, 0.1, 0))

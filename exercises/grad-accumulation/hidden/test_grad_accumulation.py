@@ -222,6 +222,13 @@ def test_one_graph_at_a_time(observe):
                 "Call backward before the next forward.",
                 ", ".join(events),
             )
+        alive = observe[f"step/{name}_plain/alive"]
+        expect(
+            not any(alive),
+            "Activations of earlier micro-batches are still alive in a later forward pass: "
+            "their backward should free the graph.",
+            f"at each forward: {alive}",
+        )
 
 
 @behaviour(6)
@@ -308,6 +315,12 @@ def test_windows(observe):
 @behaviour(7)
 def test_clipping_in_the_epoch(observe):
     check_epoch(observe, "epoch/clipped", 4, 0.3)
+
+
+@behaviour(7)
+def test_loader_without_batches(observe):
+    got = observe["epoch/empty/steps"]
+    expect(got == 0 and not observe["epoch/empty/events"], "No batches, no steps.", f"returned {got}")
 
 
 @behaviour(8, on_error="The loader may have no length and can perhaps be read only once.")

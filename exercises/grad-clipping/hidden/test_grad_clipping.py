@@ -169,6 +169,24 @@ def test_single_tensor(observe):
         )
     for got, value in zip(observe["iterables/single/values"], limited, strict=True):
         close(got, value, "clip_grad_value takes a single tensor as well.", rtol=1e-6)
+    says = "A single tensor need not be an nn.Parameter."
+    want = grads[0].double() * 0.25 / norm_of(grads[:1])
+    close(observe["iterables/plain/norm"], want, says, rtol=1e-4, atol=1e-7, call="clip_grad_norm")
+    close(
+        observe["iterables/plain/value"],
+        grads[0].clamp(-0.25, 0.25),
+        says,
+        rtol=1e-6,
+        call="clip_grad_value",
+    )
+
+
+@behaviour(4)
+def test_gradients_of_frozen_parameters(observe):
+    grads = grads_of(observe)
+    check_norm(observe, "iterables/frozen/norm", grads)
+    call = "parameters that have a gradient but no longer require one"
+    check_scaled(observe, "iterables/frozen/grads", grads, observe.given["share"], 1e-4, call)
 
 
 @behaviour(4, on_error="Parameters without a gradient have to be skipped.")
@@ -309,4 +327,7 @@ def test_value_clipping_returns_none(observe):
 def test_bad_limits_are_refused(observe):
     for name, what in (("zero", "0"), ("negative", "-1")):
         observe.raised(f"errors/norm_{name}", "ValueError", says=f"max_norm={what} should be refused.")
+        for kind, argument in (("norm", "max_norm"), ("value", "clip_value")):
+            says = f"{argument}={what} should be refused, also where there is nothing to clip."
+            observe.raised(f"errors/{kind}_nothing_{name}", "ValueError", says=says)
         observe.raised(f"errors/value_{name}", "ValueError", says=f"clip_value={what} should be refused.")

@@ -118,6 +118,7 @@ def test_losses(observe):
     check_losses(observe, "updates/curve/losses", want, "sum((x^2 - 1)^2) / 4, 10 steps")
     want = descend(bowl(observe), case["x0"], case["lr"], 3)[1]
     check_losses(observe, "updates/one_element/losses", want, "an f that returns shape (1,), 3 steps")
+    check_losses(observe, "updates/matrix_loss/losses", want, "an f that returns shape (1, 1), 3 steps")
 
 
 @behaviour(3)
@@ -133,6 +134,18 @@ def test_tolerance(observe):
         )
         close(got, losses, "The losses of a run that stops early are wrong.", **CLOSE)
         close(observe[f"tol/{i}/x"], points[-1], "x of a run that stops early is wrong.", **CLOSE)
+
+
+@behaviour(3)
+def test_only_a_zero_gradient_ends_early(observe):
+    want = [25.0 * 2.25**k for k in range(5)]
+    says = "Rising losses do not end the run: only the gradient's norm does."
+    got = observe["tol/rising/losses"]
+    expect(len(got) == 5, says, f"sum(x^2), lr=1.25, 4 steps: {len(got) - 1} updates")
+    close(got, want, "The losses of a run with too large a step are wrong.", **CLOSE)
+    got = observe["tol/gentle/updates"]
+    says = "With tol=0 only an exactly zero gradient ends the run, a tiny one does not."
+    expect(got == 4, says, f"1e-12 * sum(x), 4 steps: {got} updates")
 
 
 START = torch.tensor([3.0, 4.0], dtype=torch.float64)
@@ -268,5 +281,6 @@ def test_bad_arguments_are_refused(observe):
         "steps": "A negative number of steps should raise ValueError.",
         "vector": "An f that returns more than one element should raise ValueError.",
         "two": "An f that returns two elements should raise ValueError.",
+        "two_at_start": "An f that returns two elements should raise ValueError, with steps=0 too.",
     }.items():
         observe.raised(f"errors/{name}", "ValueError", says=says)

@@ -1,0 +1,24 @@
+# fails: 7
+# message: steps=0 too
+import torch
+
+
+def gradient_descent(f, x0, lr, steps, tol=0.0):
+    if lr <= 0 or steps < 0:
+        raise ValueError("lr/steps")
+    x = x0.detach().clone()
+    losses = []
+    for k in range(steps + 1):
+        leaf = x.clone().requires_grad_()
+        with torch.enable_grad():
+            y = f(leaf)
+        losses.append(y.sum().item())
+        if k == steps:
+            break
+        if y.numel() != 1:
+            raise ValueError("f")
+        (g,) = torch.autograd.grad(y.reshape(()), leaf)
+        if g.norm() <= tol:
+            break
+        x = x - lr * g
+    return x, losses
