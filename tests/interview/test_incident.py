@@ -370,6 +370,19 @@ def test_long_interviews_hold_a_passing_and_a_failing_one_batch_test() -> None:
         assert [incidents().incidents[name].one_batch for name in first] == ["passes"]
 
 
+def test_a_failing_test_is_drawn_though_passing_ones_abound() -> None:
+    library = incidents()
+    flat, rising = library.incidents["flat-loss"], library.incidents["rising-loss"]
+    twin = replace(flat, id="twin", fault_class="other", exercise="adamw")
+    many = replace(library, incidents={i.id: i for i in (flat, twin, rising)})
+    plan = blueprint().plan("applied-fine-tuning", 45, code=True)
+    plan = replace(plan, counts={**plan.counts, "coding": 0})
+    assert plan.counts["scenario"] == 2
+    for seed in range(20):
+        paper = draw_paper(blueprint(), plan, small_bank(), {}, seed, many)
+        assert "rising-loss" in drawn(paper)
+
+
 def test_the_false_alarm_comes_in_one_interview_in_eight() -> None:
     assert 0.10 < sum(alarms(seed) for seed in range(4000)) / 4000 < 0.15
     for seed in range(40):
