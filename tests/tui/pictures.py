@@ -276,7 +276,7 @@ def sheets(files: Sequence[Path], out: Path, name: str, columns: int, per_sheet:
         group = files[start : start + per_sheet]
         parts, width, height = [], 0.0, 0.0
         for index, file in enumerate(group):
-            svg = for_this_machine(file.read_text())
+            svg = re.sub(r"\bterminal(-\d+)?-", f"p{index}-", for_this_machine(file.read_text()))
             found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
             assert found
             width, height = float(found[1]), float(found[2])

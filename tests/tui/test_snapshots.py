@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.memory.facts import Filter
@@ -128,8 +128,9 @@ def test_verdict(snap_compare, app: App, size) -> None:
 @pytest.mark.parametrize(
     ("place", "keys"),
     [("exercises", ()), ("browse", ("escape", "down")), ("statistics", ()),
-     ("statistics", ("right", "right", "right")), ("tour", ()), ("home", ("question_mark",))],
-    ids=["exercises", "browse", "statistics", "topics", "tour", "help"],
+     ("statistics", ("right", "right", "right")), ("tour", ()), ("home", ("question_mark",)),
+     ("home", ("ctrl+p",))],
+    ids=["exercises", "browse", "statistics", "topics", "tour", "help", "palette"],
 )  # fmt: skip
 def test_screen(snap_compare, app: App, history: Study, place: str, keys: tuple[str, ...], size) -> None:
     assert snap_compare(app(place), terminal_size=size, run_before=pressing(*keys))
@@ -144,6 +145,50 @@ def test_revealed_card_in_other_themes(snap_compare, app: App, theme: str) -> No
     assert snap_compare(running, terminal_size=(80, 24), run_before=pressing("space", "a", then=retheme))
 
 
-@pytest.mark.parametrize("size", [(60, 20), (200, 60)], ids=["60x20", "200x60"])
+def hide_path(running: QuizApp) -> None:
+    """The settings file lies in a new folder each time."""
+    running.screen.query_one("#head", Static).update("Settings")
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_settings(snap_compare, app: App, size) -> None:
+    keys = (*["down"] * 10, "enter", *"nvim")
+    assert snap_compare(app("settings"), terminal_size=size, run_before=pressing(*keys, then=hide_path))
+
+
+EXTREMES = [pytest.param((60, 20), id="60x20"), pytest.param((200, 60), id="200x60")]
+
+
+@pytest.mark.parametrize("size", EXTREMES)
 def test_home_and_card_at_the_extremes(snap_compare, app: App, history: Study, size) -> None:
     assert snap_compare(app(), terminal_size=size, run_before=pressing())
+
+
+@pytest.mark.parametrize("size", EXTREMES)
+def test_revealed_card_at_the_extremes(snap_compare, app: App, size) -> None:
+    assert snap_compare(
+        app("drill", **only("warm-up")), terminal_size=size, run_before=pressing("space", "a")
+    )
+
+
+@pytest.mark.parametrize("size", EXTREMES)
+@pytest.mark.parametrize("place", ["browse", "exercises", "statistics"])
+def test_lists_at_the_extremes(snap_compare, app: App, history: Study, place: str, size) -> None:
+    keys = ("escape",) if place == "browse" else ()
+    assert snap_compare(app(place), terminal_size=size, run_before=pressing(*keys))
+
+
+@pytest.mark.parametrize("size", EXTREMES)
+def test_verdict_at_the_extremes(snap_compare, app: App, size) -> None:
+    running = app("exercise", slug="double", clock=still)
+    running.grader = Judge()  # type: ignore[assignment]
+    assert snap_compare(running, terminal_size=size, run_before=pressing(then=graded))
+
+
+@pytest.mark.parametrize(("place", "keys"), [("drill", ("space", "a")), ("home", ("t",)), ("exercises", ())])
+def test_without_colours(
+    snap_compare, app: App, monkeypatch: pytest.MonkeyPatch, place: str, keys: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    options = only("warm-up") if place == "drill" else {}
+    assert snap_compare(app(place, **options), terminal_size=(80, 24), run_before=pressing(*keys))

@@ -16,7 +16,7 @@ from quizapp.memory.facts import Filter
 from quizapp.tui import clipboard, keys
 from quizapp.tui.browsing import Browser, Row
 from quizapp.tui.cards import facts_text, question_text
-from quizapp.tui.markdown import Document
+from quizapp.tui.markdown import Document, phrase
 from quizapp.tui.screens.place import Place
 from quizapp.tui.text import one_line, plural
 from quizapp.tui.widgets.table import Table
@@ -59,7 +59,7 @@ def draw(row: Row, width: int) -> Content:
 def _prompt(question: Question) -> str:
     """The prompt on one line, with values filled in."""
     try:
-        return one_line(fill_in(question, 0).prompt)
+        return phrase(one_line(fill_in(question, 0).prompt)).plain
     except QuizError:
         return one_line(question.prompt)
 

@@ -145,10 +145,11 @@ class HomeScreen(Place):
 
     def _fill_counts(self, counts: "Counts") -> None:
         due = counts.due + counts.learning
+        minutes = round(counts.minutes)
         lines = [
             Content.assemble((f"{due:>4}", "bold $accent"), " due"),
             Content.assemble((f"{counts.new:>4}", "bold $primary"), " new"),
-            Content.assemble((f"{round(counts.minutes):>4}", "bold"), " minutes"),
+            Content.assemble((f"{minutes:>4}", "bold"), " minute" if minutes == 1 else " minutes"),
         ]
         self.query_one("#counts", Static).update(Content("\n").join(lines))
         if due or counts.new:
