@@ -68,6 +68,7 @@ class Net(nn.Module):
         self.conv = nn.Conv2d(3, 5, 3)
         self.norm = nn.BatchNorm2d(5)
         self.embed = nn.Embedding(13, 11)
+        self.mix = nn.Conv1d(4, 5, 2)
         self.block = nn.Sequential(nn.Linear(11, 7), nn.LayerNorm(7), Block())
         self.head = nn.Linear(6, 3, bias=False)
         with torch.no_grad():
@@ -207,6 +208,12 @@ def probe_neurons(code, given, record):
                         p.fill_(7.0)
                 record("old1", tensors(fc1))
                 record("old2", tensors(fc2))
+
+
+def probe_frozen(code, given, record):
+    fc1, fc2 = (fc.requires_grad_(False) for fc in pair(given["pairs"][0], record.device))
+    new1, new2 = code.prune_neurons(fc1, fc2, 2)
+    record("trainable", [new1.weight.requires_grad, new2.weight.requires_grad])
 
 
 def probe_errors(code, given, record):

@@ -64,7 +64,10 @@ def fill(block, values):
         for name, value in values.items():
             layer, kind = name.split(".")
             if value is not None:
-                getattr(getattr(block, layer), kind).copy_(value)
+                parameter = getattr(getattr(block, layer), kind)
+                if parameter is None:
+                    raise AttributeError(f"the block has no {name}: layers have their usual weight and bias")
+                parameter.copy_(value)
     return block
 
 
@@ -77,6 +80,10 @@ def probe_formula(code, given, record):
                 with record.step(k):
                     record("out", block(x))
                     record("x", x)
+            with torch.no_grad(), record.step("quiet"):
+                x = case["x"][1].clone()
+                block(x)
+                record("x", x)
             record("again", block.eval()(case["x"][1]))
 
 
@@ -136,6 +143,10 @@ def probe_stack(code, given, record):
         record("out", stack(x))
         record("x", x)
         record("line", stack(x[0, 0]))
+        with torch.no_grad(), record.step("quiet"):
+            x = case["x"].clone()
+            stack(x)
+            record("x", x)
     with record.step("single"):
         record("out", code.ResidualStack(case["sizes"][0], 3, 1).to(record.device)(x.float()))
 

@@ -43,6 +43,24 @@ def follow(optimizer, params, grads, before=None):
     return seen
 
 
+def reused(given):
+    """Gradients with some rows of zeros among them."""
+    return [[g * (i % 4 != 2) for g in row] for i, row in enumerate(given["grads"])]
+
+
+def follow_reused(optimizer, params, grads):
+    """As follow, but the gradients are written into the same tensors, as zero_grad(set_to_none=False) does."""
+    for p in params:
+        p.grad = torch.zeros_like(p)
+    seen = []
+    for row in grads:
+        for p, grad in zip(params, row, strict=True):
+            p.grad.copy_(grad)
+        optimizer.step()
+        seen.append([p.detach().clone() for p in params])
+    return seen
+
+
 CASES = {
     "plain": {"lr": 0.1},
     "momentum": {"lr": 0.1, "momentum": 0.9},
@@ -59,6 +77,10 @@ def probe_run(code, given, record):
         with record.step(name):
             params = leaves(given["starts"])
             record("seen", follow(code.SGD(params, **options), params, given["grads"]))
+    for name in ("momentum", "nesterov"):
+        with record.step(f"{name}_reused"):
+            params = leaves(given["starts"])
+            record("seen", follow_reused(code.SGD(params, **CASES[name]), params, reused(given)))
     with record.step("generator"):
         params = leaves(given["starts"])
         record("seen", follow(code.SGD((p for p in params), 0.1), params, given["grads"][:2]))

@@ -10,7 +10,7 @@ def inputs(draw):
     n = draw.integer(4, 6)
     sparse = draw.normal(n, 9, shift=0.5)
     sparse[draw.rand(n, 9) < 0.3] = 0.0
-    sparse[0, :3] = torch.tensor([0.0, 1e-9, -1e-9])
+    sparse[0, :3] = torch.tensor([0.0, 1e-30, -1e-9])
     sparse[1, 0] = -0.75
     return {
         "x": draw.normal(n, a, shift=0.3),
@@ -184,6 +184,7 @@ def probe_monitor(code, given, record):
         for name, bad in (("good", 1.0), ("nan", NAN), ("inf", INF), ("minus", -INF)):
             values[name] = torch.arange(6.0, device=record.device)
             values[name][given["spot"]] = bad
+        values["large"] = torch.full((6,), 3e38, device=record.device)
         model = Emitters(values)
         with code.ActivationMonitor(model) as monitor:
             model()

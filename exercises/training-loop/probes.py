@@ -240,6 +240,8 @@ def probe_clipping(code, given, record):
     ):
         with record.step(name):
             train(code, given, record, "5", epochs=2, accumulate=k, max_norm=bound)
+    with record.step("to_zero"):
+        train(code, given, record, "5", epochs=1, max_norm=0.0)
     with record.step("groups"):
         train(code, given, record, "5", epochs=2, accumulate=2, max_norm=given["max_norm"], groups=True)
 

@@ -2,9 +2,7 @@ import torch
 
 from quizapp.judge.hidden import behaviour, close, describe, expect
 
-PRUNED_ONLY = (
-    "Biases, norms and embeddings are few or sensitive; only linear and convolution weights are pruned here."
-)
+PRUNED_ONLY = "Only the weights of nn.Linear and nn.Conv2d are pruned here: biases, norms and embeddings are few or sensitive."
 
 
 def masks_at(observe, path, shapes):
@@ -285,6 +283,13 @@ def test_layers_are_plain_and_trainable(observe):
             "in_features and out_features must fit the new weights.",
             f"got {got}, expected {sizes}",
         )
+
+
+@behaviour(9)
+def test_layers_are_trainable_whatever_the_old_ones_were(observe):
+    expect(
+        all(observe["frozen/trainable"]), "The new layers must be trainable even if the old ones were frozen."
+    )
 
 
 @behaviour(9)

@@ -230,6 +230,12 @@ def test_inputs_are_left_alone(observe):
         for k, x in enumerate(case["x"]):
             same = torch.equal(observe.tensor(f"formula/{i}/{k}/x"), x)
             expect(same, "x += ... changed the caller's tensor.", describe(case, x))
+        same = torch.equal(observe.tensor(f"formula/{i}/quiet/x"), case["x"][1])
+        expect(
+            same, "Under torch.no_grad() the block changed the caller's tensor.", describe(case, case["x"][1])
+        )
+    same = torch.equal(observe.tensor("stack/order/quiet/x"), observe.given["stack"]["x"])
+    expect(same, "Under torch.no_grad() the stack changed the caller's tensor.")
     same = torch.equal(observe.tensor("stack/order/x"), observe.given["stack"]["x"])
     expect(same, "The stack changed the caller's tensor.")
 

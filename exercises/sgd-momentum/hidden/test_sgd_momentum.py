@@ -127,6 +127,20 @@ def test_momentum(observe):
         )
 
 
+@behaviour(2)
+def test_gradients_in_the_same_tensors(observe):
+    grads = [[g * (i % 4 != 2) for g in row] for i, row in enumerate(observe.given["grads"])]
+    for name in ("momentum", "nesterov"):
+        check(
+            observe,
+            f"run/{name}_reused/seen",
+            CASES[name],
+            "The velocity must be a tensor of its own, and a gradient of zeros moves it too: v = momentum * v + 0.",
+            call=f"{show(name)}, gradients written into the same tensors, every fourth of zeros",
+            grads=grads,
+        )
+
+
 @behaviour(3)
 def test_weight_decay(observe):
     for name in ("decay", "decay_momentum"):

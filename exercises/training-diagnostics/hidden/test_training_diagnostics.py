@@ -246,6 +246,7 @@ def test_types_of_statistics(observe):
 def test_finite(observe):
     finite = observe["monitor/finite/finite"]
     expect(finite["good"] is True, "finite should be True where every value is finite.")
+    expect(finite["large"] is True, "3e38 is finite, though the sum of six is not: test the elements.")
     expect(finite["nan"] is False, "finite should be False where a value is NaN.")
     for name in ("inf", "minus"):
         expect(finite[name] is False, "inf is not finite either.")

@@ -375,6 +375,17 @@ def test_clipping(observe):
 
 
 @behaviour(7)
+def test_bound_of_zero(observe):
+    steps_agree(
+        observe,
+        "clipping/to_zero",
+        simulate(observe.given, "5", epochs=1, bound=0.0),
+        "Only max_norm=None clips nothing; max_norm=0.0 leaves no gradient.",
+        "The number of steps is wrong with max_norm.",
+    )
+
+
+@behaviour(7)
 def test_large_bound_clips_nothing(observe):
     steps_agree(
         observe,
