@@ -56,7 +56,7 @@ FAULTS: dict[str, Fault] = {
     "model-too-small": Fault({"hidden": (2, 2)}),
     "dead-relu": Fault({"init": "dead"}),
     "zero-init": Fault({"init": "zero"}),
-    "init-too-large": Fault({"init": "normal"}, {"hidden": (64,) * 4, "init": "he"}),
+    "init-too-large": Fault({"init": "normal"}, {"hidden": (64,) * 4, "init": "he", "lr": 0.02}),
     "vanishing-sigmoid": Fault({"activation": "sigmoid", "init": "default"}, _DEEP),
     "batchnorm-tiny-batch": Fault({"norm": "batch"}, {"norm": "layer", "batch": 2, "lr": 0.01, "epochs": 4}),
     "dropout-keep-prob": Fault({"dropout": 0.9}, {"dropout": 0.1, "lr": 0.02}),
