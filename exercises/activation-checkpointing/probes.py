@@ -180,6 +180,11 @@ def probe_arguments(code, given, record):
         record("grads", grads(x, inside))
         record("other", other.grad)
         record("seen", seen)
+    with record.step("unused"):
+        x, y = (given[k].clone().requires_grad_() for k in "xy")
+        code.checkpoint(lambda a, b: a.exp(), x, y).sum().backward()
+        record("grads", grads(x))
+        record("of_the_unused", torch.zeros_like(y) if y.grad is None else y.grad)
     with record.step("twice"):
         x = given["x"].clone().requires_grad_()
         code.checkpoint(lambda a, b: (a.exp() * b).sum(), x, x).backward()

@@ -315,6 +315,18 @@ def probe_disabled(code, given, record):
     record("rate", optimizer.param_groups[0]["lr"])
 
 
+def probe_groups(code, given, record):
+    model = Net(given)
+    for p in model.parameters():
+        p.grad = torch.full_like(p, 50.0)
+    groups = [{"params": list(layer.parameters())} for layer in (model.first, model.second)]
+    optimizer = torch.optim.SGD(groups, lr=given["lr"])
+    scaler = scaler_of(record, given["scale"])
+    out = code.amp_step(model, optimizer, scaler, pairs(given, 2), mse, max_norm=given["clip"])
+    result(record, out)
+    record("state", state(model))
+
+
 def probe_frozen(code, given, record):
     model = Net(given)
     model.first.requires_grad_(False)

@@ -26,10 +26,12 @@ def inputs(draw):
                     draw.normal(d_batch, d_seq, d_in, dtype=dtype),
                     draw.normal(2, d_seq, 3, d_in, dtype=dtype),
                     draw.normal(d_in, d_batch, dtype=dtype).T,
+                    draw.normal(1, d_in, dtype=dtype),
                 ],
                 "upstream": draw.normal(d_batch, d_seq, d_out, dtype=dtype),
             }
         )
+        cases[-1]["magnitude"][1] *= -1.0
     d_in, d_out = draw.sizes(2, 6, 11)
     dead, tiny = draw.sample(range(d_out), 2)
     weight = draw.rand(d_out, d_in, low=0.3, high=1.0)

@@ -62,6 +62,20 @@ def probe_logprobs(code, given, record):
             record("grad", logits.grad)
 
 
+def probe_layouts(code, given, record):
+    case = given["masked"]
+    with record.step("plain"):  # logits without a gradient, as those of the reference model
+        logits, labels = case["logits"].clone(), case["labels"].clone()
+        record("out", code.sequence_logprobs(logits, labels))
+        record("untouched", torch.equal(logits, case["logits"]) and torch.equal(labels, case["labels"]))
+    with record.step("transposed"):
+        logits = case["logits"].transpose(0, 1).contiguous().transpose(0, 1)
+        labels = case["labels"].T.contiguous().T
+        record("out", code.sequence_logprobs(logits, labels))
+    with record.step("single"):
+        record("out", code.sequence_logprobs(case["logits"][:1], case["labels"][:1]))
+
+
 def probe_nothing(code, given, record):
     case = given["masked"]
     with record.step("unlabelled"):

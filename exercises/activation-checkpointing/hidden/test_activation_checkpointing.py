@@ -219,6 +219,18 @@ def test_arguments_of_any_kind(observe):
     expect(observe["arguments/mixed/other"] is None, "A tensor that does not require grad got a gradient.")
 
 
+@behaviour(6, on_error="fn need not use every tensor that it is given.")
+def test_unused_argument(observe):
+    want = observe.given["x"].exp()
+    compare(
+        observe, "arguments/unused/grads", [want], "Beside an unused argument a gradient is wrong.", ["x"]
+    )
+    expect(
+        not observe["arguments/unused/of_the_unused"].any(),
+        "An argument that fn does not use has no gradient, or zeros.",
+    )
+
+
 @behaviour(6)
 def test_arguments_are_passed_on_unchanged(observe):
     given = observe.given

@@ -403,6 +403,15 @@ def test_no_clipping(observe):
     )
 
 
+@behaviour(4)
+def test_parameter_groups(observe):
+    given, says = observe.given, "With two parameter groups in the optimizer"
+    _, grads = gradient(given, start(given), 2)
+    close(observe["groups/grad_norm"], norm_of(grads), f"{says} the norm is wrong.", rtol=2e-2)
+    want = after(given, start(given), grads, given["clip"])
+    same_state(observe, "groups/state", want, f"{says} the step is wrong.")
+
+
 @behaviour(4, on_error="A parameter that is frozen or was not used has no gradient.")
 def test_parameters_without_a_gradient(observe):
     given, says = observe.given, "With the first layer frozen"

@@ -78,6 +78,21 @@ def test_sum_over_scored_labels(observe):
     )
 
 
+@behaviour(2, on_error="A batch may hold one sequence only, and logits may be a transposed view.")
+def test_batches_of_every_kind(observe):
+    case = observe.given["masked"]
+    want = expected_logprobs(case["logits"], case["labels"])
+    for name, rows, says in (
+        ("plain", 4, "Logits that require no gradient give another result."),
+        ("transposed", 4, "Logits that are a transposed view give another result."),
+        ("single", 1, "A batch of one sequence is wrong."),
+    ):
+        out = observe.tensor(f"layouts/{name}/out")
+        shape = tuple(out.shape)
+        expect(shape == (rows,), "The result has one number per sequence.", f"B = {rows}: shape {shape}")
+        close(out, want[:rows], says, rtol=1e-4, atol=1e-5, device=observe.device)
+
+
 @behaviour(2)
 def test_row_without_labels_gives_zero(observe):
     out = observe.tensor("nothing/unlabelled/out")
@@ -410,6 +425,10 @@ def test_accuracy(observe):
 def test_inputs_are_left_alone(observe):
     for name in ("masked", "full", "double"):
         expect(observe[f"logprobs/{name}/untouched"], "sequence_logprobs changed its inputs in place.")
+    expect(
+        observe["layouts/plain/untouched"],
+        "sequence_logprobs changed logits or labels in place (logits without a gradient).",
+    )
     for i, _ in pair_cases(observe):
         expect(observe[f"loss/plain{i}/untouched"], "dpo_loss changed its inputs in place.")
 
