@@ -42,9 +42,10 @@ class Casting:
         state = self.known.get(incident.card)
         return state is not None and state.recall <= BAND[1]
 
-    def _rank(self, incident: Incident) -> tuple[int, int, bool]:
+    def _rank(self, incident: Incident) -> tuple[bool, int, int]:
+        """Lowest first: variants not asked yet, then the role's own, then weak classes, then unknown ones."""
         known = 1 if self.known.get(incident.card) is None else 2
-        return self.tiers[incident.id], 0 if self._weak(incident) else known, incident.id in self.seen
+        return incident.id in self.seen, self.tiers[incident.id], 0 if self._weak(incident) else known
 
     def kept_free(self, *, alarm: bool) -> frozenset[str]:
         """Exercises that a coding item had better leave to the false alarm."""

@@ -421,6 +421,17 @@ def test_the_role_draws_from_its_own_pool_first() -> None:
         assert drawn(draw_paper(blueprint(), plan, small_bank(), {}, seed, many)) == [own]
 
 
+def test_a_variant_not_asked_yet_comes_before_the_pool_that_was() -> None:
+    library = incidents()
+    flat = library.incidents["flat-loss"]
+    own = blueprint().roles["research-engineer"].scenario_pool[0]
+    many = replace(library, incidents={"flat-loss": flat, own: replace(flat, id=own, fault_class="own")})
+    plan = blueprint().plan("research-engineer", 15, code=False)
+    for seed in range(10):
+        paper = draw_paper(blueprint(), plan, small_bank(), {}, seed, many, {own})
+        assert drawn(paper) == ["flat-loss"]
+
+
 def test_the_next_interview_knows_which_variant_was_asked(tmp_path: Path) -> None:
     clock = FixedClock(EVENING)
     with study(tmp_path, small_bank(), clock) as made:
