@@ -79,6 +79,8 @@ def _report(options: Namespace) -> int:
 
 def _review(name: str) -> int:
     """A friend marks in the terminal; nothing of the learner's own marks is shown before the end."""
+    from shutil import get_terminal_size
+
     from quizapp.interview.friend import columns_text, interview_friend, to_mark
     from quizapp.interview.past import report, save_report
 
@@ -87,13 +89,14 @@ def _review(name: str) -> int:
         if not to_mark(document):
             raise QuizError(f"the mock interview {name} holds no answer in words to mark")
         try:
-            found = interview_friend(document, _ask, _say)
+            found = interview_friend(document, _ask, _say, min(100, get_terminal_size().columns))
         except (EOFError, KeyboardInterrupt):
             sys.stderr.write("\nquizapp: stopped half way; nothing was stored\n")
             return DONE
         document["reviews"] = [*document["reviews"], found]
         save_report(study, document)
     sys.stdout.write("\n" + "\n".join(columns_text(document, found)) + "\n")
+    sys.stdout.write(f"Stored beside the own marks: quizapp mock report {document['id']}\n")
     return DONE
 
 

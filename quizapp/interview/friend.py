@@ -1,6 +1,8 @@
 """A friend marks the frozen answers without seeing the learner's own marks; both columns stay."""
 
-from collections.abc import Callable, Iterator, Mapping
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -9,7 +11,6 @@ from quizapp.interview.item import IN_WORDS, Item
 from quizapp.interview.past import kappa
 
 Ask = Callable[[str], str]
-_YES = {"y": 1.0, "yes": 1.0, "1": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0, "0": 0.0, "": 0.0}
 
 
 def to_mark(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
@@ -21,38 +22,101 @@ def to_mark(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     ]
 
 
-def interview_friend(document: Mapping[str, Any], ask: Ask, say: Callable[[str], object]) -> dict[str, Any]:
+def interview_friend(
+    document: Mapping[str, Any], ask: Ask, say: Callable[[str], object], width: int = 80
+) -> dict[str, Any]:
     """Ask for every mark in turn; the second column. ``ask`` raises ``EOFError`` to stop half way."""
-    name = ask("Your name: ").strip() or "a friend"
-    columns: dict[str, dict[str, Any]] = {}
     items = to_mark(document)
-    for number, item in enumerate(items, 1):
-        say(f"\n--- {number} of {len(items)}: {item['question']['prompt'].strip()}\n")
-        say(f"{item['typed'].strip()}\n")
-        columns[str(item["number"])] = _column(item, ask, say)
-    return review(document, name, columns)
+    say(_fit(_INTRO.format(number=len(items), title=document["title"], minutes=document["minutes"]), width))
+    name = " ".join(ask("\nYour name: ").split()) or "a friend"
+    steps = [step for item in items for step in _steps(item)]
+    held: list[float] = []
+    shown = None
+    while len(held) < len(steps):
+        step = steps[len(held)]
+        if step.item is not shown:
+            shown = step.item
+            say(_fit(_opening(step.item, items), width))
+        answer = _held(_fit(step.text, width, "    "), step.halves, ask, say)
+        if answer is None:
+            del held[-1:]
+        else:
+            held.append(answer)
+    return review(document, name, _columns(items, steps, held))
 
 
-def _column(item: Mapping[str, Any], ask: Ask, say: Callable[[str], object]) -> dict[str, Any]:
+_INTRO = """{number} answers of a mock interview ({title}, {minutes} minutes), to be marked by you.
+You see the question, what was answered, and what a good answer holds, but not the learner's own marks.
+
+Answer y (said), h (half of it) or n (not said). b takes the last one back. Ctrl+C stops without storing."""
+_YES = {"y": 1.0, "yes": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0}
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One thing to decide: a key point, a misconception or a follow-up."""
+
+    item: Mapping[str, Any]
+    kind: str
+    text: str
+    halves: bool = True
+
+
+def _steps(item: Mapping[str, Any]) -> Iterator[_Step]:
     marking = item["marking"]
-    say("Was it said? y yes, h half, n or enter no.")
-    points = [_held(f"  {point['text']}  [y/h/n] ", ask) for point in marking["points"]]
-    wrong = [_held(f"  Stated wrongly: “{m['wrong']}”  [y/n] ", ask) > 0 for m in marking["misconceptions"]]
-    probes = []
+    for point in marking["points"]:
+        yield _Step(item, "points", f"Said? {point['text']}")
+    for row in marking["misconceptions"]:
+        yield _Step(item, "misconceptions", f"Wrong, but said? “{row['wrong']}”", halves=False)
     for probe, typed in zip(marking["probes"], item["probes"], strict=True):
         if probe["asked"]:
-            say(f"  Asked next: {probe['ask']}\n  Said: {typed['typed'].strip() or 'nothing'}")
-            probes.append(_held(f"  Should be: {probe['answer']}  [y/h/n] ", ask))
-        else:
-            probes.append(0.0)
-    return {"points": points, "misconceptions": wrong, "probes": probes}
+            said = typed["typed"].strip() or "nothing"
+            text = f"Asked next: {probe['ask']}\nAnswered: {said}\nRight is: {probe['answer']}\nSaid?"
+            yield _Step(item, "probes", text)
 
 
-def _held(prompt: str, ask: Ask) -> float:
+def _opening(item: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> str:
+    place = next(number for number, other in enumerate(items, 1) if other is item)
+    head = f"--- {place} of {len(items)} ".ljust(60, "-")
+    asked, typed = item["question"]["prompt"].strip(), item["typed"].strip()
+    return f"\n{head}\n\nQUESTION\n{asked}\n\nANSWER\n{typed}\n\nWHAT A GOOD ANSWER HOLDS"
+
+
+def _fit(text: str, width: int, hanging: str = "") -> str:
+    """Lines too long for the width broken between words; control characters made visible."""
+    lines = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.splitlines()]
+    return "\n".join(
+        textwrap.fill(line, width - 1, subsequent_indent=hanging) if len(line) >= width else line
+        for line in lines
+    )
+
+
+def _held(prompt: str, halves: bool, ask: Ask, say: Callable[[str], object]) -> float | None:
+    """What was answered; None to take the last answer back."""
+    choice = "y/h/n" if halves else "y/n"
     while True:
-        answer = ask(prompt).strip().casefold()
-        if answer in _YES:
+        answer = ask(f"{prompt}  [{choice}] ").strip().casefold()
+        if answer in {"b", "back"}:
+            return None
+        if answer in _YES and (halves or _YES[answer] != 0.5):
             return _YES[answer]
+        say(f"  Please answer {'y, h or n' if halves else 'y or n'}; b takes the last one back.")
+
+
+def _columns(
+    items: Sequence[Mapping[str, Any]], steps: Sequence[_Step], held: Sequence[float]
+) -> dict[str, dict[str, Any]]:
+    """The answers by item; a follow-up that was not asked holds nothing."""
+    columns: dict[str, dict[str, Any]] = {}
+    for item in items:
+        own = [(step.kind, mark) for step, mark in zip(steps, held, strict=True) if step.item is item]
+        probes = iter([mark for kind, mark in own if kind == "probes"])
+        columns[str(item["number"])] = {
+            "points": [mark for kind, mark in own if kind == "points"],
+            "misconceptions": [mark > 0 for kind, mark in own if kind == "misconceptions"],
+            "probes": [next(probes) if probe["asked"] else 0.0 for probe in item["marking"]["probes"]],
+        }
+    return columns
 
 
 def review(document: Mapping[str, Any], by: str, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -87,6 +151,7 @@ def _mark(item: Mapping[str, Any], column: Mapping[str, Any]) -> int:
     marking = item["marking"]
     theirs = {
         **marking,
+        "empty": marking["empty"] and not any(column["points"]),  # somebody who read it heard something
         "points": [dict(p, held=held) for p, held in zip(marking["points"], column["points"], strict=True)],
         "misconceptions": [
             dict(m, stated=stated)
@@ -100,11 +165,18 @@ def _mark(item: Mapping[str, Any], column: Mapping[str, Any]) -> int:
 def columns_text(document: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
     """Both columns side by side, and the agreement."""
     by_number = {str(item["number"]): item for item in document["items"]}
-    yield f"{'':40} {'own':>5} {found['by'][:12]:>12}"
+    by = "".join(c for c in found["by"] if c.isprintable())[:16]
+    yield f"{'':44} {'own':>5} {by:>16}"
     for number, column in found["items"].items():
         item = by_number[number]
-        yield f"{item['card'][:40]:40} {item['marks']['total']:>5} {column['mark']:>12}"
-    yield f"{'total':40} {document['totals']['raw']:>5} {found['total']:>12}"
+        yield f"{item['card'][:44]:44} {item['marks']['total']:>5} {column['mark']:>16}"
+    yield f"{'the whole interview':44} {document['totals']['raw']:>5} {found['total']:>16}"
     agreement = found["agreement"]
-    kappa_text = "" if agreement["kappa"] is None else f", weighted kappa {agreement['kappa']:.2f}"
-    yield f"Agreement on {agreement['points']} key points: {agreement['percent']} %{kappa_text}"
+    yield f"Agreement on {agreement['points']} key points: {agreement['percent']} %{_kappa(agreement)}"
+    yield "Time and everything that the machine marks count the same in both columns."
+
+
+def _kappa(agreement: Mapping[str, Any]) -> str:
+    if agreement["kappa"] is None:
+        return ""
+    return f", weighted kappa {agreement['kappa']:.2f} (1 is the same throughout, 0 is chance)"

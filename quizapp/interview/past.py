@@ -82,6 +82,18 @@ def drift(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"points": len(pairs), "kappa": kappa(pairs), "drift": round(float(100 * change), 1)}
 
 
+def drift_text(documents: Sequence[Mapping[str, Any]]) -> str:
+    """What blind re-marking says, in a sentence; empty before the first."""
+    found = drift(documents)
+    if not found["points"]:
+        return ""
+    known = "" if found["kappa"] is None else f"weighted kappa {found['kappa']:.2f}, "
+    change = round(found["drift"])
+    side = "kinder" if change > 0 else "stricter"
+    first = f"{abs(change)} of 100 {side} than" if change else "as kind as"
+    return f"Blind re-marking of {found['points']} key points: {known}the first marks {first} the second."
+
+
 def kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Cohen's kappa with quadratic weights over none, half and full; None where chance explains all."""
     number = len(pairs)

@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 from quizapp.interview.history import LAST, SETTLED, WINDOW_DAYS, pooled, rows_of, when
+from quizapp.interview.past import drift_text
 from quizapp.interview.score import mean_mark
 from quizapp.interview.terms import DIMENSIONS, half_up
 
@@ -187,6 +188,9 @@ def as_text(documents: Sequence[Report], now: datetime) -> Iterator[str]:
             figures = f"{row.number:>4} {row.mean:>4}"
             yield f"{row.topic:{TOPIC_CELLS}} {figures}  {spark(row.line.known[-_SHOWN:])}".rstrip()
         yield weakest_text(topics)
+    if drifted := drift_text(documents):
+        yield ""
+        yield from textwrap.wrap(drifted, _COLUMNS)
 
 
 def _row(line: Line, cells: int) -> str:

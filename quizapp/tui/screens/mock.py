@@ -180,12 +180,10 @@ class MockScreen(Place):
             lines.append(row.truncate(width).stylize(link, 0, width))
         if self.blind:
             text = f"b  {plural(len(self.blind), 'old answer')} to mark again blind"
-            lines += [Content(""), Content.styled(text, "$text-muted")]
-        found = past.drift(self.reports)
-        if found["points"]:
-            kappa = "–" if found["kappa"] is None else f"{found['kappa']:.2f}"
-            text = f"Blind re-marking: kappa {kappa}, drift {found['drift']:+.0f} points"
-            lines.append(Content.styled(text, "$text-muted"))
+            again = Style.from_meta({"@click": "screen.blind"})
+            lines += [Content(""), Content.styled(text, "$primary").stylize(again, 0, len(text))]
+        if drifted := past.drift_text(self.reports):
+            lines += [Content(""), *Content.styled(drifted, "$text-muted").wrap(width)]
         return lines
 
     def _trend(self) -> Content:
@@ -331,7 +329,7 @@ class MockScreen(Place):
         if not self.blind:
             self.quiz.say("No old answer waits to be marked again; every tenth comes back after three days.")
             return
-        from quizapp.tui.screens.mockmark import BlindScreen
+        from quizapp.tui.screens.mockblind import BlindScreen
 
         name, number = self.blind[0]
         document = next(dict(report) for report in self.reports if report["id"] == name)

@@ -134,7 +134,7 @@ class Marking(Place):
     def action_yes(self) -> None:
         """Said; without matching words the phrase is asked for."""
         line = self.rubric.line
-        if line is None:
+        if line is None or self._out_of_view():
             return
         wants = line.kind == POINT and marks.needs_phrase(self.marking, line.index)
         if wants and not self.marking["points"][line.index]["quote"] and not self.blind:
@@ -148,12 +148,12 @@ class Marking(Place):
 
     def action_no(self) -> None:
         """Not said."""
-        if (line := self.rubric.line) is not None:
+        if (line := self.rubric.line) is not None and not self._out_of_view():
             self._decide(line, 0.0)
 
     def action_half(self) -> None:
         """Half of it."""
-        if (line := self.rubric.line) is not None:
+        if (line := self.rubric.line) is not None and not self._out_of_view():
             self._decide(line, 0.5)
 
     def _decide(self, line: Line, held: float, quote: str = "") -> None:
@@ -218,11 +218,23 @@ class Marking(Place):
         else:
             self.action_yes()
 
-    def _keep_in_view(self) -> None:
+    def _cursor_at(self) -> int:
+        """The line of the rubric's cursor in what scrolls."""
         scroll, rubric = self.query_one("#scroll"), self.rubric
-        line = rubric.virtual_region.y + rubric.cursor_line() + 4
-        if line > scroll.scroll_offset.y + scroll.size.height - 4:
-            scroll.scroll_to(y=line - scroll.size.height // 2, animate=False)
+        return scroll.scroll_offset.y + rubric.region.y - scroll.region.y + rubric.cursor_line()
+
+    def _out_of_view(self) -> bool:
+        """Below a long answer the first point is not seen yet: it is shown before it can be decided."""
+        scroll, line = self.query_one("#scroll"), self._cursor_at()
+        if scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height:
+            return False
+        scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
+        return True
+
+    def _keep_in_view(self) -> None:
+        scroll, line = self.query_one("#scroll"), self._cursor_at()
+        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 4:
+            scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
 
     def _step(self, step: int) -> None:
         if self.phase == "marks":

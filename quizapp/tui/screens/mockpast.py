@@ -150,7 +150,10 @@ class PastLines(Lines):
             line = line.append(meter([(row.mean / 100, colour, "█")], bar)).append("  ")
             moved = trend.spark(row.line.known[-sparks:] if sparks else ())
             lines.append(line.append(Content.styled(moved, "$primary")))
-        return [*lines, *Content(one_line(trend.weakest_text(rows))).wrap(width)]
+        lines += Content(one_line(trend.weakest_text(rows))).wrap(width)
+        if drifted := past.drift_text(self.reports):
+            lines += [Content(""), *Content.styled(drifted, "$text-muted").wrap(width)]
+        return lines
 
 
 class PastScreen(Place):
