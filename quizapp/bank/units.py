@@ -1,6 +1,9 @@
 """Numbers with units as people type them, brought to the unit of a question."""
 
+import math
 import re
+
+from quizapp.bank.expressions import ExpressionError, evaluate
 
 _DECIMAL = {"": 1.0, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "Z": 1e21}
 _BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40, "Pi": 2.0**50}
@@ -66,16 +69,21 @@ _POWER = re.compile(
 _FRACTION = re.compile(
     r"(?P<top>[-+]?\d+(?:\.\d+)?)\s*/\s*(?P<bottom>\d+(?:\.\d+)?)\s*(?P<unit>[^\d].*)?", re.DOTALL
 )
+_SUM = re.compile(r"(?P<sum>[-+*/^().\deE ]*[\d)])\s*(?P<unit>[^\d(]*)", re.DOTALL)
+_OPERATOR = re.compile(r"[\d)] ?(?:\*\*|[-+*/^]) ?[-\d(.]")
+_RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−–", "0123456789-+--")
+_SIGNS = str.maketrans("×·−–", "**--")
 
 
 def parse(text: str, unit: str) -> float | None:
     """The number in ``text`` in terms of ``unit``; None where there is no number or the unit does not fit.
 
     A bare number is taken to be in ``unit``. ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` name
-    the same size; ``3/4``, ``2^24`` and ``1.5 × 10^3`` are numbers too.
+    the same size; ``3/4``, ``2^24``, ``1.5 × 10^3`` and sums such as ``6*7e9*2e12/1e21`` are numbers too.
     """
-    found = _split(" ".join(text.strip().lstrip("~≈=$").split()))
+    line = " ".join(text.strip().lstrip("~≈=$").split())
+    found = _calculated(line) or _split(line)
     if found is None:
         return None
     number, written = found
@@ -107,6 +115,23 @@ def _split(text: str) -> tuple[float, str] | None:
     except ValueError:
         return None
     return (-number if match["sign"] in ("-", "−", "–") and match["sign"] else number), match["unit"].strip()
+
+
+def _calculated(text: str) -> tuple[float, str] | None:
+    """The value of a sum, and the unit behind it."""
+    plain = _RAISED.sub(lambda found: f"^{found[0].translate(_SUPERSCRIPT)}", text).translate(_SIGNS)
+    plain = re.sub(r"(?<=\d)[,_ ](?=\d{3}(?!\d))", "", plain)
+    match = _SUM.fullmatch(plain)
+    if match is None or not _OPERATOR.search(match["sum"]):
+        return None
+    # Whole numbers as floats: a power of powers then overflows at once.
+    formula = re.sub(r"(?<![\d.eE])\d+(?![\d.eE])", r"\g<0>.0", match["sum"].replace("^", "**"))
+    formula = re.sub(r"(?<![\d.])0+(?=\d)", "", formula)
+    try:
+        value = float(evaluate(formula, {}))
+    except (ExpressionError, TypeError, OverflowError):
+        return None
+    return (value, match["unit"].strip()) if math.isfinite(value) else None
 
 
 def _factor(written: str, unit: str) -> float | None:

@@ -38,6 +38,12 @@ def test_the_same_size_in_every_spelling(text: str) -> None:
         ("1 000 000", "steps", 1e6),
         ("$12", "USD", 12.0),
         ("3x", "x", 3.0),
+        ("6*405e9*2e12/1e21", "ZFLOP", 4860.0),
+        ("(16 + 2) × 7 GB", "GB", 126.0),
+        ("2 * 1,024", "", 2048.0),
+        ("7e9 * 16 / 2^30 GiB", "GiB", 7e9 * 16 / 2**30),
+        ("100 − 1/8", "", 99.875),
+        ("1 - 0.9^3", "", 0.271),
     ],
 )
 def test_units_are_converted_to_the_questions(text: str, unit: str, value: float) -> None:
@@ -55,6 +61,10 @@ def test_units_are_converted_to_the_questions(text: str, unit: str, value: float
         ("9^99999", ""),
         ("1.2.3", ""),
         ("--3", ""),
+        ("2 +", ""),
+        ("((9^99)^99)^99", ""),
+        ("1/(2-2)", ""),
+        ("3 * 4 apples", "GB"),
     ],
 )
 def test_what_is_no_number_in_the_unit_is_refused(text: str, unit: str) -> None:

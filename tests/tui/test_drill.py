@@ -104,6 +104,18 @@ async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
         assert drill(running).proposal.rating == Rating.AGAIN
 
 
+async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
+    running = app("drill", filter=only("rate-at-step"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press(*"6*7e2/3")
+        assert "understood as 1,400" in text(running)
+        await pilot.press("plus")
+        assert "this is no number yet" in text(running)
+        await pilot.press(*["backspace"] * 8)
+        assert "are understood" in text(running)
+
+
 async def test_numbers_are_fresh_after_a_review(app: App, study: Study, clock) -> None:
     seeds = set()
     for _ in range(3):

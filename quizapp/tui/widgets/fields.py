@@ -10,7 +10,9 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Label
 
+from quizapp.bank.expressions import number_text
 from quizapp.bank.marking import GAP
+from quizapp.bank.units import parse
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.lines import Lines
 
@@ -26,6 +28,8 @@ class Number(Vertical):
     Number #understood { padding: 0 1; }
     """
 
+    _unit = ""
+
     class Given(Message):
         """Enter was pressed in the field."""
 
@@ -38,13 +42,27 @@ class Number(Vertical):
 
     def show(self, unit: str) -> None:
         """Empty the field for a question in a unit."""
+        self._unit = unit
         field = self.query_one(Input)
         field.value = ""
         self.query_one("#unit", Label).update(plain(unit))
-        others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
-        self.query_one("#understood", Label).update(
-            plain(f"1234, 1.2e3, 1/3 and 2**10 are understood{others}")
-        )
+        self._say_what_is_understood("")
+
+    def _say_what_is_understood(self, typed: str) -> None:
+        unit = self._unit
+        number = parse(typed, unit)
+        if not typed.strip():
+            others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
+            said = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
+        elif number is None:
+            said = f"this is no number in {unit} yet" if unit else "this is no number yet"
+        else:
+            said = f"understood as {number_text(number)} {unit}"
+        self.query_one("#understood", Label).update(plain(said))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say how the number is read, before it counts."""
+        self._say_what_is_understood(event.value)
 
     @property
     def text(self) -> str:
