@@ -281,7 +281,7 @@ def test_state_at_the_end_of_an_epoch(observe):
 
 @behaviour(8)
 def test_dropped_tail_is_not_handed_out_later(observe):
-    for name, n in (("even", 12), ("tail", 11), ("one", 9)):
+    for name, n in (("even", 26), ("tail", 35), ("one", 9)):
         alone = observe[f"end/{name}/alone"]
         expect(
             sorted(alone) == list(range(n)),
