@@ -11,7 +11,7 @@ from quizapp.tui import keys
 from quizapp.tui.app import PLACES, QuizApp
 from quizapp.tui.palette import QuizCommands
 from quizapp.tui.screens import mockkeys
-from quizapp.tui.screens.help import help_lines
+from quizapp.tui.screens.help import HelpTable, acts, help_lines
 from quizapp.tui.screens.place import Place
 
 App = Callable[..., QuizApp]
@@ -157,3 +157,56 @@ def test_no_binding_stands_outside_the_table() -> None:
     for place in keys.places():
         assert all(isinstance(binding, Binding) and binding.id for binding in keys.bindings(place))
     assert {act.action for act in keys.of_place("app")} == EVERYWHERE
+
+
+@pytest.mark.parametrize("place", [place for place in keys.places() if place != "app"])
+def test_help_or_the_palette_is_offered_to_the_mouse_in_sixty_columns(place: str) -> None:
+    """Both hold every action; where the help has no key, closing brings back a screen that offers it."""
+    for phase in keys.phases(place):
+        shown = [act for act in keys.live(place, phase) if act.rank and act.label and act.reachable(phase)]
+        best = sorted(shown, key=lambda act: -act.rank)
+        width = 0
+        fitting = []
+        for act in best:
+            width += len(keys.display(act.key_for(phase))) + 1 + len(act.label) + 2
+            if width <= 60:
+                fitting.append(act.action)
+        assert {"help", "command_palette"} & set(fitting) or place == "help", (place, phase)
+
+
+@pytest.mark.parametrize("place", WALK)
+async def test_every_action_that_is_possible_can_be_clicked_in_the_help(app: App, place: str) -> None:
+    running = app(place, **OPTIONS.get(place, {}))
+    async with running.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        phase = running.screen.phase
+        wanted = {act.id for act in keys.live(place, phase)}
+        await pilot.press("f1")
+        table = running.screen.query_one(HelpTable)
+        clicks = {
+            number
+            for line in table.lines(56)
+            for span in line.spans
+            if hasattr(span.style, "meta")
+            for number in [int(str(span.style.meta.get("@click", "run(-1)")).split("(")[1].rstrip(")"))]
+            if number >= 0
+        }
+        assert {acts(place)[number].id for number in clicks} == wanted
+
+
+async def test_a_click_on_a_line_of_the_help_does_what_it_says(app: App, study) -> None:
+    running = app("drill")
+    async with running.run_test(size=(80, 50)) as pilot:
+        await pilot.pause()
+        if running.focused is not None:
+            await pilot.press("escape")
+        card = running.screen.card.id
+        await pilot.press("f1")
+        await pilot.pause()
+        table = running.screen.query_one(HelpTable)
+        rows = [line.plain for line in table.lines(table.content_size.width)]
+        row = next(number for number, line in enumerate(rows) if "Flag the card" in line)
+        await pilot.click(HelpTable, offset=(30, row))
+        await pilot.pause()
+        assert running.screen.place == "drill"
+        assert study.card(card).flagged

@@ -6,6 +6,7 @@ from textual.app import ComposeResult
 from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
+from textual.style import Style
 
 from quizapp.tui import keys
 from quizapp.tui.screens.place import Dialog, _Placed
@@ -30,10 +31,14 @@ ABOUT = {
 
 def help_lines(place: str, phase: str) -> "Iterator[tuple[str, str, bool]]":
     """(keys, sentence, possible now) of a place, the app's own last."""
-    for source in (place, "app"):
-        for act in keys.of_place(source):
-            pressed = " ".join(map(keys.display, act.key_list()))
-            yield pressed, act.help, source == "app" or act.alive(phase)
+    for act in acts(place):
+        pressed = " ".join(map(keys.display, act.key_list()))
+        yield pressed, act.help, act.place == "app" or act.alive(phase)
+
+
+def acts(place: str) -> list[keys.Act]:
+    """What the help of a place speaks of, in the order of `help_lines`."""
+    return [act for source in dict.fromkeys((place, "app")) for act in keys.of_place(source)]
 
 
 class HelpTable(Lines):
@@ -52,10 +57,13 @@ class HelpTable(Lines):
             lines += [*Content(about).wrap(width), Content("")]
         column = min(22, max(len(row[0]) for row in self._rows) + 2)
         later = [row for row in self._rows if not row[2]]
-        for pressed, sentence, _ in (row for row in self._rows if row[2]):
-            lines += hanging(
-                Content.styled(f"{pressed:<{column}}", "$primary bold"), Content(sentence), width
-            )
+        for number, (pressed, sentence, now) in enumerate(self._rows):
+            if now:
+                click = Style.from_meta({"@click": f"screen.run({number})"})
+                row = hanging(
+                    Content.styled(f"{pressed:<{column}}", "$primary bold"), Content(sentence), width
+                )
+                lines += [line.stylize(click, 0, len(line.plain)) for line in row]
         if later:
             lines += [Content(""), Content.styled("At other moments", "bold")]
         for pressed, sentence, _ in later:
@@ -65,7 +73,7 @@ class HelpTable(Lines):
 
 
 class HelpScreen(Dialog):
-    """A dialog with keys and sentences; what is not possible now is dimmed."""
+    """A dialog with keys and sentences; what is not possible now is dimmed, what is can be clicked."""
 
     place = "help"
     BINDINGS: ClassVar[list[object]] = keys.bindings("help")  # type: ignore[assignment]
@@ -74,6 +82,7 @@ class HelpScreen(Dialog):
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__()
         self._place = below.place if isinstance(below, _Placed) else "app"
+        self._below = below
         self._below_phase = below.phase if isinstance(below, _Placed) else ""
 
     def compose(self) -> ComposeResult:
@@ -83,6 +92,13 @@ class HelpScreen(Dialog):
             with VerticalScroll(can_focus=False):
                 yield HelpTable(self._place, self._below_phase)
             yield KeyBar()
+
+    def action_run(self, number: int) -> None:
+        """Do what a row speaks of, on the screen below: the way of the mouse to every action."""
+        act = acts(self._place)[number]
+        below = self._below
+        self.dismiss()
+        self.quiz.call_later(self.quiz.run_action, act.action, self.quiz if act.place == "app" else below)
 
     def action_up(self) -> None:
         """Scroll up."""
