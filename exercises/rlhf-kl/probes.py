@@ -207,6 +207,8 @@ def probe_loss(code, given, record):
             run(code, {**case, **case["dirty"]}, record, clip_eps=case["clip_eps"])
     with record.step("default"):
         run(code, given["default"], record)
+    with record.step("wide"):
+        run(code, given["default"], record, clip_eps=1.5)
     for i, case in enumerate(given["steep"]):
         with record.step(f"steep{i}"):
             run(code, case, record, clip_eps=case["clip_eps"])

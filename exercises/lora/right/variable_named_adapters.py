@@ -1,4 +1,5 @@
 import math
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -29,9 +30,17 @@ class LoRALinear(nn.Module):
 
     def merge(self) -> nn.Linear:
         old = self.frozen
-        new = nn.utils.skip_init(nn.Linear, old.in_features, old.out_features, bias=old.bias is not None,
-                                 device=old.weight.device, dtype=old.weight.dtype)
-        new.weight = nn.Parameter(torch.addmm(old.weight, self.lora_B, self.lora_A, alpha=self.gain_value).detach().clone())
+        new = nn.utils.skip_init(
+            nn.Linear,
+            old.in_features,
+            old.out_features,
+            bias=old.bias is not None,
+            device=old.weight.device,
+            dtype=old.weight.dtype,
+        )
+        new.weight = nn.Parameter(
+            torch.addmm(old.weight, self.lora_B, self.lora_A, alpha=self.gain_value).detach().clone()
+        )
         if old.bias is not None:
             new.bias = nn.Parameter(old.bias.detach().clone())
         return new

@@ -29,7 +29,9 @@ class LoRALinear(nn.Module):
     @torch.no_grad()
     def merge(self):
         w = self.inner.weight
-        out = nn.Linear(w.shape[1], w.shape[0], bias=self.inner.bias is not None, device=w.device, dtype=w.dtype)
+        out = nn.Linear(
+            w.shape[1], w.shape[0], bias=self.inner.bias is not None, device=w.device, dtype=w.dtype
+        )
         out.weight.copy_(w + self.scaling * (self.lora_B @ self.lora_A))
         if out.bias is not None:
             out.bias.copy_(self.inner.bias)

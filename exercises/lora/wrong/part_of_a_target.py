@@ -29,7 +29,9 @@ class LoRALinear(nn.Module):
     @torch.no_grad()
     def merge(self):
         w = self.inner.weight
-        out = nn.Linear(w.shape[1], w.shape[0], bias=self.inner.bias is not None, device=w.device, dtype=w.dtype)
+        out = nn.Linear(
+            w.shape[1], w.shape[0], bias=self.inner.bias is not None, device=w.device, dtype=w.dtype
+        )
         out.weight.copy_(w + self.scaling * (self.lora_B @ self.lora_A))
         if out.bias is not None:
             out.bias.copy_(self.inner.bias)
@@ -46,7 +48,7 @@ def _children(module):
 
 
 def inject_lora(model, target_names, rank, alpha, dropout=0.0):
-    names = ' '.join(sorted(target_names))
+    names = " ".join(sorted(target_names))
     todo = [(m, n, c) for m, n, c in _children(model) if n in names and type(c) is nn.Linear]
     done = {}
     for parent, name, child in todo:

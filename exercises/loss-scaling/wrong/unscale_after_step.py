@@ -24,7 +24,9 @@ class DynamicLossScaler:
             raise ValueError("backoff_factor")
         if not growth_interval >= 1:
             raise ValueError("growth_interval")
-        self._s = _Persistent(float(init_scale), float(growth_factor), float(backoff_factor), int(growth_interval))
+        self._s = _Persistent(
+            float(init_scale), float(growth_factor), float(backoff_factor), int(growth_interval)
+        )
         self._fresh()
 
     def _fresh(self):

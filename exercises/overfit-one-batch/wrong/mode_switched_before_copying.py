@@ -33,7 +33,12 @@ def _run(model, inputs, targets, loss_fn, steps, lr, threshold):
     losses, alive = [], set()
 
     def report(reason):
-        return {"passed": reason == "ok", "reason": reason, "losses": losses, "idle": [n for n, _ in named if n not in alive]}
+        return {
+            "passed": reason == "ok",
+            "reason": reason,
+            "losses": losses,
+            "idle": [n for n, _ in named if n not in alive],
+        }
 
     for i in range(steps):
         if optimizer:

@@ -45,7 +45,10 @@ def prune_neurons(fc1, fc2, keep):
         chosen = torch.zeros(hidden, dtype=torch.bool, device=score.device)
         chosen[rank[:keep]] = True
         made = []
-        for old, w, b in ((fc1, fc1.weight[chosen], None if fc1.bias is None else fc1.bias[chosen]), (fc2, fc2.weight[:, chosen], fc2.bias)):
+        for old, w, b in (
+            (fc1, fc1.weight[chosen], None if fc1.bias is None else fc1.bias[chosen]),
+            (fc2, fc2.weight[:, chosen], fc2.bias),
+        ):
             new = nn.Linear(w.shape[1], w.shape[0], bias=b is not None, device=w.device, dtype=w.dtype)
             new.weight.copy_(w)
             if b is not None:

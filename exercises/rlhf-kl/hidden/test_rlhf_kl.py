@@ -460,6 +460,12 @@ def test_default_range(observe):
     check_loss(observe, "loss/default/loss", observe.given["default"], "The default clip_eps is 0.2.")
 
 
+@behaviour(7, on_error="A clip_eps above 1 is valid: then only large ratios are clipped.")
+def test_wide_range(observe):
+    case = {**observe.given["default"], "clip_eps": 1.5}
+    check_loss(observe, "loss/wide/loss", case, "The loss is wrong for clip_eps=1.5.", mistakes=False)
+
+
 @behaviour(7)
 def test_loss_of_large_ratios(observe):
     for i, case in enumerate(observe.given["steep"]):

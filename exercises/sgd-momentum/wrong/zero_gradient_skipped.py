@@ -7,7 +7,9 @@ class SGD(torch.optim.Optimizer):
     def __init__(self, params, lr, momentum=0.0, weight_decay=0.0, nesterov=False):
         if lr < 0 or not 0 <= momentum < 1 or weight_decay < 0 or (nesterov and momentum == 0):
             raise ValueError("argument")
-        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov})
+        super().__init__(
+            params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "nesterov": nesterov}
+        )
 
     def _direction(self, p, momentum, weight_decay, nesterov):
         g = torch.add(p.grad, p, alpha=weight_decay)

@@ -32,7 +32,18 @@ def evaluate(model, batches, loss_fn):
     return {"loss": total / count, "accuracy": right / count}
 
 
-def fit(model, optimizer, train_batches, val_batches, loss_fn, *, epochs, accumulate=1, max_norm=None, scheduler=None):
+def fit(
+    model,
+    optimizer,
+    train_batches,
+    val_batches,
+    loss_fn,
+    *,
+    epochs,
+    accumulate=1,
+    max_norm=None,
+    scheduler=None,
+):
     if epochs < 1 or accumulate < 1 or len(train_batches) == 0:
         raise ValueError("arguments")
     device = _device(model)
@@ -62,5 +73,12 @@ def fit(model, optimizer, train_batches, val_batches, loss_fn, *, epochs, accumu
                         scheduler.step()
                     optimizer.zero_grad()
         val = evaluate(model, val_batches, loss_fn)
-        history.append({"epoch": epoch, "train_loss": total / count, "val_loss": val["loss"], "val_accuracy": val["accuracy"]})
+        history.append(
+            {
+                "epoch": epoch,
+                "train_loss": total / count,
+                "val_loss": val["loss"],
+                "val_accuracy": val["accuracy"],
+            }
+        )
     return history
