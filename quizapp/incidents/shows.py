@@ -248,9 +248,7 @@ def _resumed(case: Case) -> str:
 
 
 def _replay(case: Case) -> str:
-    return (
-        f"the same command once more: largest difference between the two logs {number(replay_gap(case))}"
-    )
+    return f"the same command once more: largest difference between the two logs {number(replay_gap(case))}"
 
 
 SHOWS: dict[str, Callable[[Case], str]] = {
