@@ -1,5 +1,8 @@
 """The app: opens the data after the first frame, holds the themes, and moves between screens."""
 
+import asyncio
+import contextlib
+import os
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from pathlib import Path
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from quizapp.memory.study import Study
 
 HERE = Path(__file__).parent
+_TAKE_SECONDS = 2.0
 Builder = Callable[..., Screen[Any]]
 
 
@@ -289,6 +293,8 @@ class QuizApp(App[int]):
             super()._handle_exception(error)
             return
         path = write_crash(error)
+        if self._exit:  # what broke first was said; what breaks on the way out is only noted
+            return
         self.fail(f"stopped by an internal error; every rated card is saved; details: {path}", INTERNAL)
 
     # moving between screens
@@ -324,7 +330,19 @@ class QuizApp(App[int]):
         """Keys and clicks that come after the last screen closed find nothing to act on."""
         if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stack):
             return
+        if isinstance(event, events.Key) and not event.is_forwarded:
+            await self._typed_before(event)
         await super().on_event(event)
+
+    async def _typed_before(self, event: events.Key) -> None:
+        """A key that beats the field in hand waits until the field has taken what was typed before it."""
+        field, place = self.focused, getattr(self.screen, "place", "")
+        beats = any(act.priority and event.key in act.key_list() for act in keys.of_place(place))
+        taken = asyncio.Event()
+        if field is None or not beats or not field.call_later(taken.set):
+            return
+        with contextlib.suppress(TimeoutError):  # the field may itself wait for the app
+            await asyncio.wait_for(taken.wait(), _TAKE_SECONDS)
 
     # actions of the whole app
 
@@ -373,6 +391,9 @@ def run(start: str = "home", **options: Any) -> int:
     stdout = sys.__stdout__
     if stdout is None or not stdout.isatty():
         sys.stderr.write("quizapp: the interface needs a terminal; try `quizapp due` or `quizapp --help`.\n")
+        return 2
+    if os.environ.get("TERM") == "dumb":
+        sys.stderr.write("quizapp: TERM=dumb cannot place a cursor; try `quizapp due` or `quizapp --help`.\n")
         return 2
     app = QuizApp(start, **options)
     result = app.run()

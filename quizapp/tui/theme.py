@@ -63,8 +63,9 @@ def choose(setting: str, available: frozenset[str]) -> str:
     name = {"ansi": "ansi-dark"}.get(setting, setting)
     if name in available:
         return name
-    plain = os.environ.get("TERM", "") in {"linux", "vt100", "xterm", "screen", "ansi", "cygwin"}
-    return "ansi-dark" if plain and not os.environ.get("COLORTERM") else "dark"
+    term = os.environ.get("TERM", "")
+    few = term in {"linux", "vt100", "xterm", "screen", "ansi", "cygwin"} or term.endswith("-16color")
+    return "ansi-dark" if few and not os.environ.get("COLORTERM") else "dark"
 
 
 def needs_ascii() -> bool:
