@@ -16,6 +16,7 @@ from quizapp.tui.screens import mockkeys
 from quizapp.tui.screens.mockcode import CodingPart
 from quizapp.tui.screens.mockincident import IncidentPart
 from quizapp.tui.screens.place import Place
+from quizapp.tui.screens.timeup import TimeUp
 from quizapp.tui.text import clock, one_line, plural
 from quizapp.tui.widgets.answerbox import AnswerBox
 from quizapp.tui.widgets.choice import Choice
@@ -31,10 +32,11 @@ TICK = 0.2
 SAID = {
     "mark-50": "Half of the time for this question is used.",
     "mark-90": "Nine tenths of the time for this question are used.",
-    "cut": "Time is up for this question; what stands counts.",
     "lost": "The terminal was away; the clock went on.",
     "last": "No other question of this phase is open.",
 }
+CUT = "What you wrote stands and counts; the next opens now."
+OVER = "The interview is over; now you mark your answers."
 SURE = ((0, "0 %"), (25, "25 %"), (50, "50 %"), (75, "75 %"), (100, "100 %"))
 UNTYPED = {"confidence", "brief", "wrap", "coding", *mockkeys.CASE, "predict"}
 """Phases that hold whatever field has the focus."""
@@ -94,6 +96,9 @@ class Asking(Place):
             return
         self.collect()
         self.heard(self.interview.tick())
+        if self.session.ended:
+            self.quiz.push_screen(TimeUp(OVER))
+            return
         self.query_one(ClockBar).refresh()
 
     def heard(self, said: list[str]) -> None:
@@ -102,6 +107,9 @@ class Asking(Place):
             if word in SAID:
                 self.quiz.notify(SAID[word], timeout=3, markup=False)
         self._sync()
+        if "cut" in said and "lost" not in said and not self._over:
+            self._close_dialogs()
+            self.quiz.push_screen(TimeUp(CUT))
 
     def collect(self) -> None:
         """What stands in the fields belongs to the session before the clock moves."""
@@ -193,7 +201,8 @@ class Asking(Place):
         done = sum(state in {"frozen", "cut"} for state in states)
         return (
             f"{done} of {len(states)} answered. "
-            "enter ends the interview; then the key points are shown and you mark your answers."
+            f"enter ends the interview, or the {clock(self.session.now.seconds)} of the wrap-up do; "
+            "then the key points are shown and you mark your answers."
         )
 
     def _show_question(self, item: Item) -> None:
@@ -265,8 +274,10 @@ class Asking(Place):
         return self._phase if self._phase in UNTYPED else super().phase
 
     def scroller(self) -> Widget:
-        """The question, or the pane of an incident."""
-        return self.case.scroller() if self._phase in mockkeys.CASE else self.query_one("#talk")
+        """The question, the task of a coding item, or the pane of an incident."""
+        if self._phase in mockkeys.CASE:
+            return self.case.scroller()
+        return self.query_one("#pane-task" if self._phase == "coding" else "#talk")
 
     def _finish(self) -> None:
         if self._over:
@@ -277,4 +288,11 @@ class Asking(Place):
         self.interview.save()
         self.quiz.grader.cancel()
         self.interview.propose()
+        self._close_dialogs()
         self.quiz.switch_screen(MarkScreen(self.interview))
+
+    def _close_dialogs(self) -> None:
+        """What was asked over this screen was about a question that is closed now."""
+        stack = self.app.screen_stack
+        while self in stack and self.app.screen is not self:
+            self.app.pop_screen()

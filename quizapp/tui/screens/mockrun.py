@@ -131,7 +131,7 @@ class RunScreen(Asking):
         elif self.phase in {"readings", "diagnosis"}:
             self.case.move(step)
         else:
-            self.query_one("#talk").scroll_relative(y=step, animate=False)
+            self.scroller().scroll_relative(y=step, animate=False)
 
     def action_up(self) -> None:
         """Up in the list, or scroll."""
