@@ -6,14 +6,23 @@ from dataclasses import replace
 import pytest
 from rich.cells import cell_len
 from textual.app import App
+from textual.content import Content
 from textual.widgets import Static
 
-from quizapp.bank.model import KeyPoint
+from quizapp.bank.model import KeyPoint, Option, Question
+from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.memory.facts import Filter
 from quizapp.memory.study import Study
 from quizapp.tui.app import QuizApp
-from quizapp.tui.markdown import document
+from quizapp.tui.browsing import Row
+from quizapp.tui.markdown import document, fold_code
+from quizapp.tui.screens.browse import draw
 from quizapp.tui.text import ascii_character, clean, one_line, plain
+from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.fields import ClozeText
+from quizapp.tui.widgets.order import Order
+from quizapp.tui.widgets.points import Points
+from quizapp.tui.widgets.verdictview import VerdictView
 
 PIECES = [
     "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00",
@@ -46,6 +55,76 @@ def test_markdown_keeps_tags_and_brackets_and_fits_its_width() -> None:
         laid = document(raw).at(40).plain
         assert all(cell_len(line) <= 42 for line in laid.split("\n"))
     assert "<bos> loss[i] [/x]" in document("say <bos> loss[i] [/x] now").at(60).plain
+
+
+SURFACES = {
+    "verdict": lambda raw: _verdict(raw).lines(60),
+    "options": lambda raw: _choice(raw).lines(60),
+    "steps": lambda raw: _order(raw).lines(60),
+    "points": lambda raw: _points(raw).lines(60),
+    "gaps": lambda raw: _gaps(raw).lines(60),
+    "table": lambda raw: [draw(_row(raw), 100)],
+    "prompt": lambda raw: document(raw).at(60).split("\n", allow_blank=True),
+    "code": lambda raw: [
+        piece for line in Content(clean(raw)).split("\n", allow_blank=True) for piece in fold_code(line, 60)
+    ],
+}
+LITERAL = {"verdict", "gaps", "code"}
+"""Surfaces on which nothing at all is markup; in the others code in backticks is, in the prompt Markdown."""
+
+
+def _verdict(raw: str) -> VerdictView:
+    view = VerdictView()
+    tests = (TestResult("test_x", 1, False, raw),)
+    view.verdict = Verdict("lora", "lora.py", "cpu", "failed", tests, 0.1, 7, "T3", printed=raw, error=raw)
+    return view
+
+
+def _choice(raw: str) -> Choice:
+    view = Choice()
+    view.options, view.order = (Option(raw, raw, True), Option("b", "c")), (0, 1)
+    view.revealed = True
+    return view
+
+
+def _order(raw: str) -> Order:
+    view = Order()
+    view.steps, view.sequence = (raw, "b"), [1, 0]
+    return view
+
+
+def _points(raw: str) -> Points:
+    view = Points()
+    view.points, view.ticks, view.heard = (KeyPoint(raw, terms=("x",)),), {0}, {0: (raw,)}
+    return view
+
+
+def _gaps(raw: str) -> ClozeText:
+    view = ClozeText()
+    view.text, view.answers = "one [[two]] three", [raw]
+    return view
+
+
+def _row(raw: str) -> Row:
+    return Row(Question(raw, "t", "easy", "recall", raw, "answer", "lora"), None, None)
+
+
+@pytest.mark.parametrize("surface", SURFACES)
+def test_ten_thousand_hostile_strings_on_every_surface(surface: str) -> None:
+    for raw in hostile(10_000):
+        lines = SURFACES[surface](raw)
+        shown = "\n".join(line.plain for line in lines)
+        assert all(ord(c) >= 32 or c == "\n" for c in shown), raw
+        assert not set(shown) & set("\x7f\x9b\u202e\u2066\ufeff\ud800"), raw
+        if surface in LITERAL:
+            assert _solid(clean(raw)) in _solid(shown), raw
+        if surface != "table":  # which cuts
+            assert all(line.cell_length <= 62 for line in lines), raw
+
+
+def _solid(text: str) -> str:
+    """Text without its blanks and line ends, which wrapping changes."""
+    return "".join(text.split())
 
 
 @pytest.mark.parametrize("character", "─│█▓θ→漢é👩…")
