@@ -13,7 +13,35 @@ LEVELS = ("easy", "medium", "hard")
 KINDS = ("recall", "numeric", "choice", "order", "cloze")
 ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
 EXPORTS = ("markdown", "json", "csv")
-EPILOG = "Exit codes: 0 done or passed, 1 not passed or faults found, 2 wrong usage, 3 the program failed."
+EPILOG = """Exit codes: 0 done or passed, 1 not passed or faults found, 2 wrong usage,
+3 the program failed."""
+EXAMPLES = {
+    "drill": ("drill --topic precision --limit 10", "ten due cards of one topic"),
+    "due": ("due --json | jq '.[].id'", "the ids, for a script"),
+    "answer": ("answer lr-warmup good", "rate a card that was answered elsewhere"),
+    "stats": ("stats --json | jq .retention", "one figure, for a script"),
+    "exercise": ("exercise lora", "in a pipe: prints the task and the path of your file"),
+    "grade": ("grade lora --watch", "in one window, with your editor in another"),
+    "mock": ("mock --minutes 45 --role research-engineer", "45 minutes against the clock"),
+    "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
+    "show": ("show lr-warmup | less", "a question with its answer"),
+    "export": ("export markdown bank.md", "the bank as a book"),
+    "check": ("check my-deck/", "every fault with file, line and what to do"),
+    "deck": ("deck add ~/my-deck", "a folder of YAML files like the shipped ones"),
+    "doctor": ("doctor", "what to look at first when something is wrong"),
+    "restore": ("restore", "the list; with a name from it, that backup"),
+    "completion": ('eval "$(quizapp completion bash)"', "in ~/.bashrc"),
+}
+START = """Examples:
+  quizapp                     the home screen; ? shows its keys
+  quizapp drill --limit 10    ten cards and a summary
+  quizapp grade lora          the hidden tests on your lora.py
+  quizapp COMMAND --help      what a command takes, with an example
+
+Data lie in the platform's own folder, or where QUIZAPP_HOME points; `quizapp
+doctor` names the places. NO_COLOR and QUIZAPP_ASCII=1 are respected.
+
+"""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -43,7 +71,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="quizapp",
         description="Prepare for an ML-training interview: drill, practise, rehearse. No command: home.",
-        epilog=EPILOG,
+        epilog=START + EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"quizapp {__version__}")
     parser.set_defaults(run=_late("study", "home"))
@@ -54,7 +83,15 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _add(commands: Any, name: str, run: tuple[str, str], text: str) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = commands.add_parser(name, help=text, description=text, epilog=EPILOG)
+    line, meaning = EXAMPLES.get(name, ("", ""))
+    call = line if line.startswith("eval") else f"quizapp {line}"
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=f"{text[0].upper()}{text[1:]}.",
+        epilog=(f"Example:\n  {call}\n  {meaning}\n\n" if line else "") + EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.set_defaults(run=_late(*run))
     return parser
 

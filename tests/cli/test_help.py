@@ -1,0 +1,25 @@
+"""Help that stands in for a manual: each command says what it does, with an example that parses."""
+
+import argparse
+import shlex
+
+import pytest
+
+from quizapp.commands.arguments import EXAMPLES, build_parser
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_help_of_a_command_holds_an_example_that_parses(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build_parser().parse_args([name, "--help"])
+    assert ended.value.code == 0
+    shown = capsys.readouterr().out
+    assert "Example:" in shown
+    assert "Exit codes" in shown
+    assert all(len(line) <= 100 for line in shown.splitlines())
+    example = EXAMPLES[name][0]
+    if not example.startswith("eval"):
+        words = shlex.split(example.split("|")[0])
+        assert isinstance(build_parser().parse_args(words), argparse.Namespace)
