@@ -1,12 +1,13 @@
 """What is wrong with an incident against the vocabulary and the bank: faults by file and line."""
 
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from quizapp.bank.marking import shown_terms
 from quizapp.bank.model import Bank, Fault, KeyPoint
-from quizapp.incidents.model import CONTROL, NO_FAULT, ONE_BATCH, Incident, Library
+from quizapp.incidents.model import CONTROL, NO_FAULT, ONE_BATCH, Incident, Library, Point
 
 LEAST_OFFERED = 12
 LEAST_READINGS = 3
@@ -27,6 +28,10 @@ def check_incidents(folder: Path, bank: Bank) -> list[Fault]:
             Fault(incident.file, incident.line, f"incident '{incident.id}': {text}")
             for text in _bank_faults(incident, bank)
         ]
+        faults += [
+            Fault(incident.file, point.line, f"incident '{incident.id}': {text}")
+            for point, text in _unshown(incident)
+        ]
     return faults
 
 
@@ -35,6 +40,22 @@ def _bank_faults(incident: Incident, bank: Bank) -> Iterator[str]:
         yield f"there is no topic '{incident.topic}'; mend the slug"
     if incident.exercise not in bank.exercises:
         yield f"there is no exercise '{incident.exercise}'; mend the slug"
+
+
+def _unshown(incident: Incident) -> Iterator[tuple[Point, str]]:
+    """Points that the strong answer lacks; terms that set-up or symptom hold already are no evidence."""
+    given = f"{incident.setup}\n{incident.symptom}"
+    for point in itertools.chain.from_iterable(incident.points.values()):
+        own = KeyPoint(point.text, terms=_own_terms(point, given))
+        if not shown_terms(own, incident.answer):
+            text = f"the answer does not show the key point '{point.text[:40]}…'"
+            yield point, f"{text}; say it there, or add the words that do as a term"
+
+
+def _own_terms(point: Point, given: str) -> tuple[str, ...]:
+    """The terms that the incident's own wording does not show by itself."""
+    told = set(shown_terms(KeyPoint(point.text, terms=point.terms), given))
+    return tuple(term for term in point.terms if term not in told)
 
 
 def link_faults(incident: Incident, library: Library) -> Iterator[tuple[str, str]]:
@@ -98,7 +119,7 @@ def _text_faults(incident: Incident) -> Iterator[tuple[str, str]]:
     given = f"{incident.setup}\n{incident.symptom}"
     for section, points in incident.points.items():
         for point in points:
-            if len(shown_terms(KeyPoint(point.text, terms=point.terms), given)) == len(point.terms):
+            if not _own_terms(point, given):
                 text = f"all terms of '{point.text[:40]}…' stand in set-up or symptom and prove nothing"
                 yield section, f"{text}; add others"
     if len(incident.hints) != HINTS:

@@ -63,6 +63,7 @@ class Point:
     weight: int
     terms: tuple[str, ...]
     verify: bool = False
+    line: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,6 +246,7 @@ def _points(data: Any, reader: Reader, line: int) -> dict[str, tuple[Point, ...]
             reader.whole(row, "weight", line, 1, 3, 1),
             reader.texts(row.get("terms"), "terms", line),
             reader.flag(row, "verify", line),
+            line,
         )
         if not point.terms:
             reader.fault(line, f"the point '{point.text[:40]}…' lacks 'terms'; add words that show it")

@@ -101,6 +101,32 @@ def test_a_fault_of_the_vocabulary_is_told_once(folder: Path, old: str, new: str
     assert {fault.file for fault in library.faults} == {str(folder / "causes.yaml")}
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (" on three seeds past", " past"),
+        ('"three seeds", "several seeds"]', '"momentum", "several seeds"]'),
+        ('"three seeds", "several seeds"]', '"seed 0", "ten seeds"]'),
+    ],
+    ids=["the answer leaves it out", "no term in the answer", "only the set-up's own words"],
+)
+def test_check_names_a_key_point_that_the_strong_answer_does_not_show(
+    folder: Path, capsys: pytest.CaptureFixture[str], old: str, new: str
+) -> None:
+    path = folder / "flat-loss.yaml"
+    edit(path, old, new)
+    edit(path, "I write down the command with seed", "For seed 0 I write down the command with seed")
+    assert main(["check", str(path)]) == 1
+    told = capsys.readouterr().out
+    line = path.read_text()[: path.read_text().index("Run three seeds past")].count("\n") + 1
+    says = (
+        "incident 'flat-loss': the answer does not show the key point 'Run three seeds past step 128 again.…'"
+    )
+    assert f"flat-loss.yaml:{line}: {says}" in told
+    assert told.count("does not show") == 1
+    assert "flat-loss" in parse_library(folder).incidents  # a learner still gets it
+
+
 def test_check_names_the_faults_of_a_folder_and_of_one_file(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
