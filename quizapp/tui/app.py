@@ -3,8 +3,6 @@
 import asyncio
 import contextlib
 import os
-from collections.abc import Callable, Mapping
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -16,6 +14,7 @@ from textual.screen import Screen
 from quizapp.errors import DONE, INTERNAL, QuizError
 from quizapp.tui import hangup, keys, theme
 from quizapp.tui.grading import Grader
+from quizapp.tui.places import PLACES
 
 if TYPE_CHECKING:
     import subprocess
@@ -24,87 +23,11 @@ if TYPE_CHECKING:
     from textual.content import Content
 
     from quizapp.bank.model import Bank
-    from quizapp.memory.facts import Filter
     from quizapp.memory.settings import Settings
     from quizapp.memory.study import Study
 
 HERE = Path(__file__).parent
 _TAKE_SECONDS = 2.0
-Builder = Callable[..., Screen[Any]]
-
-
-def _home() -> Screen[Any]:
-    from quizapp.tui.screens.home import HomeScreen
-
-    return HomeScreen()
-
-
-def _drill(filter: "Filter | None" = None, **options: Any) -> Screen[Any]:  # noqa: A002 - the CLI's word
-    from quizapp.tui.screens.drill import DrillScreen
-
-    return DrillScreen(filter, **options)
-
-
-def _exercises() -> Screen[Any]:
-    from quizapp.tui.screens.exercises import ExercisesScreen
-
-    return ExercisesScreen()
-
-
-def _exercise(**options: Any) -> Screen[Any]:
-    from quizapp.tui.screens.exercise import ExerciseScreen
-
-    return ExerciseScreen(**options)
-
-
-def _browse(**options: Any) -> Screen[Any]:
-    from quizapp.tui.screens.browse import BrowseScreen
-
-    return BrowseScreen(**options)
-
-
-def _statistics() -> Screen[Any]:
-    from quizapp.tui.screens.statistics import StatisticsScreen
-
-    return StatisticsScreen()
-
-
-def _settings() -> Screen[Any]:
-    from quizapp.tui.screens.settings import SettingsScreen
-
-    return SettingsScreen()
-
-
-def _tour() -> Screen[Any]:
-    from quizapp.tui.screens.tour import TourScreen
-
-    return TourScreen()
-
-
-def _mock(**options: Any) -> Screen[Any]:
-    module = import_module("quizapp.tui.screens.mock")
-    return cast("Screen[Any]", module.MockScreen(**options))
-
-
-def _mockpast() -> Screen[Any]:
-    from quizapp.tui.screens.mockpast import PastScreen
-
-    return PastScreen()
-
-
-PLACES: Mapping[str, Builder] = {
-    "home": _home,
-    "drill": _drill,
-    "exercises": _exercises,
-    "exercise": _exercise,
-    "browse": _browse,
-    "statistics": _statistics,
-    "settings": _settings,
-    "tour": _tour,
-    "mock": _mock,
-    "mockpast": _mockpast,
-}
-"""Every screen by name; each is imported when it is first opened."""
 
 
 def _commands() -> "type[Provider]":
@@ -172,7 +95,7 @@ class QuizApp(App[int]):
 
     def get_default_screen(self) -> Screen[Any]:
         """Home, in place of Textual's empty screen: one screen fewer to draw before the first frame."""
-        return _home() if self.start == "home" else super().get_default_screen()
+        return PLACES["home"]() if self.start == "home" else super().get_default_screen()
 
     def on_mount(self) -> None:
         """Show the screen asked for, and open the data once the first one stands."""
