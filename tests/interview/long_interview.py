@@ -27,15 +27,18 @@ def long_report(folder: Path, *, before: int = 2, mark: str = "") -> dict:
             interview.record()
             clock.time += timedelta(days=4)
         interview, hand = begin(made, "research-engineer", 60, seed=7)
-        while not interview.session.ended:
+        for _ in range(300):
             answer_at_length(interview, hand, mark)
+        assert interview.session.ended
         return interview.record()
 
 
 def answer_at_length(interview: Interview, hand: Hand, mark: str) -> None:
     """Answer what is in hand with many words; go on where nothing is."""
-    wait(interview, hand, 20, step=5.0)
     session = interview.session
+    if session.ended:
+        return
+    wait(interview, hand, 20, step=5.0)
     item = session.item
     if session.ended:
         return
