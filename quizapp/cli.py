@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from quizapp.errors import DONE, INTERNAL, USAGE, QuizError
@@ -23,6 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return DONE
     from quizapp.commands.arguments import parse
 
+    _bear_any_text()
     try:
         options = parse(args)
         code: int = options.run(options)
@@ -39,6 +41,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - logged in full and reported as one line
         return _internal(error)
     return code
+
+
+def _bear_any_text() -> None:
+    """Let a terminal or pipe without Unicode show ``?`` in place of what it cannot write."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _complain(text: str, code: int) -> int:

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -114,3 +115,15 @@ def test_exercise_can_be_passed_inside(start: Callable[..., Terminal], home: Pat
         [sys.executable, "-m", "quizapp", "exercise", "--json"], check=True, capture_output=True, text=True
     )
     assert {row["slug"]: row["state"] for row in json.loads(done.stdout)}["warmup"] == "passed"
+
+
+def test_text_reaches_a_pipe_that_knows_only_ascii() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "quizapp", "show", "adam-bias-correction"],
+        env=os.environ | {"PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert b"# adam-bias-correction" in done.stdout
+    assert done.stderr == b""
