@@ -92,6 +92,13 @@ def costliest(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     return sorted(items, key=lambda item: (-lost(item), item["number"]))
 
 
+def best(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The three with the highest marks from 50 on, of those that are not among the three costliest."""
+    dear = [item["number"] for item in costliest(items)[:3] if lost(item)]
+    good = [item for item in items if item["marks"]["total"] >= 50 and item["number"] not in dear]
+    return sorted(good, key=lambda item: (-item["marks"]["total"], -item["planned"], item["number"]))[:3]
+
+
 def lost(item: Mapping[str, Any]) -> int:
     """Marks lost times planned seconds."""
     return int(item["planned"] * (100 - item["marks"]["total"]))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.interview import incidentreport
-from quizapp.interview.document import costliest, lost
+from quizapp.interview.document import best, costliest
 from quizapp.interview.drawing import reliability, sideways, timeline
 from quizapp.interview.words import (
     STATES,
@@ -20,6 +20,7 @@ from quizapp.interview.words import (
     given_text,
     item_title,
     moment_line,
+    own_check,
     right_text,
     terms_line,
 )
@@ -59,9 +60,9 @@ def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
     yield '<section><h2>Moments</h2><div class="cols"><div><h3>Costliest</h3><ul>'
     yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in costliest(items)[:3])
     yield "</ul></div><div><h3>Best</h3><ul>"
-    best = sorted((i for i in items if i["marks"]["total"] >= 50), key=lambda i: (lost(i), i["number"]))[:3]
-    yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in best)
-    yield "</ul></div></div></section>" if best else "<li>none above 50</li></ul></div></div></section>"
+    good = best(items)
+    yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in good)
+    yield "</ul></div></div></section>" if good else "<li>no other from 50 on</li></ul></div></div></section>"
     yield from _after(document)
     yield from _confidence(document["calibration"])
     yield from _comparison(document)
@@ -231,8 +232,8 @@ def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
     marking = item["marking"]
     yield (
         f"<p>Verdict: {escape(marking['status'])}, {marking['behaviours_passed']} of {marking['behaviours']} "
-        f"behaviours, {len(item['submissions'])} submissions, own check "
-        f"{'run' if marking['checked'] else 'not run'}.</p>"
+        f"behaviours, {len(item['submissions'])} submissions, "
+        f"{own_check(ran=marking['checked'])}.</p>"
     )
     if item["typed"].strip():
         yield f'<h4>Explained</h4><div class="own">{escape(item["typed"].strip())}</div>'

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quizapp.interview import incidentreport
-from quizapp.interview.document import costliest, lost
+from quizapp.interview.document import best, costliest
 from quizapp.interview.words import (
     STATES,
     absent_text,
@@ -17,6 +17,7 @@ from quizapp.interview.words import (
     given_text,
     item_title,
     moment_line,
+    own_check,
     right_text,
     terms_line,
 )
@@ -48,7 +49,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from _time(document)
     yield from _moments("Costliest moments", costliest(items)[:3], seconds)
-    yield from _moments("Best moments", _best(items), seconds)
+    yield from _moments("Best moments", best(items), seconds)
     yield from _after(document)
     yield from _calibration(document["calibration"])
     yield from _comparison(document)
@@ -63,11 +64,6 @@ def bar(percent: int) -> str:
     """A bar of blocks."""
     full = round(percent * BAR / 100)
     return "█" * full + "░" * (BAR - full)
-
-
-def _best(items: list[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    reached = [item for item in items if item["marks"]["total"] >= 50]
-    return sorted(reached, key=lambda i: (-i["planned"] * i["marks"]["total"], lost(i), i["number"]))[:3]
 
 
 def _time(document: Mapping[str, Any]) -> Iterator[str]:
@@ -243,7 +239,7 @@ def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
     yield (
         f"Verdict: {marking['status']}, "
         f"{marking['behaviours_passed']} of {marking['behaviours']} behaviours, "
-        f"{len(item['submissions'])} submissions, own check {'run' if marking['checked'] else 'not run'}."
+        f"{len(item['submissions'])} submissions, {own_check(ran=marking['checked'])}."
     )
     if item["submissions"]:
         for test in item["submissions"][-1]["verdict"].get("tests", ()):

@@ -116,6 +116,11 @@ def moment_line(item: Mapping[str, Any], seconds: int) -> str:
     return f"{name}: {mark} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
 
 
+def own_check(*, ran: bool) -> str:
+    """Whether the code was checked before it was submitted for the first time, which is what counts."""
+    return f"{'an' if ran else 'no'} own check before the first submission"
+
+
 def calibration_line(found: Mapping[str, Any]) -> str:
     """Brier score and bias in a sentence."""
     side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"

@@ -145,6 +145,22 @@ async def test_what_was_named_is_not_offered_as_rejected_and_states_are_ticked(r
         assert item.given["states"] == [states[1]["id"]]
 
 
+async def test_no_fault_names_its_place_and_another_cause_takes_it_back(running) -> None:
+    app, interview, _, item = running
+    causes = [row["id"] for row in item.question["causes"]]
+    healthy = causes.index("no-fault")
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = await opened(app, pilot, interview)
+        for place, expected in ((healthy, "nothing"), (healthy - 1 if healthy else 1, None)):
+            screen.case.form.cursor = 0
+            await pilot.press("f4", "enter")
+            await pilot.pause()
+            await pilot.press("home", *["down"] * place, "enter")
+            await pilot.pause()
+            assert item.given["cause"] == causes[place]
+            assert item.given.get("place") == expected
+
+
 async def test_words_and_choices_wait_when_the_question_is_put_aside(running) -> None:
     app, interview, *_ = running
     async with app.run_test(size=(120, 40)) as pilot:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -13,10 +14,11 @@ from long_interview import long_report
 from mock_kit import done
 
 import quizapp.interview
-from quizapp.interview.document import redacted
+from quizapp.interview.document import best, costliest, redacted
 from quizapp.interview.explain import explain
 from quizapp.interview.files import rendered
 from quizapp.interview.friend import interview_friend
+from quizapp.interview.words import moment_line
 
 SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "schema.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
@@ -56,6 +58,23 @@ def test_markdown_has_the_findings_and_every_item(report: dict) -> None:
         assert part in text
     assert text.count("\n### ") == len(report["items"])
     assert f"{report['totals']['raw']} of 100" in text
+
+
+def test_best_are_the_highest_marks_beside_the_costliest_in_every_form(report: dict) -> None:
+    marks = [99, 75, 70, 0, 80, 49, *[49] * 20]
+    items = [
+        dict(row, planned=100, number=number, marks={**row["marks"], "total": mark})
+        for number, (row, mark) in enumerate(zip(report["items"], marks, strict=False))
+    ]
+    items[1]["planned"] = 900
+    made = report | {"items": items}
+    assert [row["marks"]["total"] for row in best(items)] == [99, 80, 70]
+    assert 1 in [row["number"] for row in costliest(items)[:3]]
+    names = [moment_line(row, sum(row["planned"] for row in items)) for row in best(items)]
+    markdown = rendered(made, "md").partition("## Best moments")[2].partition("##")[0]
+    assert [line[2:] for line in markdown.splitlines() if line.startswith("- ")] == names
+    page = rendered(made, "html").partition("<h3>Best</h3>")[2].partition("</section>")[0]
+    assert [unescape(found) for found in re.findall(r"<li>(.*?)</li>", page)] == names
 
 
 def test_explain_shows_every_term_and_the_total(report: dict) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from mock_kit import Hand, begin, done, incidents, sit, small_bank, study
 
+from quizapp.interview import marking as marks
 from quizapp.tui import keys
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.mock import MockScreen
@@ -196,6 +197,58 @@ async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path
         await pilot.pause()
         point = screen.marking["points"][1]
         assert (point["ticked"], point["supported"], point["held"]) == (True, False, 0.5)
+    made.close()
+
+
+async def test_the_asked_phrase_is_read_off_the_answer_that_stays_in_view(tmp_path: Path) -> None:
+    made = study(tmp_path, small_bank())
+    interview, hand = begin(made, "training-infrastructure", 45, seed=5, code=False)
+    sit(interview, hand, 4)
+    interview.session.end("early")
+    item = next(i for i in interview.session.items if i.kind == "incident" and i.reached)
+    item.typed = "we simply look at the thing and then decide. " + "this and that we say besides. " * 60
+    interview.propose()
+    app = app_with(made)
+    async with app.run_test(size=(120, 20)) as pilot:
+        screen = MarkScreen(interview)
+        app.push_screen(screen)
+        await pilot.pause()
+        while screen.item is not item:
+            await pilot.press("enter")
+            await pilot.pause()
+        for _ in range(20):
+            if screen.rubric.line is None or marks.needs_phrase(screen.marking, screen.rubric.line.index):
+                break
+            await pilot.press("n")
+            await pilot.pause()
+        await pilot.press("y")
+        await pilot.pause()
+        assert screen.phase == keys.TYPING
+        assert screen.query_one("#ask").region.bottom <= 19
+        assert "we simply look" in app.export_screenshot().replace("&#160;", " ")
+        await pilot.press("escape")
+        await pilot.pause()
+        assert "we simply look" in app.export_screenshot().replace("&#160;", " ")
+    made.close()
+
+
+async def test_back_at_the_code_the_last_verdict_stands_there(tmp_path: Path) -> None:
+    made = study(tmp_path, small_bank())
+    app = app_with(made)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
+        interview, hand = begin(made, "research-engineer", 30, seed=4, code=True)
+        session = interview.session
+        session.proceed()
+        while session.item.kind != "coding":
+            hand.seconds += 1.5 * session.item.budget + 1
+            session.tick(present=True)
+        rest = {"name": "a", "behaviour": "b", "message": ""}
+        tests = [rest | {"passed": held} for held in (True, True, False)]
+        session.submitted(session.item.number, "x", {"status": "failed", "passed": False, "tests": tests}, 0)
+        app.push_screen(RunScreen(interview))
+        await pilot.pause()
+        assert "failed: 2 of 3 hidden tests held" in app.export_screenshot().replace("&#160;", " ")
     made.close()
 
 

@@ -10,7 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp import paths
-from quizapp.interview.document import costliest, lost
+from quizapp.interview.document import best, costliest, lost
 from quizapp.interview.words import BANDS, STATES
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys
@@ -95,12 +95,10 @@ class ScoreCard(Lines):
             if lost(item):
                 cost = f"-{lost(item) / seconds:.1f}  "
                 lines += hanging(Content.styled(f"{cost:>7}", "$error"), self._moment(item), width)
-        best = sorted((i for i in items if i["marks"]["total"] >= 50), key=lambda i: (lost(i), i["number"]))[
-            :3
-        ]
-        if best:
+        good = best(items)
+        if good:
             lines += [Content(""), Content.styled("Best", "bold")]
-        for item in best:
+        for item in good:
             gain = item["planned"] * item["marks"]["total"] / seconds
             lines += hanging(Content.styled(f"{f'+{gain:.1f}  ':>7}", "$success"), self._moment(item), width)
         return lines

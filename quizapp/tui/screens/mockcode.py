@@ -1,7 +1,8 @@
 """The coding item of a mock interview: task, code, explanation, own check, and the judge."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
 
 PANES = (("task", "f2", "Task"), ("code", "f3", "Code"), ("explain", "f4", "Explain"))
 _OUTPUT = 6
+BEGIN = (
+    "Read the task (f2), write the module (f3), check it yourself (ctrl+t) before you submit it (ctrl+s), "
+    "explain it (f4)."
+)
 EXPLAIN = "Explain what must hold in your code and why: invariants, shapes, edge cases."
 
 
@@ -66,7 +71,8 @@ class CodingPart:
             self.editor.load_text(self._left_outside(item) or item.code or item.question["starter"])
             self.explained.show(())
             self.explained.load_text(item.typed)
-            self.say("Read the task (f2), write the module (f3), explain it (f4).")
+            last = item.submissions[-1]["verdict"] if item.submissions else None
+            self.say(_held(last) if last else BEGIN)
         self.screen.quiz.warm_judge()
         self.go("code")
 
@@ -147,10 +153,7 @@ class CodingPart:
                 return
             session.submitted(number, source, found.as_json(), at_ms)
             self.screen.interview.save()
-            held = sum(test.passed for test in found.tests)
-            total = len(found.tests)
-            text = f"{found.status}: {held} of {total} hidden tests held. The last submission counts."
-            self.say(text, "$success" if found.passed else "$warning")
+            self.say(_held(found.as_json()), "$success" if found.passed else "$warning")
 
         self.screen.quiz.grader.submit(exercise, source.encode(), "cpu", told)
 
@@ -188,3 +191,10 @@ class CodingPart:
             return self._outside(item).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):
             return ""
+
+
+def _held(verdict: Mapping[str, Any]) -> str:
+    """How many hidden tests held, which is all that is told before the end."""
+    held = sum(test["passed"] for test in verdict["tests"])
+    total = len(verdict["tests"])
+    return f"{verdict['status']}: {held} of {total} hidden tests held. The last submission counts."

@@ -49,9 +49,9 @@ class Marking(Place):
                 yield Static("", id="own", markup=False)
                 yield Rubric(id="rubric")
             yield Static("", id="found", markup=False)
-            with Container(id="ask"):
-                yield Static(ASK, markup=False)
-                yield Input(placeholder="the words of your answer that say it", id="phrase")
+        with Container(id="ask"):
+            yield Static(ASK, markup=False)
+            yield Input(placeholder="the words of your answer that say it", id="phrase")
 
     def on_mount(self) -> None:
         """Show the first item."""
@@ -142,7 +142,7 @@ class Marking(Place):
             field.value = ""
             self.query_one("#ask").display = True
             field.focus()
-            self.call_after_refresh(self.query_one("#scroll").scroll_end, animate=False)
+            self.call_after_refresh(self._keep_in_view)
             return
         self._decide(line, 1.0)
 
@@ -259,7 +259,8 @@ class Marking(Place):
         item = self.item
         answer = item.question["answer"]
         text = f"```python\n{answer}\n```" if item.kind == "coding" else answer
-        self.quiz.read(one_line(item.question["prompt"])[:60], text)
+        title = item.question.get("title") or item.question["prompt"]
+        self.quiz.read(one_line(title)[:60], text)
 
     def action_take(self) -> None:
         """Take the rest as proposed and go on."""

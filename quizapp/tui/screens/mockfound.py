@@ -9,7 +9,7 @@ from textual.visual import VisualType
 from quizapp.interview.incident import cheapest_text, committed, readings_bought
 from quizapp.interview.item import IN_WORDS, INCIDENT, Item, points_of
 from quizapp.interview.score import terms_of
-from quizapp.interview.words import given_text, right_text
+from quizapp.interview.words import given_text, own_check, right_text
 from quizapp.tui.markdown import Document
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.answerbox import own_words
@@ -42,7 +42,7 @@ def found_text(item: Item, marking: Mapping[str, Any]) -> VisualType:
     if item.kind == "coding":
         text = (
             f"{marking['status']}: {marking['behaviours_passed']} of {marking['behaviours']} behaviours; "
-            f"own check {'run' if marking['checked'] else 'not run'}; {len(item.submissions)} submissions"
+            f"{own_check(ran=marking['checked'])}; {len(item.submissions)} submissions"
         )
         return plain(text, "bold")
     right = marking["right_parts"] == marking["parts"]

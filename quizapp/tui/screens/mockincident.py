@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.incidents.diagnosis import text_of
+from quizapp.incidents.model import NO_FAULT, NOTHING
 from quizapp.interview.item import Item
 from quizapp.tui.markdown import document
 from quizapp.tui.screens.choose import Choose
@@ -240,9 +241,19 @@ class IncidentPart:
         def took(value: str | None) -> None:
             if value and self.item is item:
                 self._commit(item, field, value)
+                if field == "cause":
+                    self._place_of_no_fault(item, value)
                 self.move(1)
 
         self.screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), took)
+
+    def _place_of_no_fault(self, item: Item, cause: str) -> None:
+        """Where nothing is broken there is one place to say; it goes when another cause is chosen."""
+        place = (item.given or {}).get("place")
+        if cause == NO_FAULT:
+            self._commit(item, "place", NOTHING)
+        elif place == NOTHING:
+            self._commit(item, "place", "")
 
     @staticmethod
     def _entries(item: Item, field: str) -> list[tuple[str, str]]:
