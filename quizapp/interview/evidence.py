@@ -183,11 +183,15 @@ def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
     return len(own - content_stems(prompt)) >= _LEAST_OWN
 
 
-def propose_points(points: Sequence[KeyPoint], text: str, prompt: str) -> list[tuple[str, ...]]:
+def propose_points(
+    points: Sequence[KeyPoint], text: str, prompt: str, told: str | None = None
+) -> list[tuple[str, ...]]:
     """For each key point the terms that show it in the learner's own sentences; empty where none does.
 
-    A sentence supports at most one point per four of its words, the heavier ones first.
+    A sentence supports at most one point per four of its words, the heavier ones first. Terms that stand in
+    ``told``, the prompt where not given, prove nothing alone.
     """
+    told = prompt if told is None else told
     found: list[tuple[str, ...]] = [() for _ in points]
     order = sorted(range(len(points)), key=lambda index: -points[index].weight)
     kept = own_sentences(text, prompt, points)
@@ -195,20 +199,20 @@ def propose_points(points: Sequence[KeyPoint], text: str, prompt: str) -> list[t
         room = max(1, len(_stems(sentence)) // _WORDS_PER_POINT)
         for index in order:
             if room and not found[index]:
-                terms = _own_terms(points[index], sentence, prompt)
+                terms = _own_terms(points[index], sentence, told)
                 if terms:
                     found[index] = terms
                     room -= 1
     whole = " ".join(kept)  # a point may be said over two sentences
     for index, point in enumerate(points):
         if not found[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, found))):
-            found[index] = tuple(term for term in _own_terms(point, whole, prompt) if " + " in term)
+            found[index] = tuple(term for term in _own_terms(point, whole, told) if " + " in term)
     return found
 
 
-def _own_terms(point: KeyPoint, sentence: str, prompt: str) -> tuple[str, ...]:
+def _own_terms(point: KeyPoint, sentence: str, told: str) -> tuple[str, ...]:
     """The terms of a point in a sentence; terms that the question itself holds prove nothing alone."""
-    given = set(shown_terms(point, prompt))
+    given = set(shown_terms(point, told))
     return tuple(term for term in shown_terms(point, sentence) if term not in given)
 
 

@@ -33,7 +33,9 @@ def propose(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
 
 def _points(item: Item, text: str) -> list[dict[str, Any]]:
     points = points_of(item)
-    found = propose_points(points, text, item.question["prompt"])
+    # a task of a page names what has to be explained: there only sentences taken from it prove nothing
+    told = "" if item.kind == "coding" else None
+    found = propose_points(points, text, item.question["prompt"], told)
     return [
         {
             "text": point.text,

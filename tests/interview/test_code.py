@@ -114,3 +114,13 @@ def test_work_in_an_editor_of_ones_own_is_not_lost_time(coding) -> None:
     assert "lost" not in interview.session.tick(present=True)
     assert item.state == "open"
     assert item.used_ms == 60_000
+
+
+def test_an_explanation_may_use_the_words_of_the_task_but_not_its_sentences(coding) -> None:
+    interview, _, item = coding
+    task = "The base model stays as it is: frozen. Only the adapter is trained, and it starts from zero."
+    item.question["prompt"] = task
+    interview.session.type("Since gradients reach nothing but the adapter, I switch them off for W.")
+    assert [row["proposed"] for row in propose(item, ())["points"]] == [True]
+    interview.session.type(task)
+    assert [row["proposed"] for row in propose(item, ())["points"]] == [False]
