@@ -66,6 +66,8 @@ class QuizApp(App[int]):
         for ours in theme.OURS:
             self.register_theme(ours)
         self._use_theme(study.settings.theme if study is not None else "")
+        # The table's own keys until the settings are read; the table outlives an app.
+        self.set_keymap(keys.override(study.settings.keys if study is not None else {}))
         if theme.needs_ascii():
             from quizapp.tui.text import AsciiFilter
 
