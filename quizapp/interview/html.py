@@ -123,8 +123,8 @@ def _after(document: Mapping[str, Any]) -> Iterator[str]:
     yield "<section><h2>What comes next</h2><ul>"
     for row in document["weak_topics"][:4]:
         if row["mean"] < 80:
-            mean = f"{row['mean']:g} of 100 over {row['items']} items"
-            yield f"<li>Weak topic {escape(row['topic'])}: {mean}</li>"
+            mean = f"{row['mean']:g} of 100 over {row['items']} item{'s' * (row['items'] > 1)}"
+            yield f"<li>Costly topic {escape(row['topic'])}: {mean}</li>"
     if document["tomorrow"]:
         names = ", ".join(f"<code>{escape(name)}</code>" for name in document["tomorrow"])
         yield f"<li>First in tomorrow's queue, without a review: {names}</li>"

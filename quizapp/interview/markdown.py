@@ -92,10 +92,11 @@ def _moments(title: str, items: list[Mapping[str, Any]], seconds: int) -> Iterat
 def _after(document: Mapping[str, Any]) -> Iterator[str]:
     weak = [row for row in document["weak_topics"] if row["mean"] < 80]
     if weak:
-        yield "## Weak topics"
+        yield "## Topics that cost most"
         yield ""
         for row in weak[:4]:
-            yield f"- {row['topic']}: {row['mean']:g} of 100 over {row['items']} items"
+            items = "1 item" if row["items"] == 1 else f"{row['items']} items"
+            yield f"- {row['topic']}: {row['mean']:g} of 100 over {items}"
         yield ""
     yield "## What happens tomorrow"
     yield ""

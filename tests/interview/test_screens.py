@@ -285,6 +285,7 @@ def test_running_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, 
             await pilot.press("enter" if session.item.kind in {"choice", "order"} else "1", "ctrl+r", "3")
             await pilot.pause()
         # How many rounds that took depends on when keys are handled; the picture must not.
+        pilot.app.screen.tick()
         session.elapsed_ms = 240_000
         for place, phase in enumerate(session.phases):
             phase.used_ms = phase.seconds * 1000 if place < session.phase else 0

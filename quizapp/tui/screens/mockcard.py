@@ -138,9 +138,8 @@ class ScoreCard(Lines):
         rated = [item["effect"]["rating"] for item in self.document["items"] if item["effect"]]
         counts = [(name, rated.count(name)) for name in ("Again", "Hard", "Good", "Easy")]
         said = ", ".join(f"{number} {name}" for name, number in counts if number) or "none"
-        lines += Content(
-            f"Reviews: {said}. First in tomorrow's queue: {len(self.document['tomorrow'])}."
-        ).wrap(width)
+        first = plural(len(self.document["tomorrow"]), "card")
+        lines += Content(f"Reviews: {said}. First in tomorrow's queue: {first}.").wrap(width)
         for step in self.document["next_steps"]:
             lines += hanging(Content("· "), plain(f"{step['what']}: {step['command']}"), width)
         return lines
