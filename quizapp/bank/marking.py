@@ -140,7 +140,11 @@ def _fold_gap(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """The words of ``text`` in a common form: case folded, ends such as -s, -ed and -ing dropped."""
-    return [_stem(word) for word in re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text).casefold())]
+    return [_stem(word.casefold()) for word in _written(text)]
+
+
+def _written(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
 
 
 @functools.lru_cache(maxsize=65536)
@@ -198,8 +202,7 @@ def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
 
 def said_words(term: str, text: str) -> str:
     """The words of ``text`` that show ``term``, as they were written; its parts joined by dots."""
-    written = re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
-    stems = [_stem(word.casefold()) for word in written]
+    written, stems = _written(text), words(text)
     parts = []
     for part in _term(term):
         runs = (

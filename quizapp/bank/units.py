@@ -63,13 +63,7 @@ _NUMBER = re.compile(
     r"\s*(?P<unit>.*)",
     re.DOTALL,
 )
-_POWER = re.compile(
-    r"(?P<base>\d+(?:\.\d+)?)\s*(?:\^|\*\*)\s*(?P<exp>[-+−]?\d+)\s*(?P<unit>\D.*)?", re.DOTALL
-)
-_FRACTION = re.compile(
-    r"(?P<top>[-+]?\d+(?:\.\d+)?)\s*/\s*(?P<bottom>\d+(?:\.\d+)?)\s*(?P<unit>[^\d].*)?", re.DOTALL
-)
-_SUM = re.compile(r"(?P<sum>[-+*/^().\deE ]*[\d)])\s*(?P<unit>[^\d(]*)", re.DOTALL)
+_SUM = re.compile(r"(?P<sum>[-+*/^().\deE ]*[\d)])\s*(?P<unit>(?:[^\d(].*)?)", re.DOTALL)
 _OPERATOR = re.compile(r"[\d)] ?(?:\*\*|[-+*/^]) ?[-\d(.]")
 _RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−–", "0123456789-+--")
@@ -94,17 +88,6 @@ def parse(text: str, unit: str) -> float | None:
 
 
 def _split(text: str) -> tuple[float, str] | None:
-    if match := _FRACTION.fullmatch(text):
-        bottom = float(match["bottom"])
-        return (float(match["top"]) / bottom, (match["unit"] or "").strip()) if bottom else None
-    if match := _POWER.fullmatch(text):
-        exponent = int(match["exp"].translate(_SUPERSCRIPT))
-        if abs(exponent) > 300 or abs(float(match["base"])) > 1e6:
-            return None
-        try:
-            return float(match["base"]) ** exponent, (match["unit"] or "").strip()
-        except (OverflowError, ZeroDivisionError):
-            return None
     match = _NUMBER.fullmatch(text)
     if match is None or not any(c.isdigit() for c in match["digits"]):
         return None

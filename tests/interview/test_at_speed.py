@@ -14,14 +14,6 @@ from quizapp.tui.screens.mockrun import RunScreen
 from quizapp.tui.screens.timeup import TimeUp
 
 
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "QUIZAPP_ASCII"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLORTERM", "truecolor")
-
-
 @pytest.fixture
 def made(tmp_path: Path):
     with study(tmp_path, small_bank()) as opened:

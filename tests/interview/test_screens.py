@@ -17,11 +17,7 @@ SIZES = [(80, 24), (120, 40)]
 
 
 @pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "QUIZAPP_ASCII"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLORTERM", "truecolor")
+def still_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quizapp.tui.widgets.answerbox.AnswerBox.cursor_blink", False, raising=False)
     monkeypatch.setattr("quizapp.interview.interview.load_library", incidents)
 

@@ -3,13 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
-from textual import events
 from textual.content import Content
-from textual.message import Message
 
 from quizapp.incidents.diagnosis import text_of
 from quizapp.tui.text import plain
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Rows, hanging
 
 HEADS = {
     "cause": "Cause",
@@ -20,26 +18,21 @@ HEADS = {
 _LABEL = 12
 
 
-class DiagnosisForm(Lines):
+class DiagnosisForm(Rows):
     """Four lines to choose for, then the states to tick; a cursor over all of them."""
 
-    class Picked(Message):
+    class Picked(Rows.Picked):
         """A line was clicked."""
-
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.asked: Mapping[str, Any] = {}
         self.said: Mapping[str, Any] = {}
-        self.cursor = 0
 
     def show(self, asked: Mapping[str, Any], said: Mapping[str, Any] | None) -> None:
         """Show what was said so far."""
         self.asked, self.said = asked, said or {}
-        self.cursor = min(self.cursor, max(0, len(self.rows) - 1))
+        self.keep_cursor()
         self.changed()
 
     @property
@@ -53,22 +46,12 @@ class DiagnosisForm(Lines):
         """The line under the cursor."""
         return self.rows[self.cursor]
 
-    def move(self, step: int) -> None:
-        """Move the cursor."""
-        self.cursor = max(0, min(len(self.rows) - 1, self.cursor + step))
-        self.changed()
+    def count(self) -> int:
+        """How many lines there are to choose from."""
+        return len(self.rows)
 
-    def span(self) -> tuple[int, int]:
-        """First and last line on the screen of the line under the cursor."""
-        width = max(8, self.content_size.width)
-        first = sum(len(self._row(place, width)) for place in range(self.cursor))
-        return first, first + len(self._row(self.cursor, width)) - 1
-
-    def lines(self, width: int) -> list[Content]:
-        """All lines."""
-        return [line for place in range(len(self.rows)) for line in self._row(place, width)]
-
-    def _row(self, place: int, width: int) -> list[Content]:
+    def row(self, place: int, width: int) -> list[Content]:
+        """A field with what was chosen, or a state to tick."""
         field, name = self.rows[place]
         here = place == self.cursor
         first = Content.styled("▸ " if here else "  ", "$primary bold")
@@ -92,13 +75,3 @@ class DiagnosisForm(Lines):
         box = Content.styled("[x] ", "$success bold") if ticked else Content("[ ] ")
         text = plain(text_of(self.asked["states"], name), "bold" if here else "")
         return [*lines, *hanging(first.append(box), text, width)]
-
-    def on_click(self, event: events.Click) -> None:
-        """A click goes to a line."""
-        at = event.y
-        for place in range(len(self.rows)):
-            height = len(self._row(place, max(8, self.content_size.width)))
-            if at < height:
-                self.post_message(self.Picked(place))
-                return
-            at -= height

@@ -3,37 +3,30 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from textual import events
 from textual.content import Content
-from textual.message import Message
 from textual.style import Style
 
 from quizapp.tui.text import plain
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Rows, hanging
 
 
-class Readings(Lines):
+class Readings(Rows):
     """A list with a cursor; ``asking`` shows the outcomes to predict for the reading under it."""
 
-    class Picked(Message):
+    class Picked(Rows.Picked):
         """A reading was clicked."""
-
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.readings: Sequence[Mapping[str, Any]] = ()
         self.bought: Mapping[str, Mapping[str, Any]] = {}
-        self.cursor = 0
         self.asking = False
 
     def show(self, readings: Sequence[Mapping[str, Any]], bought: Sequence[Mapping[str, Any]]) -> None:
         """Show the readings of an item with its purchases; the cursor stays where it is."""
         self.readings = readings
         self.bought = {row["reading"]: row for row in bought}
-        self.cursor = min(self.cursor, max(0, len(readings) - 1))
+        self.keep_cursor()
         self.asking = False
         self.changed()
 
@@ -42,22 +35,12 @@ class Readings(Lines):
         """The reading under the cursor."""
         return self.readings[self.cursor] if self.cursor < len(self.readings) else None
 
-    def move(self, step: int) -> None:
-        """Move the cursor."""
-        self.cursor = max(0, min(len(self.readings) - 1, self.cursor + step))
-        self.changed()
+    def count(self) -> int:
+        """How many lines there are to choose from."""
+        return len(self.readings)
 
-    def span(self) -> tuple[int, int]:
-        """First and last line of the reading under the cursor."""
-        width = max(8, self.content_size.width)
-        first = sum(len(self._reading(place, width)) for place in range(self.cursor))
-        return first, first + len(self._reading(self.cursor, width)) - 1 if self.readings else first
-
-    def lines(self, width: int) -> list[Content]:
-        """All readings."""
-        return [line for place in range(len(self.readings)) for line in self._reading(place, width)]
-
-    def _reading(self, place: int, width: int) -> list[Content]:
+    def row(self, place: int, width: int) -> list[Content]:
+        """A reading: its price, or what it showed."""
         reading = self.readings[place]
         here = place == self.cursor
         bought = self.bought.get(reading["id"])
@@ -93,15 +76,3 @@ class Readings(Lines):
             else:
                 lines[-1] = lines[-1].append("   ").append(part)
         return lines
-
-    def on_click(self, event: events.Click) -> None:
-        """A click goes to a reading."""
-        if event.style.meta.get("@click"):
-            return
-        at = event.y
-        for place in range(len(self.readings)):
-            height = len(self._reading(place, max(8, self.content_size.width)))
-            if at < height:
-                self.post_message(self.Picked(place))
-                return
-            at -= height

@@ -1,0 +1,12 @@
+"""What the tests of interviews share."""
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A modern terminal, whatever the machine's own is."""
+    for name in ("NO_COLOR", "QUIZAPP_ASCII"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLORTERM", "truecolor")
