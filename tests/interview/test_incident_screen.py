@@ -11,14 +11,7 @@ from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.mockmark import MarkScreen
 from quizapp.tui.screens.mockrun import RunScreen
-
-
-@pytest.fixture(autouse=True)
-def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("NO_COLOR", "QUIZAPP_ASCII"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.setenv("COLORTERM", "truecolor")
+from quizapp.tui.widgets.lines import Rows
 
 
 @pytest.fixture
@@ -204,6 +197,46 @@ async def test_the_diagnosis_is_shown_as_marked_after_the_last_key_point(running
         assert "Labels are permuted" in told
         assert "evidence 6 of 6" in told
         assert "cause 0 of 12" in told
+
+
+def line_of(rows: Rows, place: int) -> tuple[int, int]:
+    """Where the last line of a row lies in its widget."""
+    heights = [len(rows.row(row, rows.content_size.width)) for row in range(place + 1)]
+    return 6, sum(heights) - 1
+
+
+async def test_a_click_moves_to_a_reading_and_the_next_one_asks_for_it(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 40)) as pilot:
+        screen = await opened(app, pilot, interview)
+        readings = screen.case.readings
+        for _ in range(2):
+            assert screen.phase == "readings"
+            await pilot.click(readings, offset=line_of(readings, 3))
+            await pilot.pause()
+            assert readings.cursor == 3
+        assert screen.phase == "predict"
+        await pilot.click(readings, offset=line_of(readings, 1))
+        await pilot.pause()
+        assert (readings.cursor, screen.phase) == (1, "readings")
+        assert item.bought == []
+
+
+async def test_a_click_moves_to_a_line_of_the_diagnosis_and_the_next_one_chooses(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(120, 40)) as pilot:
+        screen = await opened(app, pilot, interview)
+        await pilot.press("f4")
+        await pilot.pause()
+        form = screen.case.form
+        state = len(form.rows) - 1
+        for expected in (None, [form.rows[state][1]]):
+            await pilot.click(form, offset=line_of(form, state))
+            await pilot.pause()
+            assert (item.given or {}).get("states") == expected
+        await pilot.click(screen.case.readings, offset=line_of(screen.case.readings, 2))
+        await pilot.pause()
+        assert (screen.case.pane, screen.case.readings.cursor) == ("run", 2)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])

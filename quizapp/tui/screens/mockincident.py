@@ -153,6 +153,20 @@ class IncidentPart:
             return
         self.keep_in_view()
 
+    def pick(self, pane: str, place: int) -> None:
+        """A click moves the cursor to a line of a pane; on the line under it, it acts as enter does."""
+        if self.item is None:
+            return
+        widget = self.form if pane == "diagnosis" else self.readings
+        if self.pane != pane or widget.cursor != place:
+            self.go(pane)
+            widget.move(place - widget.cursor)
+            self.keep_in_view()
+        elif pane == "diagnosis":
+            self.choose()
+        else:
+            self.ask()
+
     def keep_in_view(self) -> None:
         """Scroll to the line under the cursor."""
         widget = self.form if self.pane == "diagnosis" else self.readings

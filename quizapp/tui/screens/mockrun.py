@@ -9,7 +9,9 @@ from quizapp.tui import keys
 from quizapp.tui.screens.mockask import Asking
 from quizapp.tui.text import one_line
 from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.diagnosis import DiagnosisForm
 from quizapp.tui.widgets.order import Order
+from quizapp.tui.widgets.readings import Readings
 
 
 class RunScreen(Asking):
@@ -174,6 +176,14 @@ class RunScreen(Asking):
     def action_unask(self) -> None:
         """Do not take the reading."""
         self.case.go("run")
+
+    def on_readings_picked(self, event: Readings.Picked) -> None:
+        """A click on a reading."""
+        self.case.pick("run", event.place)
+
+    def on_diagnosis_form_picked(self, event: DiagnosisForm.Picked) -> None:
+        """A click on a line of the diagnosis."""
+        self.case.pick("diagnosis", event.place)
 
     def action_choose(self) -> None:
         """Choose for the line of the diagnosis under the cursor."""
