@@ -115,16 +115,21 @@ def deck(folder: Path) -> None:
 
 
 def first_frames(home: Path, rounds: int) -> dict[str, float]:
-    """Seconds from process start to the first frame, interleaved."""
-    minimal: list[float] = []
-    ours: list[float] = []
+    """Seconds from process start to the first frame of a minimal app, home and drill, interleaved."""
+    times: dict[str, list[float]] = {"minimal": [], "home": [], "drill": []}
     for _ in range(rounds):
-        for code, pattern, times in ((MINIMAL, rb"marker-text", minimal), (HOME, rb"Today", ours)):
+        for name, code, pattern in (
+            ("minimal", MINIMAL, rb"marker-text"),
+            ("home", HOME, rb"Today"),
+            ("drill", DRILL, rb"Card number"),
+        ):
             terminal = Terminal(code, home)
-            times.append(terminal.wait_for(pattern) - terminal.started)
+            times[name].append(terminal.wait_for(pattern) - terminal.started)
             terminal.close()
-    base, found = statistics.median(minimal), statistics.median(ours)
-    return {"minimal_s": round(base, 3), "home_s": round(found, 3), "ratio": round(found / base, 2)}
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    return {f"{name}_s": round(median, 3) for name, median in medians.items()} | {
+        f"{name}_ratio": round(medians[name] / medians["minimal"], 2) for name in ("home", "drill")
+    }
 
 
 def peers(home: Path, named: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
