@@ -14,8 +14,9 @@ from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.memory.facts import Filter
 from quizapp.memory.study import Study
 from quizapp.tui.app import QuizApp
+from quizapp.tui.blocks import fold_code
 from quizapp.tui.browsing import Row
-from quizapp.tui.markdown import document, fold_code
+from quizapp.tui.markdown import document
 from quizapp.tui.screens.browse import draw
 from quizapp.tui.text import ascii_character, clean, one_line, plain
 from quizapp.tui.widgets.choice import Choice

@@ -8,7 +8,8 @@ from textual.content import Content
 from textual.widgets import Static
 
 from quizapp.tui import clipboard, keys
-from quizapp.tui.markdown import document, fold_code
+from quizapp.tui.blocks import fold_code
+from quizapp.tui.markdown import document
 from quizapp.tui.screens.place import Dialog
 from quizapp.tui.text import one_line, plain
 from quizapp.tui.widgets.keybar import KeyBar

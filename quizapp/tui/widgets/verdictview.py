@@ -8,7 +8,8 @@ from textual.content import Content
 
 from quizapp.bank.model import Exercise
 from quizapp.judge.devices import CPU_ALONE
-from quizapp.tui.markdown import lay_out, parse
+from quizapp.tui.blocks import lay_out
+from quizapp.tui.markdown import parse
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
