@@ -80,6 +80,9 @@ def probe_formula(code, given, record):
                 with record.step(k):
                     record("out", block(x))
                     record("x", x)
+            with record.step("strided"):
+                x = case["x"][3]
+                record("out", block(torch.stack((x, -x), dim=-1)[..., 0].transpose(0, 1)))
             with torch.no_grad(), record.step("quiet"):
                 x = case["x"][1].clone()
                 block(x)
@@ -105,6 +108,7 @@ def probe_start(code, given, record):
             record("weight", block.fc2.weight)
             record("bias", block.fc2.bias)
             record("first", block.fc1.weight)
+            record("shortcut", getattr(block.shortcut, "weight", None))
             out = block(case["x"][2])
             record("out", out)
             record("projected", block.shortcut(case["x"][2]))

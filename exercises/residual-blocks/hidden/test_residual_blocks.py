@@ -53,6 +53,10 @@ def mistakes(p, x):
         ("The branch does not normalise x.", p.skip(x) + p.fc2(p.fc1(x).relu())),
         ("The activation is a ReLU.", p.skip(x) + p.fc2(torch.nn.functional.gelu(p.fc1(normed)))),
         ("The ReLU comes after fc1, not before it.", p.skip(x) + p.fc2(p.fc1(normed.relu()))),
+        (
+            "The branch normalises, but leaves out norm's own weight and bias.",
+            p.skip(x) + p.fc2(p.fc1(standardise(x, p.eps)).relu()),
+        ),
     ]
     if not projected:
         plain = p.fc2(p.fc1(x).relu())
@@ -193,6 +197,13 @@ def test_only_the_last_layer_starts_at_zero(observe):
             "With fc1 and fc2 at zero neither gets a gradient: fc1 keeps its random start.",
             describe(case, case["x"][0]),
         )
+        projection = observe[f"start/{i}/shortcut"]
+        if projection is not None:
+            expect(
+                projection.unique().numel() > projection.numel() // 2,
+                "The projection of the shortcut keeps its random start, too.",
+                describe(case, case["x"][0]),
+            )
         grad = observe.tensor(f"start/{i}/gradient/fc2", "fc2.weight of a new block gets no gradient.")
         expect(
             bool(grad.any()),
@@ -335,6 +346,22 @@ def test_leading_dimensions(observe):
                 "Leading dimensions should stay.",
                 f"{describe(case, x)}: {tuple(out.shape)}",
             )
+
+
+@behaviour(
+    7, on_error="An input that is not contiguous, such as x.transpose(0, 1), is an input like any other."
+)
+def test_strided_input(observe):
+    for i, case in enumerate(observe.given["cases"]):
+        x = case["x"][3].transpose(0, 1)
+        close(
+            observe[f"formula/{i}/strided/out"],
+            Parts(case["weights"], observe[f"formula/{i}/eps"]).block(x),
+            "An input that is not contiguous gives another result.",
+            **EXACT,
+            device=observe.device,
+            call=f"{describe(case, x)}, transposed",
+        )
 
 
 @behaviour(8)
