@@ -74,6 +74,9 @@ def probe_decay(code, given, record):
     with record.step("usual"):
         params = leaves(given["starts"])
         record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.3), params, given["grads"]))
+    with record.step("beyond_one"):
+        params = leaves(given["starts"])
+        record("seen", follow(code.AdamW(params, lr=1.5, weight_decay=1.0), params, given["grads"][:3]))
     with record.step("none"):
         params = leaves(given["starts"])
         record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.0), params, given["grads"]))
@@ -134,6 +137,22 @@ def probe_groups(code, given, record):
                 group["eps"] = chosen["eps"] * (1 + i % 2)
 
         record("seen", follow(optimizer, params, given["grads"], schedule))
+    with record.step("warmup"):
+        params = leaves(given["starts"])
+        optimizer = code.AdamW(params, lr=0.0, weight_decay=0.3)
+
+        def warm_up(i):
+            optimizer.param_groups[0]["lr"] = 0.1 * max(0, i - 2)
+
+        record("seen", follow(optimizer, params, given["grads"][:10], warm_up))
+    with record.step("momentum"):
+        params = leaves(given["starts"])
+        optimizer = code.AdamW(params, lr=0.1, weight_decay=0.3)
+
+        def cycle(i):
+            optimizer.param_groups[0]["betas"] = (0.95 - 0.1 * (i % 3), 0.99 - 0.05 * (i % 2))
+
+        record("seen", follow(optimizer, params, given["grads"][:10], cycle))
 
 
 def probe_in_place(code, given, record):
@@ -167,16 +186,15 @@ def probe_closure(code, given, record):
                 loss.backward()
                 return loss
 
-            returned = []
+            returned, modes = [], []
             for _ in range(3):
-                if name == "plain":
+                with torch.set_grad_enabled(name == "plain"):
                     value = optimizer.step(closure)
-                else:
-                    with torch.no_grad():
-                        value = optimizer.step(closure)
+                    modes.append(torch.is_grad_enabled())
                 returned.append(value.detach() if isinstance(value, torch.Tensor) else value)
             record("returned", returned)
             record("calls", calls)
+            record("modes", modes)
             record("p", p.detach())
     with record.step("without"):
         p = nn.Parameter(given["starts"][1].clone())

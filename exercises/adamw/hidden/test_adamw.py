@@ -174,6 +174,18 @@ def test_decoupled_decay(observe):
     )
 
 
+@behaviour(3)
+def test_decay_factor_below_zero(observe):
+    check(
+        observe,
+        "decay/beyond_one/seen",
+        observe.given["grads"][:3],
+        {"lr": 1.5, "weight_decay": 1.0},
+        "The factor is 1 - lr * weight_decay as it is, also where it is negative.",
+        call="AdamW(params, lr=1.5, weight_decay=1.0)",
+    )
+
+
 @behaviour(4)
 def test_eps(observe):
     says = "With eps = 0.1 you differ: take the root, correct it, then add eps."
@@ -259,6 +271,34 @@ def test_options_are_read_at_every_step(observe):
     check(observe, "groups/scheduled/seen", observe.given["grads"], scheduled, says)
 
 
+@behaviour(7)
+def test_warmup_from_zero(observe):
+    check(
+        observe,
+        "groups/warmup/seen",
+        observe.given["grads"][:10],
+        lambda i, k: {"lr": 0.1 * max(0, i - 2), "weight_decay": 0.3},
+        "A step with lr = 0 moves nothing, but it is a step: moments and step count go on.",
+        call="a schedule that starts with three steps of lr = 0",
+    )
+
+
+@behaviour(7)
+def test_changing_betas(observe):
+    check(
+        observe,
+        "groups/momentum/seen",
+        observe.given["grads"][:10],
+        lambda i, k: {
+            "lr": 0.1,
+            "weight_decay": 0.3,
+            "betas": (0.95 - 0.1 * (i % 3), 0.99 - 0.05 * (i % 2)),
+        },
+        "Where a schedule changes betas, moments and corrections (1 - beta**t) use the present ones.",
+        call="betas that change at every step",
+    )
+
+
 @behaviour(8)
 def test_parameters_change_in_place(observe):
     for name, says in {
@@ -306,8 +346,14 @@ def test_closure(observe):
         expect(all(calls), f"The closure should run with gradients enabled{where}.")
         returned = observe[f"closure/{name}/returned"]
         expect(
-            all(value is not None for value in returned),
-            f"step(closure) should return the closure's value{where}.",
+            all(isinstance(value, torch.Tensor) for value in returned),
+            f"step(closure) should return the closure's value{where}, the tensor itself.",
+            f"got {type(returned[0]).__name__}",
+        )
+        enabled = name == "plain"
+        expect(
+            observe[f"closure/{name}/modes"] == [enabled] * 3,
+            f"After step(closure){where} gradients should be {'en' if enabled else 'dis'}abled as before it.",
         )
         for got, want in zip(returned, losses, strict=True):
             close(
