@@ -206,7 +206,7 @@ _in_call(
 _in_call(
     "memory",
     ("memory",),
-    20.0,  # filling memory is slow on a busy machine, and no time-out is wanted here
+    60.0,  # filling memory is slow on a busy machine, and no time-out is wanted here
     bytes_bomb="return bytearray(10 ** 11)",
     list_bomb="return [0] * 10 ** 10",
     torch_bomb="return torch.ones(10 ** 10)",
