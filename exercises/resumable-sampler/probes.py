@@ -13,7 +13,10 @@ def inputs(draw):
         "late": draw.integer(2, 4),
         "pairs": [[s, e] for s in (0, 1, 2, 5, 100, 65536) for e in (0, 1, 2, 3)]
         # Where a sum such as 1000 * seed + epoch meets the orders above.
-        + [[0, e] for e in (31, 37, 97, 100, 101, 128, 256, 500, 512, 997, 999, 1000, 1001, 1024)],
+        + [[0, e] for e in (31, 37, 97, 100, 101, 128, 256, 500, 512, 997, 999, 1000, 1001, 1024)]
+        # Digits that read alike when glued together, and bits that meet when shifted.
+        + [[1, 11], [11, 1], [1, 23], [12, 3]]
+        + [[2**k, 0] for k in (8, 10, 12, 20, 24, 31)],
     }
 
 
@@ -136,6 +139,16 @@ def probe_resume(code, given, record):
         resumed.load_state_dict(state)
         record("before", before)
         record("after", passes(resumed, 2))
+    with record.step("used"):
+        sampler = code.ResumableSampler(n, seed=seed)
+        list(sampler)
+        take(sampler, 3)
+        used = code.ResumableSampler(n, seed=seed)
+        _, iterator = take(used, k)
+        del iterator
+        used.load_state_dict(copy_state(sampler))
+        record("length", len(used))
+        record("after", passes(used, 2))
     with record.step("untouched"):
         resumed = code.ResumableSampler(n, seed=seed)
         resumed.load_state_dict(copy_state(code.ResumableSampler(n, seed=seed)))
@@ -224,6 +237,11 @@ def probe_set_epoch(code, given, record):
         sampler = code.ResumableSampler(n, seed=seed)
         list(sampler)
         sampler.set_epoch(0)
+        record("pass", list(sampler))
+    with record.step("plain"):
+        sampler = code.ResumableSampler(n, shuffle=False)
+        take(sampler, k)
+        sampler.set_epoch(2)
         record("pass", list(sampler))
     with record.step("usual"):
         sampler = code.ResumableSampler(n, seed=seed)

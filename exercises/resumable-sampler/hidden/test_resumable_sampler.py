@@ -194,6 +194,16 @@ def test_resume_in_a_later_epoch(observe):
 
 
 @behaviour(6)
+def test_state_into_a_used_sampler(observe):
+    order = epochs(observe)[1]
+    after = observe["resume/used/after"]
+    says = "A state loaded into a sampler that was in use does not count: its old order or position remains."
+    expect(after[0] == order[3:], says, f"{len(after[0])} indices came, expected {len(order) - 3}")
+    expect(observe["resume/used/length"] == len(order) - 3, says, "len()")
+    expect(after[1] == epochs(observe)[2], says, "the next epoch")
+
+
+@behaviour(6)
 def test_resume_of_a_fresh_sampler(observe):
     expect(
         observe["resume/untouched/after"] == epochs(observe)[:2],
@@ -329,6 +339,10 @@ def test_set_epoch_starts_another_epoch(observe):
     )
     expect(got not in epochs(observe), "set_epoch(3) must lead to an epoch of its own.")
     expect(observe["set_epoch/back/pass"] == epochs(observe)[0], "set_epoch(0) must lead back to epoch 0.")
+    expect(
+        observe["set_epoch/plain/pass"] == list(range(n)),
+        "With shuffle=False every epoch is range(length), also after set_epoch.",
+    )
 
 
 @behaviour(10)
