@@ -41,10 +41,14 @@ def inputs(draw):
         )
     flat = draw.normal(a, b, dtype=torch.float64)
     flat[::2, 1:] = 0.0
+    gaps = gradients(draw, 10, a, b)
+    gaps[[0, 4, 5, 8]] = 0.0
+    gaps[1::3, 0] = 0.0
     return {
         "cases": cases,
         "eps": [draw.uniform(0.1, 0.3), draw.uniform(2.0, 5.0)],
         "flat": {"param": draw.normal(a, b, dtype=torch.float64), "grad": flat},
+        "gaps": {"param": draw.normal(a, b, dtype=torch.float64), "grads": gaps, "options": options(draw)},
         "pair": {
             "params": [draw.normal(a, dtype=torch.float64), draw.normal(a, dtype=torch.float64)],
             "grads": [gradients(draw, 6, a), gradients(draw, 6, a)],
@@ -93,6 +97,29 @@ def probe_eps(code, given, record):
             for grad, lr in zip(case["grads"], (0.25, 0.0, 0.0, 0.25), strict=False):
                 param, state = step(param, grad, state, lr=lr)
             record("paused", param)
+
+
+def probe_later(code, given, record):
+    """Zeros among other gradients, arguments that change between calls, memory that is not contiguous."""
+    gaps = given["gaps"]
+    for name in FUNCTIONS:
+        step, chosen = getattr(code, name), gaps["options"][name]
+        with record.step(f"{name}gaps"):
+            record("trace", walk(step, gaps["param"], gaps["grads"], **chosen))
+        with record.step(f"{name}strided"):
+            param, grads = gaps["param"].T.contiguous().T, gaps["grads"].mT.contiguous().mT
+            record("trace", walk(step, param, grads, **chosen))
+        with record.step(f"{name}changed"):
+            case, state = given["cases"][0], {}
+            param = case["param"]
+            for grad in case["grads"][:3]:
+                param, state = step(param, grad, state, **case["options"][name])
+            forget = {"rmsprop_step": {"alpha": 0.0}, "adam_step": {"betas": (0.0, 0.0)}}.get(name, {})
+            if forget:
+                record("before", param.detach().clone())
+                record("after", step(param, case["grads"][3], state, lr=0.25, eps=0.5, **forget)[0])
+            record.raises("lr", lambda s=step, p=param, g=case["grads"][3], k=state: s(p, g, k, lr=-0.1)[0])
+            record.raises("shape", lambda s=step, p=param, g=case["grads"][3], k=state: s(p, g[:1], k)[0])
 
 
 def tensors(value):

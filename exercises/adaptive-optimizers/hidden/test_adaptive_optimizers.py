@@ -157,6 +157,60 @@ def test_first_adam_step(observe):
     )
 
 
+def named(observe, kind, names, says):
+    gaps = observe.given["gaps"]
+    for name in names:
+        chosen = gaps["options"][name]
+        check(
+            observe[f"later/{name}{kind}/trace"],
+            name,
+            gaps["param"],
+            gaps["grads"],
+            chosen,
+            f"{name}: {says}",
+        )
+
+
+ZEROS = (
+    "a gradient of zeros is a step like any other: the averages decay, and Adam counts it and still moves."
+)
+
+
+@behaviour(1)
+def test_adagrad_with_zero_gradients(observe):
+    named(observe, "gaps", ("adagrad_step",), "gradients of zeros in between give a wrong result.")
+
+
+@behaviour(2)
+def test_rmsprop_with_zero_gradients(observe):
+    named(observe, "gaps", ("rmsprop_step",), ZEROS)
+
+
+@behaviour(3)
+def test_adam_with_zero_gradients(observe):
+    named(observe, "gaps", ("adam_step",), ZEROS)
+
+
+@behaviour(7, on_error="Tensors need not be contiguous in memory.")
+def test_transposed_views(observe):
+    named(observe, "strided", RULES, "a param and a grad that are transposed views give a wrong result.")
+
+
+@behaviour(3)
+def test_each_call_has_its_own_decay_rates(observe):
+    case = observe.given["cases"][0]
+    grad = case["grads"][3]
+    for name, argument in (("rmsprop_step", "alpha=0"), ("adam_step", "betas=(0, 0)")):
+        close(
+            observe[f"later/{name}changed/after"],
+            observe.tensor(f"later/{name}changed/before") - 0.25 * grad / (grad.abs() + 0.5),
+            f"{name}: use the decay rates of this call, not those of an earlier one.",
+            rtol=1e-12,
+            atol=1e-12,
+            call=f"a fourth {name}(..., lr=0.25, {argument}, eps=0.5) after three with other rates",
+        )
+
+
 @behaviour(4)
 def test_large_eps(observe):
     case = observe.given["cases"][0]
@@ -332,6 +386,14 @@ def test_shapes_must_agree(observe):
     for name in RULES:
         for kind, says in SHAPES.items():
             observe.raised(f"errors/{name}{kind}", "ValueError", says=f"{name}: {says}")
+
+
+@behaviour(8)
+def test_later_calls_are_checked_too(observe):
+    for name in RULES:
+        says = f"{name}: bad arguments are refused at every call, not only at the first."
+        observe.raised(f"later/{name}changed/lr", "ValueError", says=says)
+        observe.raised(f"later/{name}changed/shape", "ValueError", says=says)
 
 
 @behaviour(8)
