@@ -15,12 +15,12 @@ def qkv(draw, queries, keys, dim=DIM, scale=1.0, dtype=torch.float32):
     }
 
 
-def large(draw, sign):
-    """Scaled scores of sign * 1e4 plus small ones, all exact in float32 (dim 4: divided by 2)."""
+def large(draw, *signs):
+    """Scaled scores of sign * 1e4 (by query) plus small ones, all exact in float32 (dim 4: divided by 2)."""
     queries, keys = 3, 6
     q, k = torch.zeros(1, 1, queries, 4), torch.zeros(1, 1, keys, 4)
-    q[..., 0], q[..., 3] = 100.0, torch.tensor([1.0, 2.0, -1.0])
-    k[..., 0] = 200.0 * sign
+    q[..., 0], q[..., 3] = 100.0 * torch.tensor(signs), torch.tensor([1.0, 2.0, -1.0])
+    k[..., 0] = 200.0
     k[..., 3] = draw.permutation(keys).float() / 2
     return {"q": q, "k": k, "v": draw.normal(1, 1, keys, 4)}
 
@@ -47,10 +47,11 @@ def inputs(draw):
         "double": qkv(draw, 7, 6, dtype=torch.float64),
         "merged": qkv(draw, 6, 9),
         "cut": draw.integer(2, 4),
-        "up": large(draw, 1),
+        "up": large(draw, 1, 1, 1),
+        "signs": large(draw, 1, -1, 1),
         "huge": huge(draw),
         "many": {name: draw.normal(1, 1, n, DIM) for name, n in (("q", 1), ("k", 120), ("v", 120))},
-        "down": large(draw, -1),
+        "down": large(draw, -1, -1, -1),
         "ring": qkv(draw, 6, total),
         "ring_double": qkv(draw, 6, total, dtype=torch.float64),
         "lengths": lengths,
@@ -97,11 +98,12 @@ def probe_block(code, given, record):
         out, lse = code.block_attention(*tensors(given["block"]), q_start=0, k_start=3)
         record("out", out)
         record("lse", lse)
-    for name in ("up", "down"):
-        with record.step(name):
-            out, lse = code.block_attention(*tensors(given[name]))
-            record("out", out)
-            record("lse", lse)
+    for name in ("up", "down", "signs"):
+        for suffix, more in (("", {}), ("_causal", {"causal": True, "q_start": 2})):
+            with record.step(name + suffix):
+                out, lse = code.block_attention(*tensors(given[name]), **more)
+                record("out", out)
+                record("lse", lse)
 
 
 def halves(code, case, cut, **more):
@@ -298,6 +300,11 @@ def probe_dtypes(code, given, record):
             a = code.block_attention(q, *pairs[0][1:])
             merged = code.merge(*a, *code.block_attention(q, *pairs[1][1:]))
             record("merged", list(merged))
+        with record.step(f"mean_{str(dtype).removeprefix('torch.')}"):
+            q, k, v = (t.to(dtype) for t in tensors(half))
+            out, lse = code.block_attention(torch.zeros_like(q), k[:, :, 64:69], v[:, :, 64:69])
+            record("out", out)
+            record("lse", lse)
     for dtype in (torch.bfloat16, torch.float16):
         with record.step(f"huge_{str(dtype).removeprefix('torch.')}"):
             out, lse = code.block_attention(*(t.to(dtype) for t in tensors(given["huge"])))
@@ -320,7 +327,7 @@ def probe_inputs(code, given, record):
         copies = [[t.clone() for t in result] for result in results]
         merged = code.merge(*results[0], *results[1])
         code.merge(*merged, *results[2])
-        record("results", results)
+        record("results", [list(result) for result in results])
         record("copies", copies)
         code.ring_attention(case["q"], parts, causal=True, q_start=4)
         record("case", case)

@@ -226,20 +226,31 @@ def test_merge_with_some_empty_queries(observe):
 
 @behaviour(5)
 def test_large_scores_in_a_block(observe):
-    for name, text in (("up", "10000"), ("down", "-10000")):
-        got = observe.tensor(f"block/{name}/out")
-        finite = bool(torch.isfinite(got).all())
-        check(
-            observe,
-            f"block/{name}",
-            attention(*tensors(observe.given[name])),
-            "With large scores block_attention is not exact."
-            if finite
-            else "exp(10000) overflows: subtract the maximum of the scores first.",
-            atol=3e-3,
-            lse_atol=5e-3,
-            call=f"scaled scores around {text}",
-        )
+    for name, text in (
+        ("up", "10000"),
+        ("down", "-10000"),
+        ("signs", "10000 for some queries and -10000 for others"),
+    ):
+        for suffix, mask in (("", None), ("_causal", visible(3, 6, 2))):
+            finite = bool(torch.isfinite(observe.tensor(f"block/{name}{suffix}/out")).all())
+            says = "exp(10000) overflows: subtract the maximum of the scores first."
+            if finite:
+                says = "With large scores block_attention is not exact."
+                if name == "signs":
+                    says = "With large scores of both signs it is not exact: every query subtracts its own maximum."
+                elif mask is not None:
+                    says = (
+                        "With large scores and causal=True it is not exact: a hidden score is minus infinity."
+                    )
+            check(
+                observe,
+                f"block/{name}{suffix}",
+                attention(*tensors(observe.given[name]), mask),
+                says,
+                atol=3e-3,
+                lse_atol=5e-3,
+                call=f"scaled scores around {text}" + (", causal=True, q_start=2" if suffix else ""),
+            )
 
 
 @behaviour(5)
@@ -499,6 +510,19 @@ def test_scores_are_summed_in_float32(observe):
                 atol=atol,
                 call=f"block_attention on {name} inputs with scores of 135000: {key}",
             )
+
+
+@behaviour(9)
+def test_values_are_summed_in_float32(observe):
+    for name in ("bfloat16", "float16"):
+        q, k, v = (t.to(getattr(torch, name)) for t in tensors(observe.given["half"]))
+        check(
+            observe,
+            f"dtypes/mean_{name}",
+            attention(torch.zeros_like(q), k[:, :, 64:69], v[:, :, 64:69]),
+            f"The values are summed in {name}: raise v to float32 before the product.",
+            call=f"block_attention on {name} inputs with q = 0: the mean of 5 values",
+        )
 
 
 @behaviour(9)
