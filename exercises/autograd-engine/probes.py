@@ -157,6 +157,29 @@ def probe_neutral(code, given, record):
             record("new", result is not x)
 
 
+def probe_in_place(code, given, record):
+    """x += c and its relatives bind the name to a new Value."""
+    x = code.Value(given["x"])
+    y = x
+    y += 1.0
+    y -= 2.5
+    y *= 2.0
+    y /= 4.0
+    record("data", y.data)
+    record("operand", plain(x))
+    y.backward()
+    record("grad", x.grad)
+
+
+def probe_equal(code, given, record):
+    """Two Values that hold the same number."""
+    for name in BINARY:
+        with record.step(name):
+            x, y = code.Value(given["x"]), code.Value(given["x"])
+            (BINARY[name](x, y) * 3.0).backward()
+            record("grads", [x.grad, y.grad])
+
+
 ZEROS = {
     "x * 3": lambda x: x * 3.0,
     "x / 2": lambda x: x / 2.0,

@@ -159,6 +159,11 @@ def test_results_are_new_values(observe):
 @behaviour(1)
 def test_operands_are_not_changed(observe):
     says = "An operation changed the data or grad of its operands."
+    x = observe.given["x"]
+    augmented = "y = x; y += 1.0 (-=, *=, /=) makes a new Value; x stays as it was."
+    close(observe["in_place/operand"], [x, 0.0], augmented, **TIGHT)
+    close(observe["in_place/data"], (x - 1.5) / 2, augmented, **TIGHT)
+    close(observe["in_place/grad"], 0.5, augmented, **TIGHT)
     for i, (a, b) in enumerate(observe.given["pairs"]):
         for name in DATA:
             close(observe[f"arithmetic/{name}{i}/operands"], [[a, 0.0], [b, 0.0]], says, **TIGHT)
@@ -201,6 +206,19 @@ def test_derivatives_of_operations(observe):
             [-1.0],
             "The derivative of -x is -1.",
             **TIGHT,
+        )
+
+
+@behaviour(2)
+def test_equal_numbers_are_two_values(observe):
+    x = observe.given["x"]
+    for name, slopes in SLOPES.items():
+        close(
+            observe[f"equal/{name}/grads"],
+            [3.0 * slope for slope in slopes(x, x)],
+            "Two Values that hold the same number are still two: each has its own derivative.",
+            **TIGHT,
+            call=f"x, y = Value({x:.4g}), Value({x:.4g}); ((x {SIGN[name]} y) * 3.0).backward()",
         )
 
 
