@@ -25,6 +25,12 @@ def inputs(draw):
             "small": 1,
             "large": draw.integer(2, 4),
         },
+        "signal": {
+            "G": draw.uniform(300.0, 900.0),
+            "S": draw.uniform(0.5, 4.0),
+            "small": draw.integer(2, 4),
+            "large": draw.integer(8, 16),
+        },
         "tiny": {
             "G": draw.uniform(0.5, 4.0) * 1e-9,
             "S": draw.uniform(40.0, 900.0) * 1e-9,
@@ -76,7 +82,7 @@ def measured(case, batch):
 
 
 def probe_noise(code, given, record):
-    for i, case in enumerate([*given["norms"], given["close"], given["tiny"]]):
+    for i, case in enumerate([*given["norms"], given["close"], given["tiny"], given["signal"]]):
         small, large = case["small"], case["large"]
         with record.step(i):
             record(
@@ -116,6 +122,13 @@ def probe_errors(code, given, record):
         "accum": lambda: size(4, 0),
         "world": lambda: size(4, 2, 0),
         "negative_pair": lambda: size(-4, -2, 3),
+        "negative_micro": lambda: size(-4),
+        "negative_accum": lambda: size(4, -1, 2),
+        "negative_world": lambda: size(4, 1, -2),
+        "negative_base_batch": lambda: rate(0.1, -256, 512),
+        "negative_batch": lambda: rate(0.1, 256, -512),
+        "negative_batch_a": lambda: noise(12.0, -10, 3.0, 100),
+        "negative_batch_b": lambda: noise(12.0, 10, 3.0, -100),
         "base_lr": lambda: rate(0.0, 256, 512),
         "negative_lr": lambda: rate(-0.1, 256, 512),
         "max_lr": lambda: rate(0.1, 256, 512, "linear", 0.0),

@@ -114,6 +114,10 @@ def test_cap(observe):
             )
 
 
+def measurements(given):
+    return [*given["norms"], given["close"], given["tiny"], given["signal"]]
+
+
 def noise_mistakes(case):
     G, S, small, large = case["G"], case["S"], case["small"], case["large"]
     at_small, at_large = G + S / small, G + S / large
@@ -128,12 +132,13 @@ def noise_mistakes(case):
         ("That is S; the noise scale is S / G.", S),
         ("That is G; the noise scale is S / G.", G),
         ("The noise scale is S / G, without a root.", math.sqrt(S / G)),
+        ("With little noise S / G is below 1; leave it as it is.", max(1.0, S / G)),
     ]
 
 
 @behaviour(5)
 def test_noise_scale(observe):
-    for i, case in enumerate([*observe.given["norms"], observe.given["close"], observe.given["tiny"]]):
+    for i, case in enumerate(measurements(observe.given)):
         close(
             observe[f"noise/{i}/small_first"],
             case["S"] / case["G"],
@@ -149,7 +154,7 @@ def test_noise_scale(observe):
 
 @behaviour(6)
 def test_order_of_the_measurements(observe):
-    for i, case in enumerate([*observe.given["norms"], observe.given["close"], observe.given["tiny"]]):
+    for i, case in enumerate(measurements(observe.given)):
         close(
             observe[f"noise/swapped{i}/large_first"],
             case["S"] / case["G"],
@@ -207,6 +212,8 @@ def test_impossible_arguments_are_refused(observe):
         "same_batch": "Two measurements at one batch size do not separate G from S.",
         "same_batch_same_norm": "Two measurements at one batch size do not separate G from S.",
     }
+    for name in ("micro", "accum", "world", "base_batch", "batch", "batch_a", "batch_b"):
+        sentences[f"negative_{name}"] = "Sizes and counts below 1 must be refused, negative ones too."
     for name, says in sentences.items():
         observe.raised(f"errors/{name}", "ValueError", says=says)
 
