@@ -115,6 +115,7 @@ def probe_step(code, given, record):
         ("four", 4, given["clip"]),
         ("loose", 1, 1e4),
         ("none", 3, None),
+        ("zero", 1, 0.0),
     ):
         with record.step(name):
             model = Net(given)
@@ -156,6 +157,7 @@ def probe_stale(code, given, record):
     record("norm", float(out["grad_norm"]))
     record("state", state(model))
     record("training", [note[0] for note in model.notes])
+    record("modules", [module.training for module in model.modules()])
     record("left_training", model.training)
 
 
@@ -190,6 +192,13 @@ def probe_calls(code, given, record):
             result(record, out)
             record("calls", recorder.calls)
             record("backwards", backwards)
+
+    with record.step("none"):
+        model = Net(given)
+        optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"])
+        recorder = Recorder(scaler_of(record, given["scale"]))
+        code.amp_step(model, optimizer, recorder, pairs(given, 2), mse, max_norm=None)
+        record("calls", recorder.calls)
 
 
 def probe_autocast(code, given, record):
@@ -246,11 +255,13 @@ def probe_overflow(code, given, record):
         ("second", inf, 3, 1, True),
         ("loss", nan, 1, 0, False),
     )
+    # other factors than the usual 2 and 1/2
+    options = {"backoff_factor": 0.25, "growth_factor": 3.0}
     for name, kind, count, place, finite in cases:
         with record.step(name):
             model = Net(given)
             optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"], momentum=0.9, weight_decay=0.1)
-            scaler = scaler_of(record, given["scale"])
+            scaler = scaler_of(record, given["scale"], **options)
             scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -264,6 +275,7 @@ def probe_overflow(code, given, record):
                     lr_scheduler=scheduler,
                 )
             record("skipped", out["skipped"])
+            record("loss", float(out["loss"]))
             record("state", state(model))
             record("scale", scaler.get_scale())
             record("rate", optimizer.param_groups[0]["lr"])
@@ -280,7 +292,7 @@ def probe_overflow(code, given, record):
 def probe_growth(code, given, record):
     model = Net(given)
     optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"])
-    scaler = scaler_of(record, given["scale"], growth_interval=2)
+    scaler = scaler_of(record, given["scale"], growth_interval=2, growth_factor=3.0)
     scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=1, gamma=0.5)
     skipped, rates, scales = [], [], []
     for i in range(4):
@@ -312,6 +324,7 @@ def probe_disabled(code, given, record):
     )
     result(record, out)
     record("state", state(model))
+    record("notes", model.notes)
     record("rate", optimizer.param_groups[0]["lr"])
 
 

@@ -79,6 +79,9 @@ def test_stale_gradients_do_not_enter(observe):
 def test_model_is_in_train_mode(observe):
     expect(all(observe["stale/training"]), "The model must run in train mode, whatever its mode was before.")
     expect(observe["stale/left_training"], "The model is left in train mode.")
+    expect(
+        all(observe["stale/modules"]), "model.train() sets the mode of every submodule, not of the top alone."
+    )
 
 
 @behaviour(2)
@@ -92,6 +95,12 @@ def test_forward_and_loss_under_autocast(observe):
         for enabled, dtype in observe[f"autocast/{name}/inside"]:
             expect(enabled, says, "the loss ran outside")
             expect(dtype == f"torch.{name}", says, f"the outputs were {dtype}")
+    for _, enabled, dtype in observe["disabled/notes"]:
+        expect(
+            enabled and dtype == "torch.bfloat16",
+            says,
+            f"amp_dtype=bfloat16 and a disabled scaler: the first layer gave {dtype}",
+        )
     for note in observe["step/one/notes"]:
         expect(note[2] == "torch.float16", "amp_dtype is float16 by default.", f"got {note[2]}")
 
@@ -232,6 +241,8 @@ def test_mean_loss(observe):
                 "That is the loss of the last micro-batch.": last,
             },
         )
+    value = observe["overflow/loss/loss"]
+    expect(value != value, "A loss that is NaN is reported as it is, not left out.", f"got {value!r}")
     loss, _ = gradient(given, start(given), 2)
     close(observe["step/tuple/loss"], loss, "A tuple of micro-batches works like a list.", rtol=1e-2)
 
@@ -294,6 +305,12 @@ def test_calls_with_micro_batches(observe):
         f"scale was called {calls.count('scale')} times",
     )
     expect(calls == ["scale"] * 3 + ["unscale_", "step", "update"], says, f"got {', '.join(calls)}")
+    calls = observe["calls/none/calls"]
+    expect(
+        calls == ["scale"] * 2 + ["unscale_", "step", "update"],
+        "unscale_ is called once with max_norm=None too.",
+        f"got {', '.join(calls)}",
+    )
 
 
 @behaviour(7)
@@ -311,9 +328,10 @@ def test_overflow_changes_no_parameter(observe):
 def test_scaler_backs_off(observe):
     for name in ("inf", "nan", "second", "loss"):
         expect(
-            observe[f"overflow/{name}/scale"] == observe.given["scale"] / 2,
+            observe[f"overflow/{name}/scale"] == observe.given["scale"] / 4,
             "Let the scaler decide: step() skips the update and update() lowers the scale.",
-            f"the scale is {observe[f'overflow/{name}/scale']:g} after starting at {observe.given['scale']:g}",
+            f"the scale is {observe[f'overflow/{name}/scale']:g} after starting at {observe.given['scale']:g} "
+            "with backoff_factor=0.25",
         )
 
 
@@ -321,7 +339,11 @@ def test_scaler_backs_off(observe):
 def test_overflow_is_reported(observe):
     for name in ("inf", "nan", "second", "loss"):
         value = observe[f"overflow/{name}/skipped"]
-        expect(value is True, "skipped must be True where no step was made.", f"got {value!r}")
+        expect(
+            value is True,
+            "skipped must be True where no step was made.",
+            f"got {value!r} (backoff_factor=0.25, growth_factor=3)",
+        )
 
 
 @behaviour(7)
@@ -343,12 +365,12 @@ def test_next_call_works(observe):
 def test_growth_is_no_skip(observe):
     expect(
         observe["growth/skipped"] == [False] * 4,
-        "The scale also changes when it grows; only a decrease tells of a skipped step.",
+        "The scale also changes when it grows, by any factor; only a decrease tells of a skipped step.",
         f"skipped was {observe['growth/skipped']}",
     )
     scale = observe.given["scale"]
     expect(
-        observe["growth/scales"] == [scale, 2 * scale, 2 * scale, 4 * scale],
+        observe["growth/scales"] == [scale, 3 * scale, 3 * scale, 9 * scale],
         "update() must be called once per step, so that the scale grows after growth_interval of them.",
     )
     expect(observe["step/one/skipped"] is False, "skipped is False for a step that was made.")
@@ -401,6 +423,12 @@ def test_no_clipping(observe):
         rtol=2e-2,
         device=observe.device,
     )
+
+
+@behaviour(10)
+def test_max_norm_of_zero(observe):
+    says = "max_norm=0.0 is a limit like any other: everything is clipped away. Only None means no clipping."
+    same_state(observe, "step/zero/state", start(observe.given), says)
 
 
 @behaviour(4)
