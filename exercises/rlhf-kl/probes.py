@@ -6,7 +6,7 @@ import torch
 def masks(draw):
     """Rows of every kind, in random order: gaps, both ends, one token, none, all; columns beyond any answer."""
     width = draw.integer(11, 14)
-    rows = [[False] * width for _ in range(8)]
+    rows = [[False] * width for _ in range(9)]
     start = draw.integer(2, 4)
     for t in range(start, width - 3):
         rows[0][t] = True
@@ -20,7 +20,8 @@ def masks(draw):
     rows[6] = [True] * width
     for t in (0, 3, 4, 7, width - 1):
         rows[7][t] = True
-    order = draw.shuffled(range(8))
+    rows[8][0] = True
+    order = draw.shuffled(range(9))
     return torch.tensor([rows[i] for i in order])
 
 
@@ -37,7 +38,9 @@ def rollout(draw, mask, dtype=torch.float32):
     return {
         "mask": mask,
         "logprobs": logprobs,
-        "ref": logprobs + draw.normal(*shape, scale=0.8, dtype=dtype),
+        # A few log-ratios are large.
+        "ref": logprobs
+        + draw.normal(*shape, scale=0.8, dtype=dtype) * torch.where(draw.rand(*shape) < 0.15, 40, 1),
         "scores": draw.normal(shape[0], scale=2.0, dtype=dtype) + draw.choice([-1.0, 1.0]) * 1.5,
         "rewards": draw.normal(*shape, dtype=dtype),
         "values": draw.normal(*shape, scale=1.5, shift=0.5, dtype=dtype),
@@ -139,6 +142,15 @@ def probe_rewards(code, given, record):
         record("out", code.kl_rewards(*plain, kl_coef=0.0))
     with record.step("nothing"):
         record("out", code.kl_rewards(*plain[:3], torch.zeros_like(case["mask"])))
+    for name, i in (("float32", 0), ("float64", 2)):
+        case = given["cases"][i]
+        scores = case["scores"].to(torch.float64 if name == "float32" else torch.float32)
+        record.raises(
+            f"mixed_{name}",
+            lambda case=case, scores=scores: code.kl_rewards(
+                case["logprobs"], case["ref"], scores, case["mask"]
+            ),
+        )
 
 
 def probe_gae(code, given, record):
@@ -170,6 +182,13 @@ def probe_gae(code, given, record):
         advantages, returns = code.gae(*plain[:2], torch.zeros_like(case["mask"]))
         record("advantages", advantages)
         record("returns", returns)
+    for name, i in (("float32", 0), ("float64", 2)):
+        case = given["cases"][i]
+        rewards = case["rewards"].to(torch.float64 if name == "float32" else torch.float32)
+        record.raises(
+            f"mixed_{name}",
+            lambda case=case, rewards=rewards: list(code.gae(rewards, case["values"], case["mask"])),
+        )
 
 
 NAMES = ("logprobs", "old", "advantages")

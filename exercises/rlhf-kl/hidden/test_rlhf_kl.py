@@ -154,6 +154,18 @@ def test_rewards_carry_no_graph(observe):
         )
 
 
+@behaviour(3)
+def test_rewards_with_scores_of_another_dtype(observe):
+    for name in ("float32", "float64"):
+        if observe.error(f"rewards/mixed_{name}") is None:
+            out = observe.tensor(f"rewards/mixed_{name}/returned", "The rewards are a tensor.")
+            expect(
+                out.dtype == getattr(torch, name),
+                "The rewards must have the dtype of logprobs, whatever that of scores is.",
+                f"got {out.dtype} for logprobs in {name}",
+            )
+
+
 def row_gae(rewards, values, gamma, lam, gamma_trace=None):
     """GAE of one row without masked positions, plain numbers."""
     trace = (gamma if gamma_trace is None else gamma_trace) * lam
@@ -353,6 +365,20 @@ def test_results_of_gae_are_data(observe):
                 "Advantages and returns must have the dtype and device of values.",
                 f"got {out.dtype} for {case['values'].dtype}",
             )
+
+
+@behaviour(6)
+def test_results_with_rewards_of_another_dtype(observe):
+    for name in ("float32", "float64"):
+        if observe.error(f"gae/mixed_{name}") is None:
+            for what, out in zip(
+                ("advantages", "returns"), observe[f"gae/mixed_{name}/returned"], strict=True
+            ):
+                expect(
+                    isinstance(out, torch.Tensor) and out.dtype == getattr(torch, name),
+                    "Advantages and returns must have the dtype of values, whatever that of rewards is.",
+                    f"{what} are {getattr(out, 'dtype', out)} for values in {name}",
+                )
 
 
 def losses(observe):
@@ -590,8 +616,10 @@ def test_no_response_token_at_all(observe):
         )
         grad = observe[f"loss/{name}/grad_logprobs"]
         expect(
-            grad is None or not grad.any(), "Without any response token backward must give zeros, not NaN."
+            grad is not None,
+            "Without any response token backward must give logprobs a gradient of zeros; here it gets none.",
         )
+        expect(not grad.any(), "Without any response token backward must give zeros, not NaN.")
 
 
 @behaviour(11)
