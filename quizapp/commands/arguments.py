@@ -26,6 +26,8 @@ EXAMPLES = {
     "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
     "show": ("show lr-warmup | less", "a question with its answer"),
     "export": ("export markdown bank.md", "the bank as a book"),
+    "import": ("import laptop.json", "again: known reviews are not doubled"),
+    "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
     "check": ("check my-deck/", "every fault with file, line and what to do"),
     "deck": ("deck add ~/my-deck", "a folder of YAML files like the shipped ones"),
     "doctor": ("doctor", "what to look at first when something is wrong"),
@@ -164,6 +166,10 @@ def _bank(commands: Any) -> None:
         "format", choices=EXPORTS, help="markdown: the bank as a book; json, csv: the review log"
     )
     export.add_argument("path", type=Path, metavar="PATH")
+    take_in = _add(commands, "import", ("bank", "take_in"), "take over the reviews of another log")
+    take_in.add_argument("path", type=Path, metavar="PATH", help="what 'quizapp export json' wrote elsewhere")
+    sync = _add(commands, "sync", ("bank", "sync"), "share the reviews with your other devices by a folder")
+    sync.add_argument("folder", type=Path, metavar="DIR", help="a folder that all of them see")
     check = _add(commands, "check", ("bank", "check"), "validate content and exercises")
     check.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="files or folders; default: all content"

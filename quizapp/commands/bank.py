@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from argparse import Namespace
+from collections.abc import Sequence
 from pathlib import Path
 
 from quizapp import paths
@@ -77,6 +78,40 @@ def export(options: Namespace) -> int:
         count = write_log(study, options.path, options.format)
     sys.stdout.write(f"{count} events written to {options.path}\n")
     return DONE
+
+
+def take_in(options: Namespace) -> int:
+    """Take over the reviews of another log."""
+    from quizapp.exchange.sync import read_file, take
+    from quizapp.memory.study import Study
+
+    complaints: list[str] = []
+    found = read_file(options.path, complaints)
+    with Study.open(bank_of_user()) as study:
+        events, documents = take(study, found)
+    return _told(f"{_new(events, documents)} taken from {options.path}", complaints)
+
+
+def sync(options: Namespace) -> int:
+    """Share the log with other devices through a folder."""
+    from quizapp.exchange.sync import sync as share
+    from quizapp.memory.study import Study
+
+    with Study.open(bank_of_user()) as study:
+        done = share(study, options.folder)
+    others = f"{done.others} other device{'' if done.others == 1 else 's'}"
+    return _told(f"{_new(done.events, done.documents)} from {others} in {options.folder}", done.complaints)
+
+
+def _new(events: int, documents: int) -> str:
+    return f"new: {events} events of the log, {documents} submissions and interviews,"
+
+
+def _told(text: str, complaints: Sequence[str]) -> int:
+    sys.stdout.write(text + "\n")
+    for complaint in complaints:
+        sys.stderr.write(f"quizapp: {complaint}\n")
+    return FAULTS if complaints else DONE
 
 
 def check(options: Namespace) -> int:

@@ -5,7 +5,7 @@ They schedule nothing by themselves (the events that came with them do), but the
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from quizapp.store.database import Database, Row
@@ -79,6 +79,36 @@ class Documents:
             (slug,),
         )
         return [_submission(row) for row in rows]
+
+    def all(self) -> list[Submission | MockDocument]:
+        """All submissions and all finished interviews, oldest first."""
+        submissions = self._db.rows(f"SELECT {', '.join(Submission._fields)} FROM submissions ORDER BY id")
+        mocks = self._db.rows(
+            f"SELECT {', '.join(MockDocument._fields)} FROM mocks WHERE state = 'done' ORDER BY created, id"
+        )
+        return [*map(_submission, submissions), *map(_mock, mocks)]
+
+    def merge(self, documents: Iterable[Submission | MockDocument]) -> int:
+        """Keep what another device kept, where it is not known yet; how many were new."""
+        new = 0
+        with self._db.transaction():
+            for document in documents:
+                new += self._add_mock(document) if isinstance(document, MockDocument) else self._add(document)
+        return new
+
+    def _add(self, found: Submission) -> int:
+        same = (found.slug, found.time, found.source)
+        if self._db.row("SELECT 1 FROM submissions WHERE slug = ? AND time = ? AND source = ?", same):
+            return 0
+        self.add_submission(found.slug, found.time, found.verdict, found.source, found.event)
+        return 1
+
+    def _add_mock(self, found: MockDocument) -> int:
+        if self._db.row("SELECT 1 FROM mocks WHERE id = ?", (found.id,)):
+            return 0
+        values = found._replace(document=compact(dict(found.document)))  # type: ignore[arg-type]
+        self._db.run("INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?)", values)
+        return 1
 
     def summary(self) -> dict[str, tuple[int, int | None, float]]:
         """By slug: number of submissions, when one last passed, and the best share of tests passed.
