@@ -1,3 +1,4 @@
+import array
 import math
 
 
@@ -32,8 +33,22 @@ def extreme(draw, low, high, vertex):
     }
 
 
+def shallow(draw):
+    """A curve that hardly bends, but bends: curvature is small, not zero within rounding."""
+    logs = [math.log(3e8) + 1.1 * i for i in range(6)]
+    u0, c = draw.uniform(logs[1], logs[4]), draw.uniform(1e-4, 3e-4)
+    return {
+        "params": [math.exp(u) for u in logs],
+        "losses": [2.3 + c * (u - u0) ** 2 for u in logs],
+        "vertex": math.exp(u0),
+        "floor": 2.3,
+    }
+
+
 def inputs(draw):
     return {
+        "flat": [draw.uniform(1.5, 3.5) for _ in range(6)],
+        "flat_logs": [[draw.uniform(18, 26) for _ in range(5)] for _ in range(6)],
         "budgets": [
             {"flops": 10 ** draw.uniform(18, 26), "ratio": ratio}
             for ratio in (20.0, draw.uniform(25.0, 60.0), draw.uniform(0.3, 0.8), draw.uniform(100.0, 400.0))
@@ -43,6 +58,7 @@ def inputs(draw):
             extreme(draw, 1.3e5, 4e6, draw.uniform(4e5, 8e5)),
             extreme(draw, 3e10, 9e11, draw.uniform(1e11, 2e11)),
             extreme(draw, 1e5, 1e12, draw.uniform(1e9, 9e9)),
+            shallow(draw),
         ],
         "noisy": [parabola(draw, 1.0, 1.0) for _ in range(4)],
         "powers": [
@@ -98,6 +114,14 @@ def probe_isoflop(code, given, record):
                 record("tuples", list(code.isoflop_minimum(tuple(params), tuple(losses))))
     with record.step("whole"):
         record("pair", list(code.isoflop_minimum([10**8, 10**9, 10**10], [3, 2.5, 2.8])))
+    with record.step("edge"):
+        params = [1e8, 1e9, 1e10]
+        losses = [2.0 + 0.1 * (t - 8.4) ** 2 for t in (8, 9, 10)]
+        record("pair", list(code.isoflop_minimum(params, losses)))
+    with record.step("array"):
+        case = given["exact"][0]
+        params, losses = (array.array("d", case[name]) for name in ("params", "losses"))
+        record("pair", list(code.isoflop_minimum(params, losses)))
     with record.step("repeated"):
         record("pair", list(code.isoflop_minimum([1e8, 1e9, 1e9, 1e10], [3.0, 2.4, 2.6, 2.8])))
 
@@ -109,6 +133,8 @@ def probe_refused(code, given, record):
     record.raises("same", lambda: f([1e9, 1e9, 1e9], [2.4, 2.5, 2.6]))
     record.raises("maximum", lambda: f([1e8, 1e9, 1e10], [2.5, 3.0, 2.6]))
     record.raises("line", lambda: f([1e8, 1e9, 1e10, 1e11], [3.0, 2.8, 2.6, 2.4]))
+    for i, (loss, logs) in enumerate(zip(given["flat"], given["flat_logs"], strict=True)):
+        record.raises(f"flat{i}", lambda v=loss, u=logs: f([math.exp(x) for x in u], [v] * 5))
     record.raises("flat", lambda: f([1e8, 1e9, 1e10], [2.5, 2.5, 2.5]))
     record.raises("left", lambda: f([1e8, 1e9, 1e10], [2.0, 2.5, 3.3]))
     record.raises("right", lambda: f([1e8, 1e9, 1e10], [3.3, 2.5, 2.0]))
@@ -129,6 +155,12 @@ def probe_power(code, given, record):
             record("tuples", list(code.fit_power_law(tuple(x), tuple(y))))
     with record.step("two"):
         record("pair", list(code.fit_power_law([1, 10], [2, 20])))
+    with record.step("range"):
+        record(
+            "pair", list(code.fit_power_law(range(1, 6), array.array("d", [2.5 / i for i in range(1, 6)])))
+        )
+    with record.step("integers"):
+        record("pair", list(code.fit_power_law([10**18, 10**20, 10**22], [10**9, 10**10, 10**11])))
     record.raises("one", lambda: code.fit_power_law([3.0], [2.0]))
     record.raises("same", lambda: code.fit_power_law([3.0, 3.0, 3.0], [2.0, 2.5, 3.0]))
 
@@ -140,6 +172,8 @@ def probe_parametric(code, given, record):
                 "pair",
                 list(code.parametric_optimum(law["flops"], law["A"], law["B"], law["alpha"], law["beta"])),
             )
+    with record.step("small"):
+        record("pair", list(code.parametric_optimum(600.0, 1e-3, 4.0, 0.5, 0.25)))
     with record.step("published"):
         record("pair", list(code.parametric_optimum(5.76e23, 406.4, 410.7, 0.34, 0.28)))
 

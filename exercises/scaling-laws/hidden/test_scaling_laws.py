@@ -107,6 +107,20 @@ def test_no_minimum_to_report(observe):
     }
     for name, says in sentences.items():
         observe.raised(f"refused/{name}", "ValueError", says=says)
+    for i, _ in enumerate(observe.given["flat"]):
+        says = "Equal losses have no minimum; a curvature of 1e-17 is rounding, not a parabola."
+        observe.raised(f"refused/flat{i}", "ValueError", says=says)
+
+
+@behaviour(4, on_error="The vertex lies inside the runs, though the lowest loss is at their edge: report it.")
+def test_lowest_run_at_the_edge(observe):
+    close(
+        observe["isoflop/edge/pair"],
+        [10**8.4, 2.0],
+        "The vertex lies inside the runs, though the lowest loss is at their edge: report it.",
+        rtol=1e-6,
+        call="isoflop_minimum([1e8, 1e9, 1e10], [2.016, 2.036, 2.256])",
+    )
 
 
 @behaviour(5)
@@ -151,7 +165,9 @@ def test_power_law_needs_two_sizes(observe):
 @behaviour(6)
 def test_parametric_optimum(observe):
     published = {"flops": 5.76e23, "A": 406.4, "B": 410.7, "alpha": 0.34, "beta": 0.28}
-    cases = [(f"{i}", law) for i, law in enumerate(observe.given["laws"])] + [("published", published)]
+    small = {"flops": 600.0, "A": 1e-3, "B": 4.0, "alpha": 0.5, "beta": 0.25}
+    cases = [(f"{i}", law) for i, law in enumerate(observe.given["laws"])]
+    cases += [("published", published), ("small", small)]
     for name, law in cases:
         A, B, alpha, beta = law["A"], law["B"], law["alpha"], law["beta"]
         product = law["flops"] / 6
@@ -220,6 +236,16 @@ def test_sequences_are_accepted_and_left_alone(observe):
             "Tuples must give what lists give.",
             rtol=1e-9,
         )
+
+
+@behaviour(
+    7, on_error="A range, an array of the standard library and large integers are sequences of numbers, too."
+)
+def test_other_sequences(observe):
+    says = "A range or an array must give what a list gives."
+    close(observe["isoflop/array/pair"], observe["isoflop/exact0/pair"], says, rtol=1e-9)
+    close(observe["power/range/pair"], [2.5, -1.0], says, rtol=1e-8)
+    close(observe["power/integers/pair"], [1.0, 0.5], "Large integers must give what floats give.", rtol=1e-8)
 
 
 @behaviour(8)

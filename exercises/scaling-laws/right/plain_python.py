@@ -1,59 +1,72 @@
-from math import exp, fsum, isfinite, log
+import math
 
 
-def check(values):
-    for value in values:
-        if not (isfinite(value) and value > 0):
-            raise ValueError(f"{value} is not positive and finite")
+def _check(*values):
+    for v in values:
+        if not math.isfinite(v) or v <= 0:
+            raise ValueError(f"{v} is not positive and finite")
 
 
 def compute_optimal(flops, tokens_per_param=20.0):
-    check([flops, tokens_per_param])
-    n = (flops / 6.0 / tokens_per_param) ** 0.5
-    return n, flops / 6.0 / n
+    _check(flops, tokens_per_param)
+    n = math.sqrt(flops / (6 * tokens_per_param))
+    return float(n), float(tokens_per_param * n)
+
+
+def _solve3(m, b):
+    m = [row[:] + [x] for row, x in zip(m, b)]
+    for i in range(3):
+        p = max(range(i, 3), key=lambda r: abs(m[r][i]))
+        m[i], m[p] = m[p], m[i]
+        for r in range(3):
+            if r != i:
+                f = m[r][i] / m[i][i]
+                m[r] = [a - f * c for a, c in zip(m[r], m[i])]
+    return [m[i][3] / m[i][i] for i in range(3)]
 
 
 def isoflop_minimum(params, losses):
     if len(params) != len(losses):
         raise ValueError("lengths differ")
-    check(params)
-    check(losses)
+    _check(*params)
+    _check(*losses)
     if len(set(params)) < 3:
-        raise ValueError("three sizes are needed")
-    logs = [log(n) for n in params]
-    mean = fsum(logs) / len(logs)
-    x = [u - mean for u in logs]
-    # Orthogonal polynomials 1, x, x^2 - p x - q: three independent projections.
-    s2, s3 = fsum(v * v for v in x), fsum(v**3 for v in x)
-    q, p = s2 / len(x), s3 / s2
-    quad = [v * v - p * v - q for v in x]
-    c2 = fsum(a * b for a, b in zip(quad, losses)) / fsum(a * a for a in quad)
-    c1 = fsum(a * b for a, b in zip(x, losses)) / s2
-    c0 = fsum(losses) / len(losses)
-    if c2 * q < 1e-9 * max(losses):
+        raise ValueError("need three sizes")
+    x = [math.log(p) for p in params]
+    mean = sum(x) / len(x)
+    span = max(abs(v - mean) for v in x)
+    u = [(v - mean) / span for v in x]
+    y0 = sum(losses) / len(losses)
+    y = [l - y0 for l in losses]
+    m = [[sum(v ** (i + j) for v in u) for j in range(3)] for i in range(3)]
+    b = [sum(w * v**i for v, w in zip(u, y)) for i in range(3)]
+    c0, c1, c2 = _solve3(m, b)
+    scale = max(abs(v) for v in losses)
+    if c2 <= 1e-12 * scale:
         raise ValueError("no minimum")
-    vertex = p / 2 - c1 / (2 * c2)
-    if not min(x) < vertex < max(x):
-        raise ValueError("outside the runs")
-    return exp(mean + vertex), c0 + c1 * vertex + c2 * (vertex * vertex - p * vertex - q)
+    v = -c1 / (2 * c2)
+    if not min(u) < v < max(u):
+        raise ValueError("the vertex lies outside")
+    return math.exp(mean + span * v), c0 + c1 * v + c2 * v * v + y0
 
 
 def fit_power_law(x, y):
     if len(x) != len(y):
         raise ValueError("lengths differ")
-    check(x)
-    check(y)
+    _check(*x)
+    _check(*y)
     if len(set(x)) < 2:
-        raise ValueError("two sizes are needed")
-    u, v = [log(t) for t in x], [log(t) for t in y]
-    mu, mv = fsum(u) / len(u), fsum(v) / len(v)
-    a = fsum((s - mu) * (t - mv) for s, t in zip(u, v)) / fsum((s - mu) ** 2 for s in u)
-    return exp(mv - a * mu), a
+        raise ValueError("need two different x")
+    lx = [math.log(v) for v in x]
+    ly = [math.log(v) for v in y]
+    mx = sum(lx) / len(lx)
+    my = sum(ly) / len(ly)
+    a = sum((p - mx) * (q - my) for p, q in zip(lx, ly)) / sum((p - mx) ** 2 for p in lx)
+    return math.exp(my - a * mx), a
 
 
 def parametric_optimum(flops, A, B, alpha, beta):
-    check([flops, A, B, alpha, beta])
+    _check(flops, A, B, alpha, beta)
     g = (alpha * A / (beta * B)) ** (1 / (alpha + beta))
     n = g * (flops / 6) ** (beta / (alpha + beta))
-    d = (flops / 6) ** (alpha / (alpha + beta)) / g
-    return n, d
+    return n, flops / (6 * n)

@@ -1,5 +1,5 @@
 # fails: 3
-# message: all points
+# message: points
 import math
 from collections.abc import Sequence
 
