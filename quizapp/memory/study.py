@@ -136,7 +136,7 @@ class Study(Acts):
     @property
     def warning(self) -> str:
         """A sentence about the backup or check in the background, if something was wrong."""
-        return self.store.warning
+        return self.store.care.warning
 
     def fit_weights(self, *, least: int = 400) -> "Fitted":
         """Fit the weights to the learner's own reviews and take them if they predict better.
