@@ -80,6 +80,17 @@ def probe_graph(code, given, record):
             record(f"grads{i}", grads(a, b))
 
 
+def probe_shared(code, given, record):
+    """One module checkpointed twice in a row, in two micro-batches, so that gradients add up."""
+    layer, seen = linear(given["before"]), []
+    for key in "xy":
+        a = given[key].clone().requires_grad_()
+        out = code.checkpoint(layer, torch.tanh(code.checkpoint(layer, a)))
+        (out * given["y"]).sum().backward()
+        seen.append(a.grad)
+    record("grads", [*seen, *grads(layer)])
+
+
 def probe_memory(code, given, record):
     for name, wants in (("leaf", True), ("computed", True), ("raw", False)):
         with record.step(name):
@@ -128,6 +139,14 @@ def probe_random(code, given, record):
             noisy(record)  # other code draws in between
             out.sum().backward()
             record("grad", x.grad)
+    with record.step("same_fn"):  # one function, two calls, two masks
+        torch.manual_seed(given["seed"])
+        x, y = (given["drop"].clone().requires_grad_() for _ in range(2))
+        drop = nn.Dropout(0.5)
+        first, second = code.checkpoint(drop, x), code.checkpoint(drop, y)
+        (first + second).sum().backward()
+        record("outs", [first, second])
+        record("grads", [x.grad, y.grad])
     with record.step("plain"):  # the first run draws what fn alone would draw
         torch.manual_seed(given["seed"])
         record("out", F.dropout(given["drop"].exp(), 0.4, training=True))
@@ -180,6 +199,32 @@ def probe_arguments(code, given, record):
         record("grads", grads(x, inside))
         record("other", other.grad)
         record("seen", seen)
+    with record.step("falsy"):
+        seen, x = [], given["x"].clone().requires_grad_()
+
+        def note(a, *rest):
+            seen.append([kind(v) for v in rest])
+            return a.exp()
+
+        code.checkpoint(note, x, 0, 0.0, "", False, None, [], -1).sum().backward()
+        record("seen", seen)
+    with record.step("parameter"):  # a parameter is an argument, and in "tied" fn uses it on its own as well
+        for name in ("alone", "tied"):
+            inside, x = linear(given["inside"]), given["x"].clone().requires_grad_()
+
+            def fn(a, w, inside=inside, tied=name == "tied"):
+                return torch.tanh(F.linear(a, w)) * (inside(a) if tied else 1.0)
+
+            (code.checkpoint(fn, x, inside.weight) * given["c"]).sum().backward()
+            record(name, grads(x, inside)[: 3 if name == "tied" else 2])
+    with record.step("module"):
+        inside, x = linear(given["inside"]), given["x"].clone().requires_grad_()
+        (code.checkpoint(lambda m, a: torch.tanh(m(a)), inside, x) * given["c"]).sum().backward()
+        record("grads", grads(x, inside))
+    with record.step("complex"):
+        z = torch.complex(given["x"], given["y"]).requires_grad_()
+        code.checkpoint(lambda v: (v * v).real + v.imag, z * (1 + 2j)).sum().backward()
+        record("grad", torch.view_as_real(z.grad))
     with record.step("unused"):
         x, y = (given[k].clone().requires_grad_() for k in "xy")
         code.checkpoint(lambda a, b: a.exp(), x, y).sum().backward()
@@ -248,3 +293,5 @@ def probe_errors(code, given, record):
     blocks = [torch.sin, torch.cos, torch.tanh]
     for name, segments in (("zero", 0), ("negative", -1), ("many", 4)):
         record.raises(name, lambda n=segments: code.checkpoint_sequential(blocks, n, given["x"]))
+    for name, segments in (("zero_of_one", 0), ("two_of_one", 2)):
+        record.raises(name, lambda n=segments: code.checkpoint_sequential(blocks[:1], n, given["x"]))

@@ -18,7 +18,7 @@ def compare(observe, path, want, says, names, mistakes=()):
     for i, (a, b) in enumerate(zip(got, want, strict=True)):
         if b is None:
             continue
-        expect(isinstance(a, torch.Tensor), "A gradient is missing.", names[i])
+        expect(isinstance(a, torch.Tensor), f"A gradient is missing. {says}", names[i])
         close(
             a,
             b,
@@ -111,6 +111,22 @@ def test_gradients_of_several_arguments(observe):
         )
 
 
+@behaviour(1)
+def test_gradients_add_up(observe):
+    given = observe.given
+    weight, bias = layer(given["before"])
+    leaves = [given[k].clone().requires_grad_() for k in "xy"]
+    for a in leaves:
+        (F.linear(torch.tanh(F.linear(a, weight, bias)), weight, bias) * given["y"]).sum().backward()
+    compare(
+        observe,
+        "shared/grads",
+        [leaf.grad for leaf in (*leaves, weight, bias)],
+        "A module in two checkpoints, over two micro-batches: its gradients add up.",
+        ["x", "y", "weight", "bias"],
+    )
+
+
 @behaviour(2)
 def test_activations_are_released(observe):
     for name in ("leaf", "computed", "raw"):
@@ -154,6 +170,20 @@ def test_dropout_uses_the_same_mask(observe):
             "With dropout the gradient belongs to another mask than the output.",
             **PRECISION,
             device=observe.device,
+        )
+
+
+@behaviour(3)
+def test_one_function_in_two_calls(observe):
+    outs, got = observe["random/same_fn/outs"], observe["random/same_fn/grads"]
+    for which, out, grad in zip(("first", "second"), outs, got, strict=True):
+        close(
+            grad,
+            (out.double().cpu() != 0) * 2.0,
+            "With one dropout in two calls a gradient belongs to another mask than the output of its call.",
+            **PRECISION,
+            device=observe.device,
+            call=f"gradient of the {which} call's argument",
         )
 
 
@@ -217,6 +247,56 @@ def test_arguments_of_any_kind(observe):
         ["x", "weight", "bias"],
     )
     expect(observe["arguments/mixed/other"] is None, "A tensor that does not require grad got a gradient.")
+
+
+@behaviour(6)
+def test_falsy_arguments(observe):
+    for run, seen in enumerate(observe["arguments/falsy/seen"]):
+        for got, want in zip(seen, [0, 0.0, "", False, None, [], -1], strict=True):
+            says = "An argument that is no tensor reached fn changed."
+            expect(got == want and type(got) is type(want), says, f"{want!r} became {got!r} in run {run + 1}")
+
+
+@behaviour(6)
+def test_parameters_as_arguments(observe):
+    given = observe.given
+    for name in ("alone", "tied"):
+        (weight, bias), x = layer(given["inside"]), given["x"].clone().requires_grad_()
+        out = torch.tanh(F.linear(x, weight)) * (F.linear(x, weight, bias) if name == "tied" else 1.0)
+        (out * given["c"]).sum().backward()
+        use = ", which fn uses on its own as well," if name == "tied" else ""
+        compare(
+            observe,
+            f"arguments/parameter/{name}",
+            [x.grad, weight.grad, *([bias.grad] if name == "tied" else [])],
+            f"With a parameter{use} as an argument a gradient is wrong.",
+            ["x", "weight", "bias"],
+        )
+
+
+@behaviour(6)
+def test_module_as_an_argument(observe):
+    compare(
+        observe,
+        "arguments/module/grads",
+        leaf_reference(observe.given)[1],
+        "With a module as an argument a gradient is wrong: pass on the module itself, not a copy.",
+        ["x", "weight", "bias"],
+    )
+
+
+@behaviour(6, on_error="A complex argument that requires grad is cut off like any other.")
+def test_complex_argument(observe):
+    z = torch.complex(observe.given["x"], observe.given["y"]).requires_grad_()
+    v = z * (1 + 2j)
+    ((v * v).real + v.imag).sum().backward()
+    close(
+        observe["arguments/complex/grad"],
+        torch.view_as_real(z.grad),
+        "A complex argument that requires grad has a wrong gradient.",
+        **PRECISION,
+        device=observe.device,
+    )
 
 
 @behaviour(6, on_error="fn need not use every tensor that it is given.")
@@ -374,5 +454,7 @@ def test_bad_segments_are_refused(observe):
         "zero": "segments=0",
         "negative": "a negative number of segments",
         "many": "more segments than blocks",
+        "zero_of_one": "segments=0 for one block",
+        "two_of_one": "two segments for one block",
     }.items():
         observe.raised(f"errors/{name}", "ValueError", says=f"checkpoint_sequential should refuse {what}.")
