@@ -103,6 +103,8 @@ def probe_formula(code, given, record):
                 layer(case["x"][1])
                 fill(layer, case)
                 record(name, layer(case["x"][1]))
+            with torch.no_grad():
+                record("no_grad", layer(case["x"][1]))
 
 
 def ids(*tensors):
@@ -111,11 +113,12 @@ def ids(*tensors):
 
 def probe_gradients(code, given, record):
     for i, case in enumerate(given["cases"]):
-        for name in ("fresh", "filled"):
+        for name in ("fresh", "filled", "evaluated"):
             with record.step(f"{name}{i}"):
                 base = base_layer(case["weight"], case["bias"])
                 weight, bias = base.weight, base.bias
-                layer = adapter(code, case, base, filled=name == "filled")
+                layer = adapter(code, case, base, filled=name != "fresh")
+                layer.train(name != "evaluated")
                 trained = [p for p in layer.parameters() if p.requires_grad]
                 record("trained", sorted([list(p.shape) for p in trained]))
                 record("exactly", ids(*trained) == ids(layer.lora_A, layer.lora_B, layer.magnitude))

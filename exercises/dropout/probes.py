@@ -2,6 +2,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 LOW, HIGH = 0.5, 1.5
+FINE = 300_000
 
 
 def away_from_zero(draw, *shape, dtype=torch.float32):
@@ -28,7 +29,12 @@ def inputs(draw):
             {"x": away_from_zero(draw, *shape), "p": p} for shape, p in zip(shapes, rates, strict=True)
         ],
         "line": {"x": away_from_zero(draw, 20011), "p": draw.uniform(0.2, 0.3)},
-        "counts": {"x": away_from_zero(draw, 10, 5), "scalar": away_from_zero(draw)},
+        "counts": {
+            "x": away_from_zero(draw, 10, 5),
+            "scalar": away_from_zero(draw),
+            "size": FINE,
+            "fine": [draw.uniform(0.003, 0.007), draw.uniform(0.993, 0.997)],
+        },
         "small": [
             {"x": away_from_zero(draw, a, b, c), "p": draw.uniform(0.3, 0.6)},
             {"x": away_from_zero(draw, b, a, c, dtype=torch.float64), "p": draw.uniform(0.3, 0.6)},
@@ -59,6 +65,14 @@ def probe_frequency(code, given, record):
         record("out", code.Dropout(case["p"])(case["x"]))
     with record.step("module_default"):
         record("out", code.Dropout()(case["x"]))
+    with record.step("generator"):
+        generator = torch.Generator(device=record.device).manual_seed(given["seeds"][0])
+        record("out", code.dropout(case["x"], case["p"], generator=generator))
+    with torch.no_grad():
+        with record.step("no_grad"):
+            record("out", code.dropout(case["x"], case["p"]))
+        with record.step("module_no_grad"):
+            record("out", code.Dropout(case["p"])(case["x"]))
 
 
 def probe_counts(code, given, record):
@@ -68,6 +82,9 @@ def probe_counts(code, given, record):
     with record.step("scalar"):
         outs = [code.dropout(case["scalar"], 0.5).detach() for _ in range(80)]
         record("outs", torch.stack(outs))
+    with record.step("fine"):
+        ones = torch.ones(FINE, device=record.device)
+        record("zeros", [int((code.dropout(ones, p) == 0).sum()) for p in case["fine"]])
 
 
 def probe_small(code, given, record):

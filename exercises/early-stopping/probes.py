@@ -32,6 +32,8 @@ def inputs(draw):
             (2, 0.25, [INF, 5.0, 5.0, 4.5, 4.5]),
             (2, 0.0, [-3.0, -2.0, -4.0, -4.5, 0.0, -4.5, -5.0]),
             (2, 0.0, [0.0, 0.5, -0.5, 0.0, 0.0]),
+            (3, 0.25, [INF, INF, 5.0, -INF, 4.0, -INF, 3.0]),
+            (2, 0.0, [-INF, 5.0, -INF, 4.0]),
         ]
         sequences += [
             {"patience": p, "delta": d, "mode": mode, "metrics": [s * m for m in ms]} for p, d, ms in fixed
@@ -63,6 +65,7 @@ class Net(nn.Module):
         self.head = nn.Linear(hidden, 2).double()
         self.scale = nn.Parameter(torch.ones(()), requires_grad=False)
         self.register_buffer("steps", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("trace", torch.zeros(3, dtype=torch.bfloat16))
 
     def forward(self, x):
         return self.head(self.body(x).double()) * self.scale
@@ -81,6 +84,7 @@ def train(model, x):
         for parameter in model.parameters():
             parameter.add_(torch.randn_like(parameter))
         model.steps += 1
+        model.trace += 1
     model.train(mode)
 
 
@@ -205,6 +209,10 @@ def modes(model):
     return {name: module.training for name, module in model.named_modules()}
 
 
+def gradients(model):
+    return {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+
+
 def probe_restore(code, given, record):
     x = given["x"]
     torch.manual_seed(given["seed"])
@@ -215,14 +223,18 @@ def probe_restore(code, given, record):
     model.eval()
     model.body[1].train()
     with record.step("step"):
-        before = modes(model)
+        before, started = modes(model), gradients(model)
         record("flag", stopper.step(1.0, model))
         record("modes", [before, modes(model)])
+        record("improved", [started, gradients(model)])
     model.eval()
     record("best_out", model(x))
     model.train()
     train(model, x)
+    started = gradients(model)
     flags = [stopper.step(2.0, model)]
+    with record.step("step"):
+        record("failed", [started, gradients(model)])
     model.body.eval()
     grads = [p.grad.clone() for p in parameters if p.grad is not None]
     before = modes(model)

@@ -140,6 +140,19 @@ def test_output_follows_later_changes(observe):
 
 
 @behaviour(2)
+def test_output_without_autograd(observe):
+    for i, case in cases(observe):
+        close(
+            observe[f"formula/{i}/no_grad"],
+            output(case, case["x"][1]),
+            "Under torch.no_grad() the output does not follow the formula: the adapter counts there as well.",
+            **LOOSE,
+            device=observe.device,
+            call=call_of(case, case["x"][1]),
+        )
+
+
+@behaviour(2)
 def test_input_is_not_modified(observe):
     for i, case in cases(observe):
         for k, x in enumerate(case["x"]):
@@ -265,6 +278,20 @@ def test_gradients_of_magnitude_and_input(observe):
         for name in ("magnitude", "x"):
             for step in (f"filled{i}", f"fresh{i}"):
                 check_gradient(observe, i, case, step, name, f"The gradient to {name} is wrong.")
+
+
+@behaviour(4)
+def test_gradients_in_eval_mode(observe):
+    for i, case in cases(observe):
+        for name in ("A", "B", "magnitude", "x"):
+            check_gradient(
+                observe,
+                i,
+                case,
+                f"evaluated{i}",
+                name,
+                "After eval() the gradient is another one: the norm is a constant in every mode.",
+            )
 
 
 @behaviour(5)

@@ -16,6 +16,9 @@ def frequencies(observe):
     yield "frequency/default/out", x, 0.5, "dropout(x)"
     yield "frequency/module/out", x, p, f"Dropout({p:.3f})(x)"
     yield "frequency/module_default/out", x, 0.5, "Dropout()(x)"
+    yield "frequency/generator/out", x, p, f"dropout(x, {p:.3f}, generator=generator)"
+    yield "frequency/no_grad/out", x, p, f"dropout(x, {p:.3f}) under torch.no_grad()"
+    yield "frequency/module_no_grad/out", x, p, f"Dropout({p:.3f})(x) in training under torch.no_grad()"
 
 
 @behaviour(1)
@@ -51,6 +54,46 @@ def test_elements_are_independent(observe):
             if abs(share - want) >= 0.04:
                 found.append(detail)
     expect(not found, "Elements are not dropped independently of each other.", "; ".join(found[:1]))
+
+
+@behaviour(1)
+def test_far_elements_are_independent(observe):
+    for path, x, p, call in frequencies(observe):
+        zero = dropped(observe, path)
+        half = zero.numel() // 2
+        flat = zero.flatten()
+        near = flat[:half] == flat[-half:]
+        share, want = near.double().mean().item(), p * p + (1 - p) * (1 - p)
+        detail = f"{call} on shape {tuple(x.shape)}"
+        expect(
+            abs(share - want) < 0.04,
+            "The first half of the mask decides the second: draw one number per element.",
+            f"{detail}: {share:.1%} share their fate, expected {want:.1%}",
+        )
+        for axis in range(zero.dim() if zero.dim() > 1 else 0):
+            slices = zero.movedim(axis, 0).flatten(1)
+            expect(
+                len(slices.unique(dim=0)) == len(slices),
+                "Slices of x far from each other share a mask: draw one number per element.",
+                f"{detail}, along dimension {axis}",
+            )
+            expect(
+                len(slices.sum(1).unique()) > 1,
+                "The same number of elements is dropped in every slice: each one must be drawn on its own.",
+                f"{detail}, along dimension {axis}",
+            )
+
+
+@behaviour(1)
+def test_rates_near_the_ends(observe):
+    case = observe.given["counts"]
+    for p, zeros in zip(case["fine"], observe["counts/fine/zeros"], strict=True):
+        spread = (case["size"] * p * (1 - p)) ** 0.5
+        expect(
+            abs(zeros - case["size"] * p) < 8 * spread,
+            "A rate close to 0 or 1 is not met: the numbers that you draw are too coarse.",
+            f"dropout(x, {p:.4f}) on {case['size']} elements: {zeros} are zero, expected {case['size'] * p:.0f}",
+        )
 
 
 @behaviour(1)

@@ -243,7 +243,7 @@ def test_state_is_copied(observe):
             path = f"copy/{mode}/{name}"
             wrong = unequal(observe[f"{path}/want"], observe[f"{path}/got"])
             says = "restore does not bring back the values of the last improvement."
-            if wrong and all("running" in n or "num_batches" in n or n == "steps" for n in wrong):
+            if wrong and all("running" in n or "num_batches" in n or n in ("steps", "trace") for n in wrong):
                 says = "Buffers belong to the best state too: BatchNorm's running statistics were not brought back."
             elif len(wrong) == len(observe[f"{path}/want"]):
                 says = (
@@ -267,6 +267,10 @@ def test_step_leaves_the_model_alone(observe):
                 expect(not wrong, "step changed the model.", ", ".join(wrong))
     before, after = observe["restore/step/modes"]
     expect(before == after, "step changed the model's training mode.")
+    for name in ("improved", "failed"):
+        before, after = observe[f"restore/step/{name}"]
+        wrong = unequal(before, after)
+        expect(not wrong, "step changed gradients of the model.", ", ".join(wrong))
 
 
 @behaviour(6)
