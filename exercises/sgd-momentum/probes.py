@@ -125,10 +125,18 @@ def probe_groups(code, given, record):
                 group["momentum"] = chosen["momentum"] * (0.9 if i % 2 else 1.0)
 
         record("seen", follow(optimizer, params, given["grads"], schedule))
+    with record.step("paused"):
+        params = leaves(given["starts"])
+        optimizer = code.SGD(params, lr=0.0, momentum=0.9)
+
+        def warm(i):
+            optimizer.param_groups[0]["lr"] = 0.0 if i % 4 < 2 else 0.1
+
+        record("seen", follow(optimizer, params, given["grads"], warm))
 
 
 def probe_in_place(code, given, record):
-    for name in ("plain", "decay_momentum", "nesterov_decay"):
+    for name in ("plain", "momentum", "nesterov", "decay_momentum", "nesterov_decay"):
         with record.step(name):
             params = leaves(given["starts"])
             optimizer = code.SGD(params, **CASES[name])
@@ -152,13 +160,14 @@ def probe_closure(code, given, record):
         with record.step(name):
             p = nn.Parameter(given["starts"][1].clone())
             optimizer = code.SGD([p], lr=0.1, momentum=0.9)
-            calls = []
+            calls, losses, same = [], [], []
 
-            def closure(p=p, optimizer=optimizer, calls=calls):
+            def closure(p=p, optimizer=optimizer, calls=calls, losses=losses):
                 calls.append(torch.is_grad_enabled())
                 optimizer.zero_grad()
                 loss = (given["curve"] * p**2).sum() / 2
                 loss.backward()
+                losses.append(loss)
                 return loss
 
             returned = []
@@ -168,10 +177,15 @@ def probe_closure(code, given, record):
                 else:
                     with torch.no_grad():
                         value = optimizer.step(closure)
+                same.append(value is losses[-1])
                 returned.append(value.detach() if isinstance(value, torch.Tensor) else value)
             record("returned", returned)
             record("calls", calls)
+            record("same", same)
             record("p", p.detach())
+    with record.step("zero"):
+        p = nn.Parameter(given["starts"][1].clone())
+        record("returned", code.SGD([p], lr=0.1).step(lambda: torch.zeros(())))
     with record.step("without"):
         p = nn.Parameter(given["starts"][1].clone())
         p.grad = torch.ones_like(p)

@@ -248,6 +248,17 @@ def test_options_are_read_at_every_step(observe):
     )
 
 
+@behaviour(6)
+def test_steps_at_a_learning_rate_of_zero(observe):
+    check(
+        observe,
+        "groups/paused/seen",
+        lambda i, k: {"lr": 0.0 if i % 4 < 2 else 0.1, "momentum": 0.9},
+        "At a learning rate of 0, as at the start of a warmup, the velocity goes on: v = momentum * v + g.",
+        call="lr 0 in two of four steps",
+    )
+
+
 @behaviour(7)
 def test_parameters_change_in_place(observe):
     for case in ("plain", "decay_momentum", "nesterov_decay"):
@@ -266,7 +277,7 @@ def test_parameters_change_in_place(observe):
 
 @behaviour(7)
 def test_gradients_are_left_alone(observe):
-    for case in ("plain", "decay_momentum", "nesterov_decay"):
+    for case in ("plain", "momentum", "nesterov", "decay_momentum", "nesterov_decay"):
         expect(observe[f"in_place/{case}/same_grads"] == [True] * 3, "The step replaced p.grad.", show(case))
         for got, want in zip(observe[f"in_place/{case}/grads"], observe.given["grads"][0], strict=True):
             expect(
@@ -302,6 +313,10 @@ def test_closure(observe):
         for got, want in zip(observe[f"closure/{name}/returned"], losses, strict=True):
             expect(got is not None, f"step(closure) should return the closure's value{where}.")
             close(got, want, f"step(closure) should return the closure's value{where}.", rtol=1e-6)
+        expect(
+            observe[f"closure/{name}/same"] == [True] * 3,
+            f"step(closure) should return the closure's value itself, not a number made of it{where}.",
+        )
         close(
             observe[f"closure/{name}/p"],
             p,
@@ -309,6 +324,13 @@ def test_closure(observe):
             rtol=0,
             atol=1e-10,
         )
+
+
+@behaviour(8)
+def test_loss_of_zero_is_returned(observe):
+    got = observe["closure/zero/returned"]
+    expect(got is not None, "A closure that returns 0 returned a value: step(closure) should return it.")
+    close(got, 0.0, "step(closure) should return the closure's value.", rtol=0, atol=0)
 
 
 @behaviour(8)
