@@ -1,7 +1,6 @@
 """Models and losses of the lab, sound and faulty."""
 
 import itertools
-import math
 from collections.abc import Callable
 
 import torch
@@ -107,9 +106,3 @@ LOSSES: dict[str, Loss] = {
     "sum": _sum,
     "smoothed": _smoothed,
 }
-
-
-def smoothing_floor(epsilon: float, classes: int) -> float:
-    """Lowest mean cross-entropy (nats) with label smoothing: the entropy of the smoothed target."""
-    right, wrong = 1 - epsilon + epsilon / classes, epsilon / classes
-    return -(right * math.log(right) + (classes - 1) * wrong * math.log(wrong))

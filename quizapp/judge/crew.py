@@ -143,13 +143,6 @@ class Crew:
         self._used.append(spare)
         return spare
 
-    def warm_spares(self, device: str, count: int) -> None:
-        """Have ``count`` spawned workers for ``device`` ready."""
-        with self._lock:
-            spares = self._spares.setdefault(device, [])
-            while len(spares) < count:
-                spares.append(self._starter.submit(self._spare, device))
-
     def close(self) -> None:
         """End zygotes and spares and remove the scratch folders."""
         for link in self._links.values():

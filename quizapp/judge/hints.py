@@ -24,8 +24,3 @@ def hints(exercise: Exercise, verdict: Verdict | None = None) -> list[str]:
 
     ordered = sorted(exercise.hints, key=lambda hint: not helps(hint.behaviours))
     return [hint.text for hint in ordered]
-
-
-def next_hint(exercise: Exercise, verdict: Verdict | None, shown: Sequence[str]) -> str | None:
-    """The hint to show after those already ``shown``, or None when all are."""
-    return next((text for text in hints(exercise, verdict) if text not in shown), None)

@@ -21,11 +21,3 @@ class Rating(IntEnum):
     def label(self) -> str:
         """The word on the button."""
         return self.name.capitalize()
-
-
-def parse_rating(text: str) -> Rating | None:
-    """The rating named by a word (any case) or a digit 1-4; None where there is no such rating."""
-    word = text.strip().upper()
-    if word in Rating.__members__:
-        return Rating[word]
-    return Rating(int(word)) if word in {"1", "2", "3", "4"} else None

@@ -89,7 +89,3 @@ class Derived:
         """(study day, reviews on it), newest first."""
         rows = self.db.rows("SELECT day, count(*) FROM reviews GROUP BY day ORDER BY day DESC")
         return [(int(day), int(number)) for day, number in rows]
-
-    def review_count(self) -> int:
-        """The number of reviews that stand."""
-        return int(self.db.rows("SELECT count(*) FROM reviews")[0][0])

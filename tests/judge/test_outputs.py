@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.judge.hints import hints, next_hint
+from quizapp.judge.hints import hints
 from quizapp.judge.junit import write_junit
 from quizapp.judge.printed import HEAD, TAIL, Printed, clean
 from quizapp.judge.report import verdict_text
@@ -37,10 +37,6 @@ def test_hints_for_what_fails_come_first_and_each_once() -> None:
     order = hints(blend, FAILED)
     assert order[0] == "Keep every step differentiable."
     assert sorted(order) == sorted(hint.text for hint in blend.hints)
-    shown: list[str] = []
-    while (hint := next_hint(blend, FAILED, shown)) is not None:
-        shown.append(hint)
-    assert shown == order
 
 
 def test_hints_without_a_verdict_keep_their_order() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quizapp.memory import fuzz
-from quizapp.memory.rating import Rating, parse_rating
+from quizapp.memory.rating import Rating
 from quizapp.memory.scheduler import DEFAULT_WEIGHTS, Memory, Model, Scheduler, check_weights
 from quizapp.store.rows import LEARNING, NEW, RELEARNING, REVIEW
 
@@ -246,8 +246,3 @@ def test_wrong_weights_are_refused() -> None:
     assert check_weights(DEFAULT_WEIGHTS) == DEFAULT_WEIGHTS
     assert Model().version == "FSRS-6/default"
     assert Model(weights=(0.3, *DEFAULT_WEIGHTS[1:])).version != "FSRS-6/default"
-
-
-@pytest.mark.parametrize(("text", "rating"), [("again", 1), ("Hard", 2), ("GOOD", 3), ("4", 4), ("5", None)])
-def test_ratings_are_read_from_words_and_digits(text: str, rating: int | None) -> None:
-    assert parse_rating(text) == rating
