@@ -66,7 +66,7 @@ def mark_numeric(question: Question, drawn: Drawn, text: str) -> Mark:
     if drawn.result and number:
         ratio = number / drawn.result
         if abs(ratio - 1) < 0.1:
-            note += f" That is {abs(ratio - 1):.1%} off."
+            note += f" That is {100 * abs(ratio - 1):.1f} % off."
         elif ratio > 0:
             size = "large" if ratio > 1 else "small"
             note += f" That is {number_text(max(ratio, 1 / ratio))} times too {size}."

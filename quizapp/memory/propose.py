@@ -58,7 +58,7 @@ def propose_mark(mark: Marked, seconds: float = 0.0, hints: int = 0, *, budget: 
     """Rate a machine-marked answer (numeric, choice, order, cloze) by correctness, hints and time."""
     if mark.right >= 1.0:
         return _by_effort("right", True, seconds, budget, hints)
-    share = f"{mark.right:.0%} right"
+    share = f"{100 * mark.right:.0f} % right"
     if mark.right >= 0.7:
         return Proposal(Rating.Hard, share)
     return Proposal(Rating.Again, share if mark.right > 0 else "wrong")

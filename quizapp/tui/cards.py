@@ -9,7 +9,7 @@ from quizapp.bank.model import Bank, Exercise, Question
 from quizapp.bank.values import Drawn, draw
 from quizapp.memory.facts import CardFacts, DueCard
 from quizapp.tui.markdown import Document
-from quizapp.tui.text import duration, one_line
+from quizapp.tui.text import duration, one_line, percent
 
 EXERCISE = "exercise:"
 
@@ -109,7 +109,7 @@ def facts_text(facts: CardFacts, now: datetime) -> str:
     if facts.difficulty is not None:
         rows.append(("difficulty", f"{facts.difficulty:.1f} of 10"))
     if facts.retrievability is not None:
-        rows.append(("retrievability", f"{facts.retrievability:.0%}"))
+        rows.append(("retrievability", percent(facts.retrievability)))
     rows.append(("reviews, lapses", f"{facts.reps}, {facts.lapses}"))
     text = _table(("", ""), rows)
     if facts.history:

@@ -9,15 +9,17 @@ from textual.content import Content
 from quizapp.interview import past
 from quizapp.memory.facts import Group, Stats
 from quizapp.memory.study import Study
-from quizapp.tui.text import duration, one_line, plural
+from quizapp.tui.text import duration, one_line, percent, plural
 from quizapp.tui.widgets.meter import meter
 
 PAGES = ("Overview", "Retention", "Load", "Topics", "Exercises")
 
 
-def percent(share: float | None) -> str:
-    """A share in percent, or a dash where there is none."""
-    return "–" if share is None else f"{share:.0%}"
+def steps(most: int, rows: int) -> list[int]:
+    """Ticks from 0 to ``most``, evenly apart in round numbers; up to four, or one to three rows."""
+    wanted = max(4, rows // 3)
+    sizes = (base * 10**power for power in range(12) for base in (1, 2, 5))
+    return list(range(0, most + 1, next(size for size in sizes if size * wanted >= most)))
 
 
 def overview(stats: Stats, width: int) -> Content:
@@ -66,7 +68,10 @@ def calibration(stats: Stats) -> Content:
         )
         return Content("\n").join(lines)
     lines.append(Content.styled(f"{'predicted':>10} {'recalled':>9} {'reviews':>8}", "bold"))
-    lines += [Content(f"{item.predicted:>10.0%} {item.recalled:>9.0%} {item.reviews:>8}") for item in filled]
+    lines += [
+        Content(f"{percent(item.predicted):>10} {percent(item.recalled):>9} {item.reviews:>8}")
+        for item in filled
+    ]
     lines += [Content(""), Content.styled("Recalled (up) against predicted (across), in percent", "bold")]
     return Content("\n").join(lines)
 
@@ -86,17 +91,17 @@ def load(stats: Stats) -> Content:
 
 def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
     """Per topic and per level: a bar of learned and seen, and the retention."""
-    column = 28 if width >= 74 else 20
+    column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
-    lines: list[Content] = []
+    colours = Content.assemble(
+        ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", "$text-muted"), " new"
+    )
+    beside = bar > colours.cell_length
+    lines: list[Content] = [] if beside else [colours]
     for title, found in (("Topics", stats.topics), ("Levels", stats.levels)):
         if lines:
             lines.append(Content(""))
-        legend = Content("")
-        if not lines and bar >= 24:
-            legend = Content.assemble(
-                ("█", "$success"), " learned ", ("▒", "$warning"), " seen ", ("░", "$text-muted"), " new"
-            )
+        legend = colours if beside and not lines else Content("")
         head = Content.styled(f"{title:<{column}} ", "bold $primary").append(legend)
         pad = " " * (column + 1 + bar - head.cell_length)
         figures = f"{pad} {'cards':>5} {'reviews':>7} {'recalled':>8}"
@@ -134,7 +139,7 @@ def exercises(study: Study, width: int) -> Content:
     for slug, state in states.items():
         if state.submissions:
             when = f"{state.passed_at.astimezone():%Y-%m-%d}" if state.passed_at else "not passed"
-            figures = f"  {plural(state.submissions, 'submission'):>14}  {state.best:>4.0%}  {when:<10}"
+            figures = f"  {plural(state.submissions, 'submission'):>14}  {percent(state.best):>5}  {when:<10}"
             room = max(12, min(60, width - len(figures)))
             title = Content(one_line(study.bank.exercises[slug].title)).truncate(room, ellipsis=True)
             pad = " " * (room - title.cell_length)

@@ -8,7 +8,7 @@ from quizapp.bank.model import Bank
 from quizapp.memory.facts import Answered
 from quizapp.memory.rating import Rating
 from quizapp.tui.cards import Card
-from quizapp.tui.text import duration, plural
+from quizapp.tui.text import duration, percent, plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Session:
         share = self.right / max(1, self.done)
         parts = [
             f"## {plural(self.done, 'card')} in {duration(clock - self.started)}",
-            f"{share:.0%} recalled: {self._ratings()}.",
+            f"{percent(share)} recalled: {self._ratings()}.",
         ]
         parts.append("### Comes back\n\n" + self._comes_back(now))
         weak = self._weak(bank)

@@ -19,6 +19,7 @@ class Setting:
     choices: tuple[Any, ...] = ()
     kind: type = str
     unit: str = ""
+    empty: str = "automatic"
 
 
 SCHEMA = (
@@ -43,9 +44,10 @@ SCHEMA = (
             (False, True), bool),
     Setting("tracks", "Content", "Tracks",
             "Only questions of these tracks (names with commas; empty: all). Takes effect at the next start.",
-            (), list),
+            (), list, empty="all"),
     Setting("decks", "Content", "Your own decks",
-            "Folders or files of questions (paths with commas). Takes effect at the next start.", (), list),
+            "Folders or files of questions (paths with commas). Takes effect at the next start.",
+            (), list, empty="none"),
     Setting("editor", "Interface", "Editor",
             "The command for ctrl+o, such as nvim or code --wait; empty: VISUAL or EDITOR."),
     Setting("theme", "Interface", "Theme",
@@ -55,15 +57,15 @@ SCHEMA = (
 """In the order of the screen. The keys table is edited in the file: it is a table of actions."""
 
 
-def show(value: Any, unit: str = "") -> str:
-    """A value as the screen writes it, with its unit."""
+def show(value: Any, setting: Setting) -> str:
+    """A value of a setting as the screen writes it, with its unit."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, float):
         return f"{value:.2f}"
     if isinstance(value, list | tuple):
-        return ", ".join(map(str, value)) or "none"
-    return f"{value}{unit}" if value != "" else "automatic"
+        return ", ".join(map(str, value)) or setting.empty
+    return f"{value}{setting.unit}" if value != "" else setting.empty
 
 
 def template() -> str:

@@ -75,6 +75,11 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{second:02d}" if hours else f"{minutes}:{second:02d}"
 
 
+def percent(share: float | None) -> str:
+    """A share from 0 to 1 as people write it, ``84 %``, or a dash where there is none."""
+    return "–" if share is None else f"{100 * share:.0f} %"
+
+
 def plural(count: int, noun: str, many: str = "") -> str:
     """``1 card``, ``2 cards``."""
     return f"{count} {noun if count == 1 else many or noun + 's'}"

@@ -39,7 +39,7 @@ def draw(row: Row, width: int) -> Content:
     due = row.state if row.days is None or row.state == "suspended" else _due(row.days)
     right = f"{due:>9} "
     if width >= 110:
-        right = f"{question.topic:<22.22} {right}"
+        right = f"{question.topic:<17.17} {right}"
     kind = f" {question.kind:<7}" if width >= 70 else ""
     room = max(10, width - 9 - len(kind) - len(right) - 1)
     prompt = Content(_prompt(question)).truncate(room, ellipsis=True)

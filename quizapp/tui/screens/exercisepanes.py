@@ -157,6 +157,11 @@ class ExercisePanes(Place):
             else:
                 self.set_focus(None)
 
+    def refresh_keys(self) -> None:
+        """Mark the pane that takes the keys: the code while a field has the focus, whatever was shown."""
+        super().refresh_keys()
+        self.query("#panes").set_class(self.focused is not None, "writing")
+
     def on_key(self, event: events.Key) -> None:
         """With no field in focus, the arrows scroll the pane in front."""
         if self.focused is None and event.key in {"up", "down", "pageup", "pagedown"} and self.pane != "code":

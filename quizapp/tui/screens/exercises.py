@@ -3,6 +3,7 @@
 from typing import ClassVar, NamedTuple
 
 from textual.app import ComposeResult
+from textual.containers import Container
 from textual.content import Content
 from textual.widgets import Input, Static
 
@@ -10,7 +11,7 @@ from quizapp.bank.model import Exercise
 from quizapp.memory.facts import ExerciseState, Filter
 from quizapp.tui import keys
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import one_line, plural
+from quizapp.tui.text import one_line, percent, plural
 from quizapp.tui.widgets.table import Table
 
 _STATES = {
@@ -40,7 +41,7 @@ def draw(line: Line, width: int) -> Content:
         right = f"{one_line(exercise.topic):<16.16} {right}"
     if width >= 130:
         tried = line.state.submissions
-        done = f"{line.state.best:.0%} in {plural(tried, 'submission')}" if tried else ""
+        done = f"{percent(line.state.best)} in {plural(tried, 'submission')}" if tried else ""
         right = f"{done:<24}{right}"
     left = f" {name:<10}" if width >= 70 else f" {name[0]} "
     room = max(10, width - len(left) - len(right) - 2)
@@ -60,7 +61,8 @@ class ExercisesScreen(Place):
         """A head line, the filter, the table."""
         yield Static("Exercises", classes="bar title", id="head", markup=False)
         yield Input(placeholder="name, topic, level or state", id="filter", compact=True)
-        yield Table[Line](draw, "No exercise matches.", id="table")
+        with Container(id="middle"):
+            yield Table[Line](draw, "No exercise matches.", id="table")
 
     def on_mount(self) -> None:
         """Fill the table."""
@@ -76,6 +78,7 @@ class ExercisesScreen(Place):
         for question in bank.questions.values():
             linked[question.exercise] = linked.get(question.exercise, 0) + 1
         lines = [Line(one, states[slug], linked.get(slug, 0)) for slug, one in bank.exercises.items()]
+        lines.sort(key=lambda line: one_line(line.exercise.title).casefold())
         words = self.query_one("#filter", Input).value.casefold().split()
         shown = [line for line in lines if all(word in _searched(line) for word in words)]
         table = self._table

@@ -44,7 +44,8 @@ class Pager(Dialog):
 
     def compose(self) -> ComposeResult:
         """The text in a scroll."""
-        with Vertical(classes="box") as box:
+        code = isinstance(self._source, Content)
+        with Vertical(classes="box code" if code else "box") as box:
             box.border_title = one_line(self._title)
             with VerticalScroll(can_focus=False):
                 if isinstance(self._source, Content):

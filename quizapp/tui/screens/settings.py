@@ -52,7 +52,7 @@ class SettingsList(Lines):
             ("▸ " if here else "  ", "$primary bold"),
             (f"{setting.title:<{_TITLE}}", "bold" if here else ""),
         )
-        shown = plain(show(value, setting.unit), "$text-muted" if default else "bold $accent")
+        shown = plain(show(value, setting), "$text-muted" if default else "bold $accent")
         if here and setting.choices:
             shown = Content.assemble(("‹ ", "$primary"), shown, (" ›", "$primary"))
         lines = hanging(title, shown, width)
@@ -141,7 +141,7 @@ class SettingsScreen(Place):
             return
         field = self.query_one("#value", Input)
         field.value = ", ".join(value) if isinstance(value, tuple) else str(value)
-        field.placeholder = "empty: " + show(getattr(Settings(), setting.key))
+        field.placeholder = "empty: " + show(getattr(Settings(), setting.key), setting)
         self.query_one("#name", Label).update(f"{setting.title}:")
         self.query_one("#entry").display = True
         field.focus()

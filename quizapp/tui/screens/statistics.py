@@ -100,7 +100,7 @@ class StatisticsScreen(Place):
         """Lines for a plot: what the page's text leaves, so that its axis is seen without scrolling."""
         text = self.query_one("#figures", Static)
         taken = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
-        return max(7, min(24, self.size.height - taken - 5))
+        return max(7, min(24, self.size.height - taken - 4))
 
     def _draw(self, plot: Any, stats: "Stats") -> None:
         """Draw the page's plot, colours from the theme."""
@@ -119,7 +119,7 @@ class StatisticsScreen(Place):
             plot.ylim(min([50, *(100 * b.recalled for b in bins)]), 100)
             marks = list(range(50, 101, 10))
             plot.xticks(marks)
-            plot.yticks(marks if self._room() >= 14 else [50, 75, 100])
+            plot.yticks(marks if self._room() >= 14 else [50, 75, 100] if self._room() >= 10 else [50, 100])
             return
         today = self.quiz.study.today()
         past = [((day - today).days, count) for day, count in stats.per_day][-28:]
@@ -131,6 +131,7 @@ class StatisticsScreen(Place):
             if pairs:
                 days, counts = [day for day, _ in pairs], [count for _, count in pairs]
                 plot.bar(days, counts, color=colour, width=0.8, marker=marker)
+        plot.yticks(figures.steps(max((count for _, count in [*past, *coming]), default=0), self._room() - 3))
         marks = list(range(-28, 29, 7))
         plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
 

@@ -25,8 +25,7 @@ class Number(Vertical):
     Number Horizontal { height: 3; }
     Number Input { width: 32; }
     Number #unit { padding: 1 1; }
-    Number #understood { padding: 0 1; }
-    """
+        """
 
     _unit = ""
 
@@ -36,7 +35,7 @@ class Number(Vertical):
     def compose(self) -> ComposeResult:
         """The field, the unit, and what is understood."""
         with Horizontal():
-            yield Input(placeholder="your number")
+            yield Input(placeholder="your number; enter checks")
             yield Label("", id="unit", markup=False)
         yield Label("", id="understood", classes="muted", markup=False)
 

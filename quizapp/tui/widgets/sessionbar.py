@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widget import Widget
 
-from quizapp.tui.text import clock
+from quizapp.tui.text import clock, percent
 from quizapp.tui.widgets.meter import meter
 
 
@@ -27,7 +27,7 @@ class SessionBar(Widget):
         bar = meter([(self.done / total if total else 0, "$success", "█")], 10 if width >= 70 else 5)
         figures = f" {self.done} done  {self.left} left  {clock(self.seconds)}"
         if self.done:
-            figures += f"  {round(100 * self.right / self.done)} %" + " recalled" * (width >= 100)
+            figures += f"  {percent(self.right / self.done)}" + " recalled" * (width >= 100)
         left = bar.append(figures)
         room = width - left.cell_length - 2
         about = self._about(room) if room > 8 else Content("")
