@@ -59,6 +59,7 @@ def loss_of(code, c, record, labels="labels", **options):
     loss.backward()
     record("student_grad", student.grad)
     record("teacher_grad", teacher.grad)
+    record("teacher_flag", teacher.requires_grad)
 
 
 def probe_loss(code, given, record):
@@ -93,6 +94,11 @@ def probe_ignored(code, given, record):
     ):
         with record.step(name):
             loss_of(code, c, record, labels=torch.full_like(c["labels"], -100), alpha=alpha)
+    for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16), ("float64", torch.float64)):
+        with record.step(f"all_{name}"):
+            c = given["plain"][0]
+            logits = [c[k].to(dtype) for k in ("student", "teacher")]
+            record("loss", code.distillation_loss(*logits, torch.full_like(c["labels"], -100), 2.0, 0.4))
 
 
 def probe_shapes(code, given, record):
@@ -192,6 +198,14 @@ def probe_step(code, given, record):
         student, teacher = Net(s["weights"]), Net(s["teacher"])
         optimizer = torch.optim.SGD(student.parameters(), lr=s["lr"])
         record("loss", code.distill_step(student, teacher, optimizer, s["x"][0], s["y"][0]))
+    with record.step("refused"):
+        student, teacher = Net(s["weights"]), Net(s["teacher"])
+        optimizer = torch.optim.SGD(student.parameters(), lr=s["lr"])
+        for name, alpha in (("mixed", 0.5), ("hard", 0.0)):
+            record.raises(
+                name,
+                lambda a=alpha: code.distill_step(student, teacher, optimizer, s["x"][0], None, 2.0, a),
+            )
     with record.step("stale"):
         student, teacher = Net(s["weights"]), Net(s["teacher"])
         for p in student.parameters():
@@ -205,10 +219,17 @@ def probe_step(code, given, record):
 
 def probe_teacher(code, given, record):
     s = given["step"]
-    for name, frozen, training in (("training", False, True), ("frozen", True, False)):
+    for name, frozen, training in (
+        ("training", False, True),
+        ("frozen", True, False),
+        ("inner", False, False),
+    ):
         with record.step(name):
             student, teacher = Net(s["weights"]), Net(s["teacher"], noisy=True)
             teacher.train(training)
+            if name == "inner":  # the top is in eval mode, its parts are not
+                teacher.norm.train()
+                teacher.drop.train()
             teacher.requires_grad_(not frozen)
             grads = {}
             if not frozen:

@@ -274,6 +274,14 @@ def test_nothing_counted(observe):
         )
 
 
+@behaviour(9)
+def test_nothing_counted_keeps_the_dtype(observe):
+    for name, dtype in (("float16", "float32"), ("bfloat16", "float32"), ("float64", "float64")):
+        out = observe.tensor(f"ignored/all_{name}/loss", "The loss is a scalar tensor.")
+        says = f"Where every position is ignored, {name} logits still give a {dtype} loss."
+        expect(str(out.dtype) == f"torch.{dtype}", says, f"got {out.dtype}")
+
+
 @behaviour(7)
 def test_leading_dimensions(observe):
     for i, c in enumerate(observe.given["shapes"]):
@@ -302,6 +310,13 @@ def test_transposed_views(observe):
         observe["shapes/transposed/loss"],
         expected(c),
         "Transposed views give another result than contiguous tensors.",
+        **LOOSE,
+        device=observe.device,
+    )
+    close(
+        observe.tensor("shapes/transposed/student_grad", "No gradient reaches the student's logits."),
+        expected_grad(c),
+        "Transposed views get another gradient than contiguous tensors.",
         **LOOSE,
         device=observe.device,
     )
@@ -525,9 +540,19 @@ def test_gradients_and_mode_left_by_others(observe):
     expect(observe["step/stale/training"] == [True], "The student must run once, in train mode.")
 
 
+@behaviour(10)
+def test_step_without_labels_needs_alpha_one(observe):
+    for name in ("mixed", "hard"):
+        says = "distill_step without labels works with alpha = 1 only: alpha below 1 must be refused."
+        observe.raised(f"step/refused/{name}", "ValueError", says=says)
+
+
+TEACHERS = ("training", "frozen", "inner")
+
+
 @behaviour(11)
 def test_teacher_runs_once_in_eval_mode(observe):
-    for name in ("training", "frozen"):
+    for name in TEACHERS:
         calls = observe[f"teacher/{name}/calls"]
         expect(calls == 1, "The teacher must see the inputs once.", f"it ran {calls} times")
         expect(observe[f"teacher/{name}/same_inputs"], "The teacher must see the same inputs as the student.")
@@ -541,14 +566,14 @@ def test_teacher_runs_once_in_eval_mode(observe):
 
 @behaviour(11)
 def test_teacher_builds_no_graph(observe):
-    for name in ("training", "frozen"):
+    for name in TEACHERS:
         for _, graph, _ in observe[f"teacher/{name}/modes"]:
             expect(not graph, "The teacher's forward pass built a graph; run it under no_grad.")
 
 
 @behaviour(11)
 def test_teacher_is_unchanged(observe):
-    for name in ("training", "frozen"):
+    for name in TEACHERS:
         before, after = observe[f"teacher/{name}/before"], observe[f"teacher/{name}/after"]
         for key, value in before.items():
             expect(
@@ -560,7 +585,7 @@ def test_teacher_is_unchanged(observe):
             )
         kept = observe[f"teacher/{name}/requires_grad"]
         expect(
-            all(kept) if name == "training" else not any(kept),
+            not any(kept) if name == "frozen" else all(kept),
             "requires_grad of the teacher's parameters changed; leave them as they were.",
         )
         for key, grad in observe[f"teacher/{name}/grads"].items():
@@ -592,6 +617,8 @@ def test_impossible_arguments_are_refused(observe):
 def test_inputs_are_left_alone(observe):
     for name in ("plain", "ignored", "zero"):
         expect(observe[f"untouched/{name}/same"], "An input tensor was modified in place.")
+    flag = observe["loss/0/mixed/teacher_flag"]
+    expect(flag is True, "The teacher's logits no longer require grad: detach them, do not change them.")
 
 
 @behaviour(12, on_error="Every temperature above 0 is valid.")
