@@ -68,6 +68,9 @@ def inputs(draw):
     masked = draw.normal(4, c, dtype=torch.float64)
     hole = draw.integers(0, c, 4)
     masked[torch.arange(4), hole] = -torch.inf
+    sure = draw.normal(5, c, dtype=torch.float64)
+    certain = labels(draw, c, 5)
+    sure[torch.arange(2), certain[:2]] += 1000.0
     return {
         "dims": [
             {"logits": draw.normal(*shape, scale=2.5, dtype=dtype), "up": draw.normal(*shape, dtype=dtype)}
@@ -83,7 +86,8 @@ def inputs(draw):
         "cases": cases,
         "ignored": ignored,
         "extreme": {"logits": rows, "targets": targets},
-        "masked": {"logits": masked, "hole": hole},
+        "masked": {"logits": masked, "targets": (hole + draw.integers(1, c, 4)) % c},
+        "sure": {"logits": sure, "targets": certain},
         "half": [
             {"logits": draw.normal(7, 300, scale=2.0, dtype=dtype), "targets": draw.integers(0, 300, 7)}
             for dtype in (torch.float16, torch.bfloat16)
@@ -134,6 +138,15 @@ def probe_extreme(code, given, record):
             record("grad", logits.grad)
     with record.step("masked"):
         record("out", code.log_softmax(given["masked"]["logits"]))
+    for reduction in ("mean", "none"):
+        with record.step(f"masked_{reduction}"):
+            logits = leaf(given["masked"]["logits"])
+            loss = code.cross_entropy(logits, given["masked"]["targets"], reduction=reduction)
+            record("loss", loss)
+            loss.sum().backward()
+            record("grad", logits.grad)
+    with record.step("sure"):
+        record("loss", code.cross_entropy(given["sure"]["logits"], given["sure"]["targets"]))
 
 
 def probe_cases(code, given, record):
@@ -210,6 +223,8 @@ def probe_errors(code, given, record):
         return result
 
     record.raises("reduction", lambda: code.cross_entropy(logits, targets, reduction="average"))
+    record.raises("capital", lambda: code.cross_entropy(logits, targets, reduction="Mean"))
+    record.raises("batchmean", lambda: code.cross_entropy(logits, targets, reduction="batchmean"))
     record.raises("no_reduction", lambda: code.cross_entropy(logits, targets, reduction=""))
     record.raises("extra", lambda: code.cross_entropy(logits, targets.unsqueeze(-1)))
     record.raises("missing", lambda: code.cross_entropy(logits, targets[0]))

@@ -163,6 +163,50 @@ def test_masked_class(observe):
     )
 
 
+@behaviour(3)
+def test_loss_beside_a_masked_class(observe):
+    case = observe.given["masked"]
+    losses, _ = losses_of(case)
+    for reduction, want in (("none", losses), ("mean", losses.mean())):
+        close(
+            observe[f"extreme/masked_{reduction}/loss"],
+            want,
+            "A masked class (logit -inf) that is not the target must not spoil the loss: 0 * inf is NaN.",
+            **tolerance(torch.float64),
+            device=observe.device,
+            call=f"{describe(case, reduction)}, one -inf in every row",
+        )
+
+
+@behaviour(6)
+def test_gradient_beside_a_masked_class(observe):
+    case = observe.given["masked"]
+    slope = slope_of(case)
+    for reduction, want in (("none", slope), ("mean", slope / len(slope))):
+        close(
+            observe[f"extreme/masked_{reduction}/grad"],
+            want,
+            "A masked class (logit -inf) gets the gradient 0 and leaves the others right.",
+            **tolerance(torch.float64),
+            device=observe.device,
+            call=f"{describe(case, reduction)}, one -inf in every row",
+        )
+
+
+@behaviour(3)
+def test_mean_counts_losses_of_zero(observe):
+    case = observe.given["sure"]
+    losses, _ = losses_of(case)
+    close(
+        observe["extreme/sure/loss"],
+        losses.mean(),
+        "A position whose loss is exactly 0 counts in the mean; only ignore_index does not.",
+        **tolerance(torch.float64),
+        device=observe.device,
+        call=f"{describe(case)}, two rows with a loss of 0",
+    )
+
+
 def losses_agree(observe, reduction, step, reduce, says, mistakes=lambda losses: {}):
     for i, case in enumerate(observe.given["cases"]):
         losses, _ = losses_of(case)
@@ -414,7 +458,7 @@ def test_inputs_are_not_modified(observe):
 
 @behaviour(9)
 def test_unknown_reduction(observe):
-    for name in ("reduction", "no_reduction"):
+    for name in ("reduction", "no_reduction", "capital", "batchmean"):
         observe.raised(f"errors/{name}", "ValueError", says="An unknown reduction should raise ValueError.")
 
 
