@@ -30,6 +30,34 @@ def layer(draw, d_in, d_hidden, d_out, bias1, bias2, dtype=torch.float32):
     }
 
 
+def peaked(draw, rows, width, norms):
+    """Rows of the given L2 norms, by rank in turn one large entry and many equal ones: L1 and maximum rank otherwise."""
+    spread = 1 + 0.1 * draw.rand(rows, width)
+    single = 0.01 * draw.rand(rows, width)
+    single[torch.arange(rows), draw.integers(0, width, rows)] = 1.0
+    rank = norms.argsort().argsort()[:, None]
+    values = torch.where(rank % 2 == 1, single, spread) * (draw.integers(0, 2, rows, width) * 2 - 1)
+    values = values.double()
+    return values / values.norm(dim=1, keepdim=True) * norms[:, None]
+
+
+def norms_matter(draw, d_in, d_hidden, d_out, first):
+    """A pair of layers whose scores rank otherwise if the norms of one layer are not L2 norms."""
+    case = layer(draw, d_in, d_hidden, d_out, True, True)
+    norms = 1.4 ** draw.permutation(d_hidden).double()
+    w1, w2 = case["w1"].double(), case["w2"].double().T
+    w1 = peaked(draw, d_hidden, d_in, norms) if first else w1 / w1.norm(dim=1, keepdim=True)
+    w2 = w2 / w2.norm(dim=1, keepdim=True) if first else peaked(draw, d_hidden, d_out, norms)
+    return {**case, "w1": w1.float(), "w2": w2.T.float().contiguous()}
+
+
+def odd_values(draw, rows, columns):
+    """Values among which are NaN, infinities and negative zeros, both where position % 3 is 1 and elsewhere."""
+    values = draw.normal(rows * columns)
+    values[::4], values[1::4], values[2::8], values[6::8] = float("nan"), -0.0, float("inf"), -float("inf")
+    return values.view(rows, columns)
+
+
 def inputs(draw):
     scales = draw.shuffled([0.3, 1.0, 2.5, 0.8])
     return {
@@ -47,7 +75,11 @@ def inputs(draw):
             layer(draw, 3, 9, 6, False, True),
             layer(draw, 6, 7, 5, True, False),
             layer(draw, 5, 6, 7, False, False, dtype=torch.float64),
+            norms_matter(draw, 8, 6, 5, True),
+            norms_matter(draw, 5, 7, 9, False),
         ],
+        "odd_values": odd_values(draw, 7, 11),
+        "odd_mask": torch.arange(77).view(7, 11) % 3 != 1,
         "update": draw.normal(7, 11),
         "lr": 0.1,
     }
@@ -95,6 +127,11 @@ def probe_masks(code, given, record):
             record("same", all(torch.equal(before[n], p) for n, p in model.named_parameters()))
             record("requires_grad", all(p.requires_grad for p in model.parameters()))
             record("grads", [p.grad is None for p in model.parameters()])
+    with record.step("frozen"):
+        model = nn.Sequential(nn.Linear(7, 5), nn.Linear(5, 9)).to(record.device)
+        model[0].requires_grad_(False)
+        record("masks", dict(code.magnitude_masks(model, 0.5)))
+        record("flags", [p.requires_grad for p in model.parameters()])
     with record.step("none"):
         record("masks", dict(code.magnitude_masks(Net(given, record.device), 0.0)))
     with record.step("single"):
@@ -119,6 +156,8 @@ def probe_ties(code, given, record):
             model.weight.zero_()
             model.weight[0] = 1.0
         record("masks", dict(code.magnitude_masks(model, 0.5)))
+    with record.step("half"):
+        record("masks", dict(code.magnitude_masks(nn.Linear(5, 5).to(record.device), 0.5)))
 
 
 def own_masks(given, device):
@@ -152,6 +191,20 @@ def probe_apply(code, given, record):
                 p[~mask] = float("nan")
                 p.view(-1)[1] = float("inf")
         code.apply_masks(model, own_masks(given, record.device))
+        record("after", state(model))
+    with record.step("odd_values"):
+        linear = nn.Linear(11, 7, bias=False, device=record.device)
+        with torch.no_grad():
+            linear.weight.copy_(given["odd_values"])
+        code.apply_masks(linear, {"weight": given["odd_mask"].to(record.device)})
+        record("after", linear.weight)
+    with record.step("turned"):
+        model = nn.Sequential(nn.Linear(11, 7), nn.Linear(11, 7)).to(record.device)
+        with torch.no_grad():
+            for linear in model:
+                linear.weight.fill_(1.0)
+        mask = own_masks(given, record.device)["block.0.weight"]
+        code.apply_masks(model, {"1.weight": mask, "0.weight": ~mask})
         record("after", state(model))
     with record.step("training"):
         linear = nn.Linear(11, 7, bias=False, device=record.device)
@@ -210,10 +263,22 @@ def probe_neurons(code, given, record):
                 record("old2", tensors(fc2))
 
 
-def probe_frozen(code, given, record):
-    fc1, fc2 = (fc.requires_grad_(False) for fc in pair(given["pairs"][0], record.device))
-    new1, new2 = code.prune_neurons(fc1, fc2, 2)
-    record("trainable", [new1.weight.requires_grad, new2.weight.requires_grad])
+def probe_old_layers(code, given, record):
+    hidden = len(given["pairs"][0]["w1"])
+    for name, keep in (("some", 2), ("all", hidden)):
+        with record.step(f"frozen_{name}"):
+            fc1, fc2 = (fc.requires_grad_(False) for fc in pair(given["pairs"][0], record.device))
+            new1, new2 = code.prune_neurons(fc1, fc2, keep)
+            record("trainable", [new1.weight.requires_grad, new2.weight.requires_grad])
+    for keep in (hidden - 1, hidden):
+        with record.step(f"dead_{keep}"):
+            fc1, fc2 = pair(given["pairs"][0], record.device)
+            with torch.no_grad():
+                fc1.weight[0] = 0.0
+                fc2.weight[:, 2] = 0.0
+                fc2.weight[:, 3] = 0.0
+            new1, new2 = code.prune_neurons(fc1, fc2, keep)
+            record("shapes", [tuple(new1.weight.shape), tuple(new2.weight.shape)])
 
 
 def probe_errors(code, given, record):

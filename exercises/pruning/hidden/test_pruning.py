@@ -39,6 +39,22 @@ def test_one_bool_mask_for_each_weight(observe):
 
 
 @behaviour(1)
+def test_frozen_weights_have_masks_too(observe):
+    masks = observe["masks/frozen/masks"]
+    expect(
+        isinstance(masks, dict) and "0.weight" in masks,
+        "A frozen weight is the weight of an nn.Linear too and needs a mask.",
+    )
+    masks = masks_at(observe, "masks/frozen", {"0.weight": (5, 7), "1.weight": (9, 5)})
+    removed = sum(int((~mask).sum()) for mask in masks.values())
+    expect(removed == 40, "Frozen weights count in the total too.", f"removed {removed} of 80, expected 40")
+    expect(
+        observe["masks/frozen/flags"] == [False, False, True, True],
+        "magnitude_masks changed the requires_grad of a parameter.",
+    )
+
+
+@behaviour(1)
 def test_true_means_kept(observe):
     masks = masks_at(observe, "masks/none", shapes_of(observe))
     expect(
@@ -92,6 +108,13 @@ def test_equal_magnitudes(observe):
             "Many weights equal the threshold, so too many (or too few) were removed: choose by rank, not by value.",
             f"removed {removed} of 80, expected {want}",
         )
+    mask = masks_at(observe, "ties/half", {"weight": (5, 5)})["weight"]
+    removed = int((~mask).sum())
+    expect(
+        removed == 12,
+        "The number of removed weights is Python's round(sparsity * total), which takes 12.5 to 12.",
+        f"sparsity 0.5 removed {removed} of 25",
+    )
     mask = masks_at(observe, "ties/zeros", {"weight": (5, 7)})["weight"]
     removed = int((~mask).sum())
     expect(
@@ -147,6 +170,34 @@ def test_other_values_stay(observe):
 
 
 @behaviour(5)
+def test_kept_values_stay_whatever_they_are(observe):
+    want, got = observe.given["odd_values"], observe.tensor("apply/odd_values/after")
+    kept = observe.given["odd_mask"]
+    for what, chosen in (
+        ("NaN", torch.isnan(want)),
+        ("inf", torch.isinf(want)),
+        ("negative zero", (want == 0) & torch.signbit(want)),
+        ("number", torch.isfinite(want)),
+    ):
+        a, b = got[kept & chosen], want[kept & chosen]
+        same = torch.isnan(a) & torch.isnan(b) | (a == b) & (torch.signbit(a) == torch.signbit(b))
+        expect(bool(same.all()), f"A kept weight that is a {what} has changed: leave kept weights alone.")
+    expect(bool((got[~kept] == 0).all()), "A removed weight must become 0 whatever it was.")
+
+
+@behaviour(5)
+def test_masks_are_found_by_name(observe):
+    after = observe["apply/turned/after"]
+    mask = keep_mask(observe.given["values"]["block.0.weight"])
+    for name, want in (("0.weight", ~mask), ("1.weight", mask)):
+        expect(
+            torch.equal(after[name] != 0, want),
+            "A mask belongs to the parameter of its name, whatever the order of the dict.",
+            name,
+        )
+
+
+@behaviour(5)
 def test_parameters_stay_the_same_objects(observe):
     says = "The optimizer still updates the old parameter, so the model no longer trains: change weights in place."
     expect(observe["apply/plain/same_objects"] and observe["apply/plain/same_storage"], says)
@@ -185,6 +236,18 @@ def best(case, keep):
     return scores(case).topk(keep).indices.sort().values
 
 
+def other_norms(case, keep):
+    """The neurons that other norms than L2 in one layer or both would keep."""
+    w1, w2 = case["w1"].double(), case["w2"].double()
+    found = []
+    for p in (1, 2, float("inf")):
+        for q in (1, 2, float("inf")):
+            if (p, q) != (2, 2):
+                score = torch.linalg.vector_norm(w1, p, dim=1) * torch.linalg.vector_norm(w2, q, dim=0)
+                found.append(sorted(score.topk(keep).indices.tolist()))
+    return found
+
+
 def matching(case, rows):
     """Which neuron each row of a new first layer is; -1 for none of them."""
     distances = torch.cdist(rows.double(), case["w1"].double())
@@ -209,6 +272,8 @@ def test_neurons_with_the_highest_scores_are_kept(observe):
             says = "A neuron with large inputs but no influence on the output was kept: its outgoing weights count too."
         elif got == outgoing != want:
             says = "A neuron that hardly ever gets an input was kept: its incoming weights count too."
+        elif got in other_norms(case, keep):
+            says = "The norms of the score are L2 norms, in both layers."
         elif keep < len(case["w1"]) and got == sorted(
             scores(case).topk(keep, largest=False).indices.tolist()
         ):
@@ -287,9 +352,27 @@ def test_layers_are_plain_and_trainable(observe):
 
 @behaviour(9)
 def test_layers_are_trainable_whatever_the_old_ones_were(observe):
-    expect(
-        all(observe["frozen/trainable"]), "The new layers must be trainable even if the old ones were frozen."
-    )
+    for name in ("some", "all"):
+        how = "keep=2" if name == "some" else "keep = all neurons"
+        expect(
+            all(observe[f"old_layers/frozen_{name}/trainable"]),
+            "The new layers must be trainable even if the old ones were frozen.",
+            how,
+        )
+
+
+@behaviour(6)
+def test_keep_is_a_number_of_neurons(observe):
+    hidden, d_in = observe.given["pairs"][0]["w1"].shape
+    d_out = len(observe.given["pairs"][0]["w2"])
+    for keep in (hidden - 1, hidden):
+        got = [tuple(shape) for shape in observe[f"old_layers/dead_{keep}/shapes"]]
+        want = [(keep, d_in), (d_out, keep)]
+        expect(
+            got == want,
+            f"keep={keep} keeps {keep} neurons, also where several have a score of 0.",
+            f"weights of shape {got}, expected {want}",
+        )
 
 
 @behaviour(9)
