@@ -76,6 +76,7 @@ def describe_layer(record, name, layer, source):
         record(f"{name}/{key}_parameter", isinstance(value, nn.Parameter))
     record(f"{name}/elements", sum(p.numel() for p in layer.parameters()))
     record(f"{name}/full", [source.weight, source.bias])
+    record(f"{name}/trained", [p.requires_grad for p in source.parameters()])
 
 
 SUB = first_and_last()  # before anything is locked up
@@ -150,6 +151,13 @@ def probe_blocks(code, given, record):
             run_block(code, record, block)
     with together(record, "data"):
         run_block(code, record, given["blocks"][3], needs=False)
+    with together(record, "quiet"):
+        block = given["blocks"][3]
+        up, down = code.ColumnParallelLinear(full(block["up"])), code.RowParallelLinear(full(block["down"]))
+        calls.clear()
+        with torch.no_grad():
+            record("out", down.eval()(torch.tanh(up.eval()(block["x"].cpu()))))
+        record("calls", [list(call) for call in calls])
     if SUB is not None:
         with together(record, "sub", SUB):
             if dist.get_rank(SUB) >= 0:

@@ -101,6 +101,11 @@ def test_shards_are_parameters_with_their_own_storage(observe):
                 observe[f"{path}/{name}/full"], (block["weight"], block["bias"]), strict=True
             ):
                 expect(torch.equal(got, want), "full was changed.", where)
+            expect(
+                all(observe[f"{path}/{name}/trained"]),
+                "full was changed: its parameters no longer require a gradient.",
+                f"{name} parallel, {where}",
+            )
 
 
 @behaviour(2)
@@ -198,6 +203,26 @@ def test_pair_equals_the_unsharded_pair(observe):
             call=where,
         )
         expect(got.dtype == block["x"].dtype, "The output changed its dtype.", f"got {got.dtype}, {where}")
+
+
+@behaviour(4, on_error="The pair must work in eval mode and under torch.no_grad(), too.")
+def test_pair_without_gradients(observe):
+    block = observe.given["blocks"][3]
+    for _, _, path, where in places("blocks", "quiet"):
+        close(
+            observe[f"{path}/out"],
+            reference(block)[0],
+            "In eval mode under torch.no_grad() the pair differs from the unsharded pair: the forward pass sums there, too.",
+            rtol=1e-5,
+            atol=1e-5,
+            call=where,
+        )
+        check_calls(
+            observe[f"{path}/calls"],
+            [block["c"].numel()],
+            "The forward pass is one all-reduce, without gradients, too.",
+            where,
+        )
 
 
 def stacked(observe):
