@@ -124,6 +124,7 @@ def run(code, case, record, **options):
         "untouched",
         all(torch.equal(leaf.detach(), case[name]) for name, leaf in zip(NAMES, leaves, strict=True)),
     )
+    record("flags", [leaf.requires_grad for leaf in leaves])
 
 
 def probe_loss(code, given, record):
@@ -169,6 +170,9 @@ def probe_accuracy(code, given, record):
     ref_rejected = torch.tensor([-11.0, -10.0, -14.0, -4.0, -10.0], device=record.device)
     out = code.dpo_loss(policy_chosen, policy_rejected, ref_chosen, ref_rejected, beta=0.5)[3]
     record("value", out)
+    with record.step("close"):  # rewards that differ by 2**-12
+        near = policy_chosen + 2.0**-11
+        record("value", code.dpo_loss(near, policy_chosen, ref_chosen, ref_chosen, beta=0.5)[3])
 
 
 def probe_errors(code, given, record):
@@ -187,6 +191,7 @@ def probe_errors(code, given, record):
         "one_two_dims": lambda: code.dpo_loss(a, a, a[None], a),
         "labels_short": lambda: code.sequence_logprobs(logits, labels[:, :4]),
         "labels_batch": lambda: code.sequence_logprobs(logits, labels[:1]),
+        "labels_turned": lambda: code.sequence_logprobs(logits, labels.T),
         "labels_dims": lambda: code.sequence_logprobs(logits, labels[0]),
         "logits_dims": lambda: code.sequence_logprobs(logits[0], labels[0]),
         "logits_four_dims": lambda: code.sequence_logprobs(logits[None], labels[None]),

@@ -1,4 +1,5 @@
 import math
+import sys
 
 FORMATS = ((5, 10), (8, 7), (5, 2), (4, 3), (8, 23), (2, 1), (3, 4), (6, 9))
 
@@ -65,6 +66,8 @@ def inputs(draw):
                     -(2.0 ** (1 - bias) - tiny / 2),
                     tiny * 1e-9,
                     -tiny * 1e-9,
+                    5e-324,
+                    -sys.float_info.min,
                 ],
                 "large": [
                     *(
@@ -77,6 +80,8 @@ def inputs(draw):
                     -1.5 * top,
                     1e300,
                     -1e300,
+                    1e308,
+                    -1e308,
                 ],
                 "exact": draw.sample(
                     range(1, 2 ** (exp_bits + man_bits) - 2**man_bits),

@@ -47,7 +47,7 @@ def quantize(x: float, exp_bits: int, man_bits: int) -> float:
     # frexp gives x = m * 2**e with 0.5 <= m < 1, so the exponent of the leading bit is e - 1.
     exponent = max(math.frexp(x)[1] - 1, 1 - bias)
     steps = round(math.ldexp(abs(x), man_bits - exponent))
-    value = math.ldexp(steps, exponent - man_bits)
+    value = steps * 2.0 ** (exponent - man_bits)  # ldexp would raise where the largest doubles round up
     if value > (2 - 2.0**-man_bits) * 2.0**bias:
         value = math.inf
     return math.copysign(value, x)

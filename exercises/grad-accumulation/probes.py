@@ -55,13 +55,14 @@ class Model(nn.Module):
 class CountingSGD(torch.optim.SGD):
     """SGD that writes its steps into the model's events."""
 
-    def __init__(self, model):
-        super().__init__(model.parameters(), lr=0.2, momentum=0.9, weight_decay=0.01)
+    def __init__(self, model, groups=None):
+        super().__init__(groups or model.parameters(), lr=0.2, momentum=0.9, weight_decay=0.01)
         self.events = model.events
 
     def step(self, closure=None):
+        result = super().step(closure)
         self.events.append("step")
-        return super().step(closure)
+        return result
 
 
 def mean_squares(out, targets):
@@ -71,6 +72,15 @@ def mean_squares(out, targets):
 def setup(given):
     model = Model(given["model"])
     return model, CountingSGD(model)
+
+
+class Shared(Model):
+    """The same model with a weight that has two names."""
+
+    def __init__(self, tensors):
+        super().__init__(tensors)
+        self.twin = nn.Module()
+        self.twin.weight = self.w1
 
 
 def params(model):
@@ -105,6 +115,22 @@ def probe_stale(code, given, record):
     record("params", params(model))
 
 
+def probe_structures(code, given, record):
+    for how, options in (("plain", {}), ("clipped", {"max_norm": 0.3})):
+        with record.step(f"groups_{how}"):
+            model = Model(given["model"])
+            groups = [{"params": [model.w1, model.b1]}, {"params": [model.w2, model.b2]}]
+            optimizer = CountingSGD(model, groups)
+            for p in model.parameters():
+                p.grad = torch.full_like(p, 30.0)
+            code.accumulate_step(model, mean_squares, optimizer, given["ragged"], **options)
+            record("params", params(model))
+        with record.step(f"shared_{how}"):
+            model = Shared(given["model"])
+            code.accumulate_step(model, mean_squares, CountingSGD(model), given["ragged"], **options)
+            record("params", params(model))
+
+
 def probe_epoch(code, given, record):
     for accum in (1, 3, 4, 5, 12):
         for how in ("list", "generator", "iterator"):
@@ -134,6 +160,7 @@ def probe_errors(code, given, record):
         "empty": lambda m, o: code.accumulate_step(m, mean_squares, o, []),
         "zero": lambda m, o: code.train_epoch(m, mean_squares, o, given["loader"], 0),
         "negative": lambda m, o: code.train_epoch(m, mean_squares, o, iter(given["loader"]), -2),
+        "nothing": lambda m, o: code.train_epoch(m, mean_squares, o, iter([]), 0),
     }.items():
         with record.step(name):
             model, optimizer = setup(given)

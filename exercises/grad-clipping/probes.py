@@ -56,6 +56,12 @@ def probe_norm(code, given, record):
             params[0].grad = torch.tensor([3.0], device=record.device)
             params[1].grad = torch.tensor([0.0, -4.0], device=record.device)
             look(record, params, [p.grad for p in params], code.clip_grad_norm(params, limit))
+    for name, limit in (("just_above", 0.4998), ("small", 0.25), ("small_kept", 0.8)):
+        with record.step(name):
+            params = [nn.Parameter(torch.zeros(n, device=record.device)) for n in (1, 2)]
+            params[0].grad = torch.tensor([0.3], device=record.device)
+            params[1].grad = torch.tensor([0.0, -0.4], device=record.device)
+            look(record, params, [p.grad for p in params], code.clip_grad_norm(params, limit))
     with record.step("zero"):
         params = leaves(given)
         for p in params:
@@ -122,6 +128,29 @@ def probe_half(code, given, record):
             look(record, [p], [p.grad], code.clip_grad_norm([p], 10.0))
 
 
+def probe_large_limit(code, given, record):
+    for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
+        with record.step(name):
+            params = [nn.Parameter(torch.zeros(1, dtype=dtype, device=record.device)) for _ in range(4)]
+            for p in params:
+                p.grad = torch.full_like(p, 300.0)
+            code.clip_grad_norm(params, 500.0)
+            record("grads", [p.grad for p in params])
+
+
+def probe_mixed(code, given, record):
+    half = {"dtype": torch.float16, "device": record.device}
+    for name, turned in (("float32_first", False), ("float16_first", True)):
+        with record.step(name):
+            params = [nn.Parameter(torch.zeros(2, device=record.device))]
+            params += [nn.Parameter(torch.zeros(1, **half)) for _ in range(3)]
+            params[0].grad = torch.tensor([20.0, -10.0], device=record.device)
+            for p in params[1:]:
+                p.grad = torch.full_like(p, 300.0)
+            params = params[::-1] if turned else params
+            look(record, params, [p.grad for p in params], code.clip_grad_norm(params, 50.0))
+
+
 def probe_bad(code, given, record):
     for name, value in (("inf", float("inf")), ("minus", float("-inf")), ("nan", float("nan"))):
         for dtype in ("float32", "float16"):
@@ -142,6 +171,11 @@ def probe_value(code, given, record):
         p = nn.Parameter(torch.zeros(5, device=record.device))
         p.grad = torch.tensor([-7.0, -1.0, 0.25, 1.0, 3.0], device=record.device)
         code.clip_grad_value([p], 1.0)
+        record("grad", p.grad)
+    with record.step("infinite"):
+        p = nn.Parameter(torch.zeros(5, device=record.device))
+        p.grad = torch.tensor([-float("inf"), 1.625, float("inf"), 1.875, -3.0], device=record.device)
+        code.clip_grad_value([p], 1.75)
         record("grad", p.grad)
 
 

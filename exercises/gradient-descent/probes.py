@@ -86,7 +86,12 @@ def probe_tol(code, given, record):
         record("x", x)
         record("losses", losses)
     with record.step("rising"):
-        record("losses", code.gradient_descent(square, start, 1.25, 4)[1])
+        record("losses", code.gradient_descent(square, start, 1.25, 12)[1])
+    with record.step("level"):
+        record("losses", code.gradient_descent(square, start, 1.0, 4)[1])
+    with record.step("infinite"):
+        huge = torch.full((2,), 1.5e308, dtype=torch.float64, device=record.device)
+        record("updates", len(code.gradient_descent(lambda x: x.sum(), huge, 0.25, 4)[1]) - 1)
     with record.step("gentle"):
         x, losses = code.gradient_descent(lambda x: 1e-12 * x.sum(), start, 0.25, 4)
         record("updates", len(losses) - 1)
@@ -98,7 +103,7 @@ def probe_tol(code, given, record):
 
 def probe_start(code, given, record):
     case = given["bowl"]
-    for name in ("plain", "leaf", "leaf_with_grad", "view"):
+    for name in ("plain", "leaf", "leaf_with_grad", "view", "no_leaf"):
         for steps in (0, 4):
             with record.step(f"{name}{steps}"):
                 x0 = case["x0"].clone()
@@ -106,12 +111,14 @@ def probe_start(code, given, record):
                     x0 = x0.T.contiguous().T
                 elif name != "plain":
                     x0.requires_grad_()
+                if name == "no_leaf":
+                    x0 = x0 * 1.0
                 if name == "leaf_with_grad":
                     x0.grad = given["old"].clone()
                 x, _ = code.gradient_descent(bowl(given), x0, case["lr"], steps)
                 record("x0", x0)
                 record("requires_grad", x0.requires_grad)
-                record("grad", x0.grad)
+                record("grad", x0.grad if x0.is_leaf else None)
                 record("x", x)
                 record("x_requires_grad", x.requires_grad)
                 with torch.no_grad():
@@ -130,6 +137,7 @@ def probe_kinds(code, given, record):
         ("single", given["cube"][0]),
         ("scalar", given["point"][0]),
         ("one", given["point"][:1]),
+        ("turned", given["cube"].transpose(0, 2)),
     ):
         with record.step(name):
             x, losses = code.gradient_descent(square, x0, 0.1, 3)
@@ -164,4 +172,5 @@ def probe_errors(code, given, record):
     record.raises("steps", lambda: code.gradient_descent(square, x0, 0.1, -1))
     record.raises("vector", lambda: code.gradient_descent(lambda x: x**2, x0, 0.1, 3))
     record.raises("two", lambda: code.gradient_descent(lambda x: (x**2).sum().expand(2), x0, 0.1, 3))
+    record.raises("row", lambda: code.gradient_descent(lambda x: x.sum().expand(1, 2), x0, 0.1, 3))
     record.raises("two_at_start", lambda: code.gradient_descent(lambda x: x.sum().expand(2), x0, 0.1, 0))

@@ -418,6 +418,13 @@ def test_accuracy(observe):
             "The accuracy is a fraction, not a percentage.": 40.0,
         },
     )
+    close(
+        observe["accuracy/close/value"],
+        1.0,
+        "A chosen reward that is greater by a little is greater.",
+        rtol=1e-6,
+        call="dpo_loss of pairs whose rewards differ by 2**-12",
+    )
     expect(not observe["loss/plain0/graphs"][2], "The accuracy carries no graph.")
 
 
@@ -431,6 +438,8 @@ def test_inputs_are_left_alone(observe):
     )
     for i, _ in pair_cases(observe):
         expect(observe[f"loss/plain{i}/untouched"], "dpo_loss changed its inputs in place.")
+        says = "dpo_loss switched requires_grad of an input off: detach it instead."
+        expect(all(observe[f"loss/plain{i}/flags"]), says)
 
 
 @behaviour(12)
@@ -447,6 +456,7 @@ def test_impossible_arguments_are_refused(observe):
         "one_two_dims": "Inputs of different shape must be refused.",
         "labels_short": "Labels shorter than the logits must be refused: labels are not shifted here.",
         "labels_batch": "Labels of another batch size must be refused, not broadcast.",
+        "labels_turned": "Labels of shape (T, B) must be refused.",
         "labels_dims": "Labels without a batch dimension must be refused.",
         "logits_dims": "Logits of two dimensions must be refused.",
         "logits_four_dims": "Logits of four dimensions must be refused.",

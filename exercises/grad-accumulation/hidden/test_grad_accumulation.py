@@ -198,6 +198,37 @@ def test_small_gradients_are_not_clipped(observe):
         )
 
 
+@behaviour(2)
+def test_shared_parameters(observe):
+    for how, max_norm in (("plain", None), ("clipped", 0.3)):
+        run = Reference(observe, max_norm)
+        run.step(observe.given["ragged"])
+        check(
+            observe,
+            f"structures/shared_{how}/params",
+            run.params,
+            "With a weight that has two names the parameters are not those after one step on the whole batch.",
+            clipped=max_norm is not None,
+            call=f"accumulate_step with max_norm={max_norm}",
+        )
+
+
+@behaviour(4)
+def test_parameter_groups(observe):
+    for how, max_norm in (("plain", None), ("clipped", 0.3)):
+        run = Reference(observe, max_norm)
+        run.step(observe.given["ragged"])
+        check(
+            observe,
+            f"structures/groups_{how}/params",
+            run.params,
+            "With two parameter groups in the optimizer the step is wrong: "
+            "clear the gradients of all groups, and clip by the norm over all of them.",
+            clipped=max_norm is not None,
+            call=f"accumulate_step, all gradients 30 before, max_norm={max_norm}",
+        )
+
+
 @behaviour(5)
 def test_one_graph_at_a_time(observe):
     for name in ("equal", "ragged", "tail"):
@@ -336,6 +367,7 @@ def test_bad_arguments_are_refused(observe):
         "empty": "An empty micro_batches should raise ValueError.",
         "zero": "accum_steps=0 should raise ValueError.",
         "negative": "A negative accum_steps should raise ValueError.",
+        "nothing": "accum_steps=0 should raise ValueError, for a loader without batches too.",
     }.items():
         observe.raised(f"errors/{name}/call", "ValueError", says=says)
 

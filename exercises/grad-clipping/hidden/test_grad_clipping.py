@@ -108,6 +108,10 @@ def test_all_gradients_shrink_alike(observe):
             )
     known = [torch.tensor([3.0]), torch.tensor([0.0, -4.0])]
     check_scaled(observe, "norm/above/grads", known, 0.5, 1e-4, "gradients [3] and [0, -4], max_norm=2.5")
+    known = [torch.tensor([0.3]), torch.tensor([0.0, -0.4])]
+    for name, limit in (("just_above", 0.4998), ("small", 0.25)):
+        call = f"gradients [0.3] and [0, -0.4], max_norm={limit}"
+        check_scaled(observe, f"norm/{name}/grads", known, limit / 0.5, 1e-4, call)
 
 
 @behaviour(3)
@@ -116,6 +120,7 @@ def test_small_gradients_stay(observe):
     for path, grads, what in (
         *((f"norm/{name}_kept", grads_of(observe, name), "a max_norm above the norm") for name in DTYPES),
         ("norm/half", known, "norm 5 and max_norm 10"),
+        ("norm/small_kept", [g / 10 for g in known], "norm 0.5 and max_norm 0.8"),
         ("norm/equal", known, "norm 5 and max_norm 5"),
         ("norm/zero", [torch.zeros_like(g) for g in observe.given["grads"]], "gradients of zero"),
     ):
@@ -266,6 +271,39 @@ def test_half_precision_gradients_are_clipped(observe):
         check_scaled(observe, f"half/{name}_wide/grads", wide, factor, 1e-2, f"{name} gradients of size 300")
 
 
+@behaviour(6)
+def test_large_limit_for_half_precision(observe):
+    for name in ("float16", "bfloat16"):
+        for got in observe[f"large_limit/{name}/grads"]:
+            close(
+                got,
+                torch.full((1,), 250.0),
+                "A factor below 1 made half-precision gradients wrong: gradient times max_norm is no float16 number.",
+                rtol=1e-2,
+                device=observe.device,
+                call=f"four {name} gradients of 300, max_norm=500",
+            )
+
+
+@behaviour(6)
+def test_mixed_dtypes(observe):
+    grads = [torch.tensor([20.0, -10.0]), *(torch.full((1,), 300.0) for _ in range(3))]
+    for name, ordered in (("float32_first", grads), ("float16_first", grads[::-1])):
+        got = observe.tensor(f"mixed/{name}/norm", "clip_grad_norm should return the norm as a tensor.")
+        close(
+            got,
+            norm_of(grads),
+            "Among float32 gradients the squares of float16 gradients overflow: widen each gradient.",
+            rtol=3e-6,
+            device=observe.device,
+            call=f"one float32 gradient and three float16 gradients of 300, {name.replace('_', ' ')}",
+        )
+        expect(got.dtype == torch.float32, "The norm should be returned in float32.", f"got {got.dtype}")
+        factor = 50.0 / norm_of(grads).item()
+        call = f"a float32 and three float16 gradients, {name.replace('_', ' ')}"
+        check_scaled(observe, f"mixed/{name}/grads", ordered, factor, 1e-2, call)
+
+
 @behaviour(7)
 def test_bad_norm(observe):
     for name in ("inf", "minus", "nan"):
@@ -314,6 +352,17 @@ def test_value_clipping(observe):
         torch.tensor([-1.0, -1.0, 0.25, 1.0, 1.0]),
         "-7 should have become -1, 3 should have become 1, and what lies within stays.",
         rtol=1e-6,
+    )
+
+
+@behaviour(8)
+def test_value_clipping_of_infinities(observe):
+    close(
+        observe["value/infinite/grad"],
+        torch.tensor([-1.75, 1.625, 1.75, 1.75, -1.75]),
+        "Infinite elements are limited like all others.",
+        rtol=1e-6,
+        call="clip_grad_value of [-inf, 1.625, inf, 1.875, -3], clip_value=1.75",
     )
 
 

@@ -138,11 +138,17 @@ def test_tolerance(observe):
 
 @behaviour(3)
 def test_only_a_zero_gradient_ends_early(observe):
-    want = [25.0 * 2.25**k for k in range(5)]
+    want = [25.0 * 2.25**k for k in range(13)]
     says = "Rising losses do not end the run: only the gradient's norm does."
     got = observe["tol/rising/losses"]
-    expect(len(got) == 5, says, f"sum(x^2), lr=1.25, 4 steps: {len(got) - 1} updates")
+    expect(len(got) == 13, says, f"sum(x^2), lr=1.25, 12 steps: {len(got) - 1} updates")
     close(got, want, "The losses of a run with too large a step are wrong.", **CLOSE)
+    got = len(observe["tol/level/losses"]) - 1
+    says = "Losses that stay the same do not end the run: only the gradient's norm does."
+    expect(got == 4, says, f"sum(x^2), lr=1, 4 steps: {got} updates")
+    got = observe["tol/infinite/updates"]
+    says = "An infinite loss does not end the run: only the gradient's norm does."
+    expect(got == 4, says, f"sum(x) of numbers around 1e308, 4 steps: {got} updates")
     got = observe["tol/gentle/updates"]
     says = "With tol=0 only an exactly zero gradient ends the run, a tiny one does not."
     expect(got == 4, says, f"1e-12 * sum(x), 4 steps: {got} updates")
@@ -180,7 +186,7 @@ def test_zero_gradient(observe):
 @behaviour(4)
 def test_start_is_left_alone(observe):
     x0 = observe.given["bowl"]["x0"]
-    for name in ("plain", "leaf", "leaf_with_grad", "view"):
+    for name in ("plain", "leaf", "leaf_with_grad", "view", "no_leaf"):
         for steps in (0, 4):
             path, call = f"start/{name}{steps}", f"x0: {name.replace('_', ' ')}, {steps} steps"
             expect(
@@ -189,7 +195,7 @@ def test_start_is_left_alone(observe):
                 call,
             )
             expect(
-                observe[f"{path}/requires_grad"] is name.startswith("leaf"),
+                observe[f"{path}/requires_grad"] is ("leaf" in name),
                 "The requires_grad flag of x0 changed.",
                 call,
             )
@@ -204,7 +210,7 @@ def test_start_is_left_alone(observe):
 @behaviour(5)
 def test_result_is_separate(observe):
     case = observe.given["bowl"]
-    for name in ("plain", "leaf", "leaf_with_grad", "view"):
+    for name in ("plain", "leaf", "leaf_with_grad", "view", "no_leaf"):
         for steps in (0, 4):
             path, call = f"start/{name}{steps}", f"x0: {name.replace('_', ' ')}, {steps} steps"
             expect(observe[f"{path}/x_requires_grad"] is False, "The result must not require grad.", call)
@@ -229,6 +235,7 @@ def test_shape_and_dtype(observe):
         ("single", given["cube"][0]),
         ("scalar", given["point"][0]),
         ("one", given["point"][:1]),
+        ("turned", given["cube"].transpose(0, 2)),
     ):
         got, call = observe.tensor(f"kinds/{name}/x"), f"x0 of shape {tuple(x0.shape)}, {x0.dtype}"
         expect(
@@ -281,6 +288,7 @@ def test_bad_arguments_are_refused(observe):
         "steps": "A negative number of steps should raise ValueError.",
         "vector": "An f that returns more than one element should raise ValueError.",
         "two": "An f that returns two elements should raise ValueError.",
+        "row": "An f that returns shape (1, 2) should raise ValueError.",
         "two_at_start": "An f that returns two elements should raise ValueError, with steps=0 too.",
     }.items():
         observe.raised(f"errors/{name}", "ValueError", says=says)

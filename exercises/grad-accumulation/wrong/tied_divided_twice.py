@@ -1,0 +1,39 @@
+# fails: 2
+# message: two names
+import torch
+
+
+def accumulate_step(model, loss_fn, optimizer, micro_batches, max_norm=None):
+    if len(micro_batches) == 0:
+        raise ValueError("no micro-batches")
+    total = sum(len(x) for x, _ in micro_batches)
+    optimizer.zero_grad()
+    mean = 0.0
+    for x, y in micro_batches:
+        loss = loss_fn(model(x), y) * len(x)
+        loss.backward()
+        mean += loss.item() / total
+    for _, p in model.named_parameters(remove_duplicate=False):
+        if p.grad is not None:
+            p.grad.div_(total)
+    if max_norm is not None:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+    optimizer.step()
+    return mean
+
+
+def train_epoch(model, loss_fn, optimizer, loader, accum_steps, max_norm=None):
+    if accum_steps < 1:
+        raise ValueError("accum_steps")
+    steps = 0
+    window = []
+    for batch in loader:
+        window.append(batch)
+        if len(window) == accum_steps:
+            accumulate_step(model, loss_fn, optimizer, window, max_norm)
+            steps += 1
+            window = []
+    if window:
+        accumulate_step(model, loss_fn, optimizer, window, max_norm)
+        steps += 1
+    return steps
