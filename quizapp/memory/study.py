@@ -134,6 +134,11 @@ class Study(Acts):
         return self._fold.scheduler.version
 
     @property
+    def caring(self) -> bool:
+        """Whether the backup or check in the background still runs."""
+        return self.store.care.busy
+
+    @property
     def warning(self) -> str:
         """A sentence about the backup or check in the background, if something was wrong."""
         return self.store.care.warning

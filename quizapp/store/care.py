@@ -33,6 +33,11 @@ class Care:
             self._thread = threading.Thread(target=self._run, args=(now, copy), name="backup")
             self._thread.start()
 
+    @property
+    def busy(self) -> bool:
+        """Whether the thread still runs."""
+        return self._thread is not None and self._thread.is_alive()
+
     def finish(self) -> None:
         """Wait for a backup to end; a mere check may be cut short."""
         if self._thread:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from textual.command import Provider
     from textual.content import Content
+    from textual.timer import Timer
 
     from quizapp.bank.model import Bank
     from quizapp.memory.settings import Settings
@@ -62,6 +63,7 @@ class QuizApp(App[int]):
         self.study_or_none = study
         self.opened_here = study is None
         self.grader = Grader(self)
+        self._care: Timer
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
@@ -136,11 +138,10 @@ class QuizApp(App[int]):
 
         try:
             self.study_or_none = Study.open(bank)
-        except QuizError as error:
-            self.fail(str(error), error.exit_code)
-            return
-        self._take(self.study.settings)
-        self._announce()
+            self._take(self.study.settings)
+            self._announce()
+        except Exception as error:  # noqa: BLE001 - the thread that called would keep it to itself
+            self._handle_exception(error)
 
     def _take(self, settings: "Settings") -> None:
         """Colours and keys as set; what only the interface can tell wrong is said with its line."""
@@ -169,10 +170,20 @@ class QuizApp(App[int]):
         from quizapp.tui.refitting import tell
 
         tell(self)
+        self._care = self.set_interval(1.0, self._tell_of_care)
+
+    def _tell_of_care(self) -> None:
+        """Say what the backup and the check in the background found, once they are done."""
+        if self.study.caring:
+            return
+        self._care.stop()
+        if self.study.warning:
+            self.say(self.study.warning, bad=True)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own names, for themes that do not define them."""
-        return {"box": "ansi_bright_black"} if self.current_theme.ansi else {"box": "#5c6370"}
+        hint = "not bold" if theme.without_colour() else "dim not bold"
+        return {"box": "ansi_bright_black" if self.current_theme.ansi else "#5c6370", "hint-style": hint}
 
     def _use_theme(self, setting: str) -> None:
         wanted = theme.choose(setting, frozenset(self.available_themes))
@@ -214,6 +225,9 @@ class QuizApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         from quizapp.crashlog import write_crash
 
+        if isinstance(error, QuizError):  # a damaged or unwritable database, met in mid-screen
+            self.fail(str(error), error.exit_code)
+            return
         if self.is_headless:  # tests want the traceback
             super()._handle_exception(error)
             return

@@ -1,0 +1,87 @@
+"""A damaged database met while the app runs: a sentence, never a screen that waits for ever."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from quizapp import paths
+from quizapp.errors import BrokenData
+from quizapp.memory.study import Study
+from quizapp.store import database
+from quizapp.tui import app as app_module
+from quizapp.tui import open as opening
+from quizapp.tui.app import QuizApp
+
+PAGE = 4096
+
+
+@pytest.fixture
+def damage(monkeypatch: pytest.MonkeyPatch, home: Path, bank) -> Iterator[object]:
+    """Writes over the first page of a table; small files are checked in the background here."""
+    monkeypatch.setattr(database, "CHECKED_AT_OPEN", 0)
+    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    opening.tour_seen()
+    with Study.open(bank) as study:
+        for _ in range(3):
+            for card in list(bank.questions)[:3]:
+                study.answer(card, 3)
+
+    def write(table: str) -> None:
+        path = paths.database()
+        with sqlite3.connect(path) as db:
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            ((root,),) = db.execute("SELECT rootpage FROM sqlite_schema WHERE name = ?", (table,))
+        db.close()
+        data = bytearray(path.read_bytes())
+        data[(root - 1) * PAGE : root * PAGE] = b"\xff" * PAGE
+        path.write_bytes(data)
+
+    return write
+
+
+async def until(pilot: Pilot[int], condition) -> None:
+    for _ in range(100):
+        if condition():
+            return
+        await pilot.pause(0.05)
+    raise AssertionError("it never happened")
+
+
+async def test_a_page_that_home_needs_ends_the_app_with_a_sentence(damage) -> None:
+    damage("cards")
+    app = QuizApp()
+    with pytest.raises(BrokenData, match="now lies at"):
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: app._exit)
+    assert app.return_code == 3
+
+
+async def test_what_the_check_finds_is_said_at_once(damage) -> None:
+    damage("mocks")
+    app = QuizApp()
+    told: list[tuple[str, str]] = []
+
+    async def see() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: list(app._notifications))
+            told.extend((notice.message, app.screen.place) for notice in app._notifications)
+
+    with pytest.raises(BrokenData, match="now lies at"):
+        await see()
+    ((text, place),) = told
+    assert "damaged" in text
+    assert place == "home"
+
+
+async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(damage, monkeypatch) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(app_module.QuizApp, "_announce", broken)
+    app = QuizApp()
+    with pytest.raises(ZeroDivisionError):
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda: app._exit)
