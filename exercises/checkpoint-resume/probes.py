@@ -417,6 +417,29 @@ def probe_extra(code, given, record):
             record("step", found["step"])
             record("extra", plain(found["extra"]))
             record("is_dict", isinstance(found["extra"], dict))
+    with record.step("again"):  # what the caller does to the answer stays with the caller
+        for name in ("none", "full"):
+            code.load_checkpoint(place / f"{name}.pt", **run.parts())["extra"]["added"] = 1
+        record("none", plain(code.load_checkpoint(place / "none.pt", **run.parts())["extra"]))
+    with record.step("names"):
+        before = plain(run.model.state_dict())
+        code.save_checkpoint(place / "names.pt", **run.parts(), step=5, extra=dict(NAMES))
+        found = code.load_checkpoint(place / "names.pt", **run.parts())
+        record("step", found["step"])
+        record("extra", plain(found["extra"]))
+        record("model", same(plain(run.model.state_dict()), before))
+    with record.step("numbered"):
+        extra = {"seen": {0: 12, 1: 30}, 7: "shard"}
+        code.save_checkpoint(place / "numbered.pt", **run.parts(), step=5, extra=extra)
+        found = code.load_checkpoint(place / "numbered.pt", **run.parts())["extra"]
+        record("keys", [[type(key).__name__, key] for part in (found, found.get("seen", {})) for key in part])
+
+
+# names that a checkpoint is likely to use itself
+NAMES = dict.fromkeys(
+    ("step", "extra", "model", "optimizer", "scheduler", "scaler", "rng", "torch", "python", "numpy", "cuda"),
+    "mine",
+)
 
 
 def probe_saving(code, given, record):
@@ -586,6 +609,37 @@ def probe_mismatch(code, given, record):
             )
             after = everything(fresh)
             record("changed", [key for key in before if not same(before[key], after[key])])
+
+
+class Constant:
+    """A schedule without any state."""
+
+    def state_dict(self):
+        return {}
+
+    def load_state_dict(self, state):
+        pass
+
+
+def probe_stateless(code, given, record):
+    """A disabled GradScaler has an empty state dict, and so may a scheduler."""
+    place = folder("stateless")
+    run = Run(given, record.device, 1)
+    run.train(2)
+    for name, thing in {
+        "scaler": torch.amp.GradScaler(record.device.type, enabled=False),
+        "scheduler": Constant(),
+    }.items():
+        with record.step(name):
+            code.save_checkpoint(place / f"{name}.pt", **run.parts(), **{name: thing}, step=2)
+            code.save_checkpoint(place / "without.pt", **run.parts(), step=2)
+            record.raises("lost", lambda n=name: code.load_checkpoint(place / f"{n}.pt", **run.parts()))
+            record.raises(
+                "lacking",
+                lambda n=name, t=thing: code.load_checkpoint(place / "without.pt", **run.parts(), **{n: t}),
+            )
+            found = code.load_checkpoint(place / f"{name}.pt", **run.parts(), **{name: thing})
+            record("step", found["step"])
 
 
 def probe_errors(code, given, record):

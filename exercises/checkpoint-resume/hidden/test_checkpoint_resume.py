@@ -192,6 +192,27 @@ def test_no_extra_is_an_empty_dict(observe):
         )
 
 
+@behaviour(5)
+def test_every_load_has_its_own_extra(observe):
+    got = observe["extra/again/none"]
+    expect(got == {}, "Without extra an empty dict is returned, a new one by every load.", repr(got))
+
+
+@behaviour(5, on_error="extra may have any keys, those of your own checkpoint too.")
+def test_extra_with_names_of_the_checkpoint(observe):
+    says = "extra may have any keys: store it apart from your own entries."
+    got = observe["extra/names/extra"]
+    expect(isinstance(got, dict) and len(got) == 11 and set(got.values()) == {"mine"}, says, repr(got)[:80])
+    expect(observe["extra/names/step"] == 5 and observe["extra/names/model"] is True, says)
+
+
+@behaviour(5)
+def test_extra_with_numbers_as_keys(observe):
+    got = observe["extra/numbered/keys"]
+    want = [["str", "seen"], ["int", 7], ["int", 0], ["int", 1]]
+    expect(got == want, f"{LOST} The keys of extra have changed.", repr(got))
+
+
 RANDOM = "Saving changed the run: with a checkpoint it takes another path than without."
 
 
@@ -329,6 +350,17 @@ def test_refused_load_changes_nothing(observe):
     for saved, wanted in observe.given["mismatches"]:
         changed = observe[f"mismatch/{saved}_into_{wanted}/changed"]
         expect(not changed, "A refused load had changed something already: check first.", ", ".join(changed))
+
+
+@behaviour(10, on_error="An empty state dict (a disabled GradScaler has one) is a state like any other.")
+def test_empty_state_is_a_state(observe):
+    for index, name in enumerate(("scaler", "scheduler")):
+        path = f"stateless/{name}"
+        says = f"A {name} with an empty state dict was saved and is given again: the checkpoint has one."
+        expect(observe[f"{path}/step"] == 2, says)
+        also = f"also where its state dict is empty ({('a disabled GradScaler', 'a constant rate')[index]})"
+        observe.raised(f"{path}/lost", "ValueError", says=f"{SILENT[1].format(name)} {also}")
+        observe.raised(f"{path}/lacking", "ValueError", says=f"{SILENT[0].format(name)} {also}")
 
 
 @behaviour(11)
