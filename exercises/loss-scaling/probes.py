@@ -136,6 +136,15 @@ def probe_unscale(code, given, record):
     record("scale", scaler.scale_value)
 
 
+def probe_unscale_frozen(code, given, record):
+    """A parameter that is frozen between the backward pass and the step still has its gradient applied."""
+    scaler = make(code, init_scale=given["scale"])
+    params, optimizer, _ = grouped(given, given["scale"])
+    params[1].requires_grad_(False)
+    scaler.unscale_(optimizer)
+    record("grad", params[1].grad)
+
+
 def probe_once(code, given, record):
     with record.step("unscale"):
         scaler = make(code, init_scale=given["scale"])
@@ -208,6 +217,13 @@ def probe_large(code, given, record):
     p.grad = 3e38 * case["sign"]
     record("stepped", scaler.step(optimizer))
     record("p", p.detach())
+    with record.step("double"):
+        p = nn.Parameter(case["start"].double())
+        optimizer = torch.optim.SGD([p], lr=1e-200)
+        scaler = make(code, init_scale=4.0)
+        p.grad = 3e200 * case["sign"].double()
+        record("stepped", scaler.step(optimizer))
+        record("p", p.detach())
 
 
 def probe_overflow(code, given, record):
@@ -238,6 +254,9 @@ def probe_overflow(code, given, record):
                         scaler.unscale_(optimizer)
                         broken[-1] = 0.0 if when == "healed" else value
                     record("stepped", scaler.step(optimizer))
+                    record(
+                        "gradients_left", [p.grad is not None and bool((p.grad != 0).any()) for p in params]
+                    )
                     record("after", [p.detach() for p in params])
                     record("state_after", optimizer.state_dict()["state"])
     with record.step("fresh"):
@@ -285,7 +304,7 @@ def drive(scaler, pattern, p, optimizer):
 
 def probe_small_scale(code, given, record):
     scaler = make(code, 4.0, 2.0, 0.5, 3)
-    record("scales", drive(scaler, "bbbbb", *toy(record.device)))
+    record("scales", drive(scaler, 40 * "b", *toy(record.device)))
 
 
 def probe_growth(code, given, record):
@@ -359,7 +378,7 @@ def probe_state(code, given, record):
     for name, letters in (("two", "bgg"), ("one", "ggggbg"), ("none", "gggg")):
         with record.step(name):
             p, optimizer = toy(record.device)
-            scaler = make(code, 3000.5, 3.0, 0.25, 4)
+            scaler = make(code, 6001 / 8192, 3.0, 0.25, 4)
             record("lead", drive(scaler, letters, p, optimizer))
             state = scaler.state_dict()
             text = json.dumps(state, sort_keys=True)

@@ -41,6 +41,8 @@ def probe_flops(code, given, record):
             record("plain", number(code.flops_per_token(m["params"])))
             record("no_layers", number(code.flops_per_token(m["params"], 0, m["hidden"], m["seq"])))
             record("no_hidden", number(code.flops_per_token(m["params"], m["layers"], 0, m["seq"])))
+            record("no_seq", number(code.flops_per_token(m["params"], m["layers"], m["hidden"], 0)))
+            record("no_seq_given", number(code.flops_per_token(m["params"], m["layers"], m["hidden"])))
     with record.step("one"):
         record("value", number(code.flops_per_token(1)))
 
@@ -79,6 +81,10 @@ def probe_utilization(code, given, record):
         rate = given["excess"] * f["devices"] * f["peak"] / f["flops"]
         pair = code.utilization(rate, f["flops"], f["devices"], f["peak"], recompute=1.0)
         record("pair", [number(value) for value in pair])
+    with record.step("busy"):
+        rate = 0.9 * f["devices"] * f["peak"] / f["flops"]
+        pair = code.utilization(rate, f["flops"], f["devices"], f["peak"], recompute=1.0)
+        record("pair", [number(value) for value in pair])
     with record.step("idle"):
         record("pair", [number(v) for v in code.utilization(0.0, f["flops"], f["devices"], f["peak"])])
 
@@ -110,6 +116,10 @@ def probe_errors(code, given, record):
         "layers": lambda: flops(100, -1, 3, 5),
         "hidden": lambda: flops(100, 2, -3, 5),
         "seq_len": lambda: flops(100, 2, 3, -5),
+        "layers_alone": lambda: flops(100, -1),
+        "hidden_alone": lambda: flops(100, hidden=-3),
+        "seq_len_alone": lambda: flops(100, 2, 0, -5),
+        "two_negative": lambda: flops(100, -2, -3, 5),
         "warmup": lambda: rate([1.0, 2.0, 3.0], 100, warmup=-1),
         "no_steps": lambda: rate([], 100),
         "none_left": lambda: rate([1.0, 2.0], 100, warmup=2),
@@ -121,6 +131,10 @@ def probe_errors(code, given, record):
         "throughput": lambda: use(-1.0, 1e9, 8, 1e14),
         "flops": lambda: use(10.0, 0.0, 8, 1e14),
         "devices": lambda: use(10.0, 1e9, 0, 1e14),
+        "devices_negative": lambda: use(10.0, 1e9, -8, 1e14),
+        "days_devices_negative": lambda: days(1e9, 1e9, -8, 1e14, 0.4),
+        "tokens_per_step_negative": lambda: rate([1.0, 2.0], -100),
+        "params_negative": lambda: flops(-100, 2, 3, 5),
         "peak": lambda: use(10.0, 1e9, 8, 0.0),
         "recompute_low": lambda: use(10.0, 1e9, 8, 1e14, recompute=-0.1),
         "recompute_high": lambda: use(10.0, 1e9, 8, 1e14, recompute=1.1),

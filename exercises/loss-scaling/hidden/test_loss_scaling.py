@@ -182,6 +182,18 @@ def test_gradients_are_divided_in_place(observe):
 
 
 @behaviour(3)
+def test_frozen_parameters_are_unscaled_too(observe):
+    close(
+        observe["unscale_frozen/grad"],
+        observe.given["groups"]["grads"][1],
+        "A parameter that has a gradient is unscaled, even if it does not require gradients any more.",
+        rtol=1e-5,
+        atol=1e-5,
+        device=observe.device,
+    )
+
+
+@behaviour(3)
 def test_other_things_stay(observe):
     scale = observe.given["scale"]
     close(
@@ -309,6 +321,16 @@ def test_gradients_are_kept(observe):
 
 
 @behaviour(5)
+def test_gradients_are_kept_after_an_overflow(observe):
+    for name in ("inf", "minus_inf", "nan"):
+        for place in (0, 1, 2, 4):
+            expect(
+                all(observe[f"overflow/{name}{place}step/gradients_left"]),
+                "A skipped step must not clear the gradients either.",
+            )
+
+
+@behaviour(5)
 def test_large_gradients_are_no_overflow(observe):
     case = observe.given["large"]
     says = (
@@ -319,6 +341,19 @@ def test_large_gradients_are_no_overflow(observe):
         observe["large/p"],
         case["start"].double() - 0.75 * case["sign"].double(),
         "The step with large gradients is wrong.",
+        rtol=1e-5,
+        atol=1e-5,
+        device=observe.device,
+    )
+    expect(
+        observe["large/double/stepped"] is True,
+        "A float64 gradient beyond the range of float32 is finite: test and divide it in its own dtype.",
+        "six elements of size 3e200",
+    )
+    close(
+        observe["large/double/p"],
+        case["start"].double() - 0.75 * case["sign"].double(),
+        "The step with float64 gradients beyond the range of float32 is wrong: divide in their own dtype.",
         rtol=1e-5,
         atol=1e-5,
         device=observe.device,
@@ -403,10 +438,10 @@ def test_backoff(observe):
 def test_the_scale_may_fall_below_one(observe):
     close(
         observe["small_scale/scales"],
-        [2.0, 1.0, 0.5, 0.25, 0.125],
+        [4.0 * 0.5**i for i in range(1, 41)],
         "The scale has no lower limit: every iteration with an overflow backs off.",
         rtol=1e-12,
-        call="scale 4, backoff_factor=0.5, five overflows",
+        call="scale 4, backoff_factor=0.5, forty overflows",
     )
 
 
@@ -568,7 +603,7 @@ def test_resumed_scaler_continues(observe):
         close(observe[f"state/{name}/scale"], scale, "The loaded scaler has another scale.", rtol=1e-9)
         close(
             observe[f"state/{name}/resumed"],
-            simulate(letters + rest, 3000.5, 3.0, 0.25, 4)[len(letters) :],
+            simulate(letters + rest, 6001 / 8192, 3.0, 0.25, 4)[len(letters) :],
             "After a resume the scales are not those of the uninterrupted run.",
             rtol=1e-9,
             call=f"saved after {letters}, loaded into a scaler with other arguments, then {rest}",

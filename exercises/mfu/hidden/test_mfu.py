@@ -31,7 +31,7 @@ def test_flops_per_token(observe):
 @behaviour(1)
 def test_without_attention_only_parameters_count(observe):
     for i, m in enumerate(observe.given["models"]):
-        for name in ("plain", "no_layers", "no_hidden"):
+        for name in ("plain", "no_layers", "no_hidden", "no_seq", "no_seq_given"):
             close(
                 observe[f"flops/{i}/{name}"],
                 6 * m["params"],
@@ -220,6 +220,12 @@ def test_impossible_figure_is_reported(observe):
         "An impossible MFU is a useful alarm; do not hide it.",
         **EXACT,
     )
+    close(
+        observe["utilization/busy/pair"],
+        [0.9, 1.2],
+        "An HFU above 1 is a useful alarm too, also where the MFU is below 1.",
+        **EXACT,
+    )
 
 
 @behaviour(8)
@@ -229,6 +235,11 @@ def test_impossible_arguments_are_refused(observe):
         "layers": "A negative number of layers must be refused.",
         "hidden": "A negative hidden size must be refused.",
         "seq_len": "A negative sequence length must be refused.",
+        "layers_alone": "A negative number of layers must be refused, whatever the other sizes are.",
+        "hidden_alone": "A negative hidden size must be refused, whatever the other sizes are.",
+        "seq_len_alone": "A negative sequence length must be refused, whatever the other sizes are.",
+        "two_negative": "Two negative sizes must be refused like one: check each, not their product.",
+        "params_negative": "A negative number of parameters must be refused.",
         "warmup": "A negative warmup must be refused.",
         "no_steps": "Without a step there is no throughput.",
         "none_left": "No step is left after the warm-up.",
@@ -237,9 +248,12 @@ def test_impossible_arguments_are_refused(observe):
         "negative_time": "A step cannot take negative time.",
         "warmup_time": "A negative step time must be refused among the warm-up steps too.",
         "tokens_per_step": "tokens_per_step must be positive.",
+        "tokens_per_step_negative": "tokens_per_step must be positive.",
         "throughput": "A negative throughput must be refused.",
         "flops": "flops_per_token must be positive.",
         "devices": "There must be at least one device.",
+        "devices_negative": "A negative number of devices must be refused.",
+        "days_devices_negative": "A negative number of devices must be refused in days_to_train too.",
         "peak": "peak_flops must be positive.",
         "recompute_low": "recompute is a share from 0 to 1.",
         "recompute_high": "recompute is a share from 0 to 1.",
