@@ -12,6 +12,8 @@ def inputs(draw):
     sparse[draw.rand(n, 9) < 0.3] = 0.0
     sparse[0, :3] = torch.tensor([0.0, 1e-30, -1e-9])
     sparse[1, 0] = -0.75
+    many = draw.normal(50, 60, scale=0.5)
+    many[30:], many[44:] = many[30:] + 3.0, 0.0
     return {
         "x": draw.normal(n, a, shift=0.3),
         "first": draw.normal(b, a, scale=0.6),
@@ -26,6 +28,8 @@ def inputs(draw):
             "brain16": draw.normal(200, scale=3.0, shift=7.0, dtype=torch.bfloat16),
             "single": draw.normal(1, shift=2.0),
             "scalar": draw.normal(shift=2.0),
+            "many": many,
+            "offset": draw.normal(400, scale=0.5, shift=1000.0),
         },
         "grads": [draw.normal(b, a), draw.normal(c), draw.normal(2, b, 3, scale=3.0)],
         "half_count": draw.integer(30, 60),
@@ -133,6 +137,10 @@ def probe_norm(code, given, record):
                 [bare(values, dtype, device).get_parameter(n).grad for n, _ in model.named_parameters()],
             )
 
+    with record.step("frozen"):
+        model = bare(grads, torch.float32, device)
+        model.p1.requires_grad_(False)
+        record("norm", code.global_grad_norm(model))
     with record.step("tied"):
         model = bare(grads, torch.float32, device)
         model.again = nn.Module()
@@ -179,6 +187,22 @@ def probe_monitor(code, given, record):
         with code.ActivationMonitor(model) as monitor:
             model(given["x"])
         record("stats", dict(monitor.stats))
+    with record.step("activation"):
+        model = nn.ReLU()
+        with code.ActivationMonitor(model) as monitor:
+            model(given["x"])
+        record("stats", dict(monitor.stats))
+    with record.step("inplace"):
+        model = Tree(given, inplace=True)
+        with code.ActivationMonitor(model) as monitor:
+            model(given["x"])
+        record("stats", dict(monitor.stats))
+    with record.step("shared"):
+        act = nn.ReLU()
+        model = nn.Sequential(act, nn.Identity(), nn.Sequential(act, nn.Identity()))
+        with code.ActivationMonitor(model) as monitor:
+            model(given["x"])
+        record("names", sorted(monitor.stats))
     with record.step("finite"):
         values = {}
         for name, bad in (("good", 1.0), ("nan", NAN), ("inf", INF), ("minus", -INF)):
@@ -188,6 +212,7 @@ def probe_monitor(code, given, record):
         model = Emitters(values)
         with code.ActivationMonitor(model) as monitor:
             model()
+        record("means", {name: monitor.stats[f"box.{name}"]["mean"] for name in ("nan", "inf", "minus")})
         record("finite", {name: monitor.stats[f"box.{name}"]["finite"] for name in values})
 
 
@@ -206,6 +231,15 @@ def probe_hooks(code, given, record):
         log.clear()
         model(given["x"])
         record("foreign", len(log))
+    for error in (RuntimeError, ValueError, KeyError):
+        with record.step(f"passes_{error.__name__}"):
+            passed = False
+            try:
+                with code.ActivationMonitor(Tree(given)):
+                    raise error("from the block")
+            except error:
+                passed = True
+            record("passed", passed)
     with record.step("added_inside"):
         model, log = Tree(given), []
         with code.ActivationMonitor(model):
@@ -406,6 +440,8 @@ def probe_first(code, given, record):
         with record.step(form):
             model = nn.Sequential(nn.Identity(), Poison(form=form), Pick() if form != "mixed" else Replace(x))
             record("name", code.first_nonfinite(model, x.clone()))
+            model[1].bad = -INF
+            record("inf", code.first_nonfinite(model, x.clone()))
     with record.step("sound_tuple"):
         model = nn.Sequential(Emit((x, None, [x, (x,)], "text", 3)), Emit(x))
         record("name", code.first_nonfinite(model, x))

@@ -123,6 +123,17 @@ def test_tied_weights_count_once(observe):
 
 
 @behaviour(1)
+def test_gradient_of_a_frozen_parameter_counts(observe):
+    close(
+        observe["norm/frozen/norm"],
+        torch.stack([g.double().norm() for g in observe.given["grads"]]).norm(),
+        "A gradient counts wherever there is one, also on a parameter that no longer requires it.",
+        rtol=1e-5,
+        device=observe.device,
+    )
+
+
+@behaviour(1)
 def test_norm_is_a_float(observe):
     for name in (*NORMS, "none", "empty"):
         norm = observe[f"norm/{name}/norm"]
@@ -209,6 +220,18 @@ def test_model_without_children(observe):
     stats = observe["monitor/bare_leaf/stats"]
     expect(list(stats) == [""], 'A model without children is a leaf itself, named "".', f"got {list(stats)}")
     check_entry(stats[""], tree(observe.given, observe.given["x"])["first"], "", observe)
+    names = list(observe["monitor/activation/stats"])
+    expect(names == [""], 'A single ReLU is a leaf, too, named "".', f"got {names}")
+
+
+@behaviour(3)
+def test_shared_leaf_appears_once(observe):
+    names = observe["monitor/shared/names"]
+    expect(
+        names == ["0", "1", "2.1"],
+        "A leaf that sits in two places has the one name that named_modules() gives it.",
+        f"0 and 2.0 are one module: got {names}",
+    )
 
 
 @behaviour(4)
@@ -227,6 +250,30 @@ def test_statistics_of_any_shape_and_dtype(observe):
     for name, values in sorted(observe.given["emitted"].items(), key=lambda item: item[1].numel()):
         expect(f"box.{name}" in stats, "A leaf that returned a floating-point tensor is missing.", name)
         check_entry(stats[f"box.{name}"], values, name, observe)
+
+
+@behaviour(4)
+def test_output_that_is_changed_in_place_later(observe):
+    stats = observe["monitor/inplace/stats"]
+    for name, values in tree(observe.given, observe.given["x"]).items():
+        expect(name in stats, "Each leaf should appear exactly once.", f"{name} is missing")
+        share = (values == 0).double().mean().item()
+        expect(
+            abs(stats[name]["zero_fraction"] - share) < 1e-6,
+            "An in-place ReLU changed an output before it was measured: measure in the hook, not later.",
+            f"zero_fraction of {name!r}",
+        )
+        check_entry(stats[name], values, name, observe)
+
+
+@behaviour(4)
+def test_mean_is_that_of_all_elements(observe):
+    for name, mean in observe["monitor/finite/means"].items():
+        expect(
+            not math.isfinite(mean),
+            "The mean runs over all elements: with an inf or NaN among them it is not finite.",
+            f"{name}: got {mean}",
+        )
 
 
 @behaviour(4)
@@ -305,6 +352,8 @@ def test_hooks_are_removed_after_an_exception(observe):
         )
         expect(not any(n > 0 for n in observe[f"hooks/{name}/left"]), LEFT, "after an exception")
         expect(observe[f"hooks/{name}/still"], LEFT, "after an exception")
+    for name in ("RuntimeError", "ValueError", "KeyError"):
+        expect(observe[f"hooks/passes_{name}/passed"], "An exception in the block should pass through.", name)
 
 
 @behaviour(8)
@@ -404,6 +453,9 @@ def test_tuples_and_lists(observe):
         got = observe[f"first/{name}/name"]
         says = "Tuples may hold tuples: an LSTM returns (output, (h, c))."
         expect(got == "1", says, f"an output of the form {form}: got {got!r}, expected '1'")
+    for name in ("second", "list", "mixed", "nested", "deep"):
+        got = observe[f"first/{name}/inf"]
+        expect(got == "1", "An inf in a tuple is not finite either.", f"{name}: got {got!r}, expected '1'")
     got = observe["first/sound_tuple/name"]
     expect(got is None, "A tuple of finite tensors, None and plain values is sound.", f"got {got!r}")
 

@@ -1,73 +1,75 @@
-"""One hook for all modules; modules of other models are told apart by identity."""
+import math
 
-import numpy as np
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
 
 def global_grad_norm(model):
-    grads = [p.grad.detach().cpu().double().numpy().ravel() for p in model.parameters() if p.grad is not None]
-    return float(np.linalg.norm(np.concatenate(grads))) if grads else 0.0
+    """Scaled by the largest element, so that nothing overflows."""
+    flat = [p.grad.detach().to(torch.float64).flatten() for p in model.parameters() if p.grad is not None]
+    if not flat or sum(t.numel() for t in flat) == 0:
+        return 0.0
+    v = torch.cat([t.cpu() for t in flat])
+    top = v.abs().max().item()
+    if top == 0 or not math.isfinite(top):
+        return top
+    return top * math.sqrt(((v / top) ** 2).sum().item())
 
 
 class ActivationMonitor:
+    """One global hook; the names of this model's leaves are known before."""
+
     def __init__(self, model):
         self.stats = {}
-        self._names = {module: name for name, module in model.named_modules() if not len(module._modules)}
+        self._names = {m: n for n, m in model.named_modules() if not any(True for _ in m.children())}
         self._handle = None
 
     def __enter__(self):
-        self._handle = register_module_forward_hook(self._on_forward)
+        self._handle = register_module_forward_hook(self._see)
         return self
 
     def __exit__(self, kind, error, trace):
         self._handle.remove()
-        return False
 
-    def _on_forward(self, module, args, output):
+    def _see(self, module, args, out):
         name = self._names.get(module)
-        if (
-            name is None
-            or not isinstance(output, torch.Tensor)
-            or output.dtype
-            not in (
-                torch.float16,
-                torch.bfloat16,
-                torch.float32,
-                torch.float64,
-            )
-        ):
-            return
-        values = output.detach().cpu().double().numpy()
-        self.stats[name] = {
-            "mean": float(values.mean()),
-            "std": float(values.std()),
-            "zero_fraction": float((values == 0.0).mean()),
-            "finite": bool(np.isfinite(values).all()),
-        }
+        if name is None or not isinstance(out, torch.Tensor) or not out.dtype.is_floating_point:
+            return None
+        with torch.no_grad():
+            values = out.double()
+            n = values.numel()
+            mean = values.sum() / n
+            std = ((values - mean) ** 2).sum().div(n).sqrt()
+            self.stats[name] = {
+                "mean": float(mean),
+                "std": float(std),
+                "zero_fraction": int((values == 0).sum()) / n,
+                "finite": not bool((torch.isnan(values) | torch.isinf(values)).any()),
+            }
+        return None
 
 
 def first_nonfinite(model, *inputs):
-    names = {module: name for name, module in model.named_modules()}
-    answer = None
+    names = {m: n for n, m in model.named_modules()}
+    hit = []
 
-    def broken(value):
-        match value:
-            case torch.Tensor():
-                return not torch.isfinite(value).all().item()
-            case tuple() | list():
-                return any(map(broken, value))
-        return False
+    def tensors(x):
+        if isinstance(x, torch.Tensor):
+            yield x
+        elif isinstance(x, (list, tuple)):
+            for y in x:
+                yield from tensors(y)
 
-    def hook(module, args, output):
-        nonlocal answer
-        if answer is None and module in names and broken(output):
-            answer = names[module]
+    def see(module, args, out):
+        if module in names and not hit:
+            for t in tensors(out):
+                if t.is_floating_point() and ((t != t) | (t.abs() == math.inf)).any():
+                    hit.append(names[module])
+                    break
 
-    handle = register_module_forward_hook(hook)
+    handle = register_module_forward_hook(see)
     try:
-        with torch.inference_mode():
-            model(*inputs)
+        model(*inputs)
     finally:
         handle.remove()
-    return answer
+    return hit[0] if hit else None
