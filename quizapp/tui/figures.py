@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Mapping, Sequence
+from datetime import date
 from pathlib import Path
 
 from textual.content import Content
@@ -76,17 +77,23 @@ def calibration(stats: Stats) -> Content:
     return Content("\n").join(lines)
 
 
-def load(stats: Stats) -> Content:
-    """The forecast in a sentence, and the title of its plot."""
+def load(stats: Stats, today: date, marks: tuple[str, str]) -> Content:
+    """The forecast in a sentence, and the title of its plot, led by the characters that it is drawn with."""
     week = sum(cards for _, cards in stats.forecast[:7])
     month = sum(cards for _, cards in stats.forecast[:30])
-    past = sum(cards for _, cards in stats.per_day[-7:])
+    past = sum(reviews for day, reviews in stats.per_day if (today - day).days < 7)
+    done, due = marks
     return Content.assemble(
-        (f"{past}", "bold"), " reviews in the last 7 days.  Coming: ", (f"{week}", "bold $accent"),
-        " cards in 7 days, ", (f"{month}", "bold $accent"), " in 30.\n\n",
-        ("Reviews done", "bold $primary"), (" and ", "bold"), ("cards falling due", "bold $accent"),
-        (", by days from today", "bold"),
+        _counted(past, "review", "bold"), " in the last 7 days.  Coming: ",
+        _counted(week, "card", "bold $accent"), " in 7 days, ", (f"{month}", "bold $accent"), " in 30.\n\n",
+        (f"{done} Reviews done", "bold $primary"), (", ", "bold"),
+        (f"{due} cards falling due", "bold $accent"), (", days from today", "bold"),
     )  # fmt: skip
+
+
+def _counted(number: int, noun: str, style: str) -> Content:
+    figure = f"{number}"
+    return Content.assemble((figure, style), plural(number, noun).removeprefix(figure))
 
 
 def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
@@ -94,7 +101,7 @@ def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
     column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
     colours = Content.assemble(
-        ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", "$text-muted"), " new"
+        ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", "$box"), " new"
     )
     beside = bar > colours.cell_length
     lines: list[Content] = [] if beside else [colours]

@@ -205,7 +205,7 @@ _TABLE: list[Act] = [
     A("browse", "back", "q,escape", "back", "Go back.", ("list",), 7),
     # statistics
     A("statistics", "page(1)", "right,tab,l", "next page", "The next page of figures.", rank=9),
-    A("statistics", "page(-1)", "left,shift+tab,h", "page before", "The page before.", rank=8),
+    A("statistics", "page(-1)", "left,shift+tab,h", "previous page", "The previous page.", rank=8),
     A("statistics", "up", "up,k", "up", "Scroll up."),
     A("statistics", "down", "down,j", "down", "Scroll down."),
     A("statistics", "export", "x", "export", "Write the figures as CSV and the page as SVG.", rank=6),
@@ -215,7 +215,7 @@ _TABLE: list[Act] = [
     A("settings", "down", "down,j", "down", "One down.", ("list",)),
     A("settings", "change(1)", "enter,space,right", "change", "Change the value, or type a new one.",
       ("list",), 9),
-    A("settings", "change(-1)", "left", "value before", "The value before.", ("list",), 5),
+    A("settings", "change(-1)", "left", "previous value", "The previous value.", ("list",), 5),
     A("settings", "default", "r", "default", "Back to the default value.", ("list",), 6),
     A("settings", "open_file", "o", "file", "Open the settings file in your editor.", ("list",), 4),
     A("settings", "leave_field", "escape", "cancel", "Keep the old value.", (TYPING,), 9),
@@ -223,7 +223,7 @@ _TABLE: list[Act] = [
     # tour
     A("tour", "page(1)", "enter,space,right", "next", "The next page; after the last, the home screen.",
       rank=9),
-    A("tour", "page(-1)", "left", "before", "The page before.", rank=5),
+    A("tour", "page(-1)", "left", "previous", "The previous page.", rank=5),
     A("tour", "skip", "escape,q", "skip", "Skip the tour; it is in the palette and under i.", rank=8),
     # help and reading
     A("help", "up", "up,k", "up", "Scroll up."),

@@ -17,13 +17,13 @@ from textual.visual import RenderOptions, Visual
 from quizapp.tui.blocks import Block, lay_out
 from quizapp.tui.syntax import highlight
 from quizapp.tui.text import clean
+from quizapp.tui.theme import without_colour
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
 _MARKS = {"strong": "bold", "em": "italic", "s": "strike"}
-_CODE = "$text-accent"
 _WITH_TOKEN = frozenset({"inline", "ordered_list_open", "fence", "code_block"})
 
 
@@ -138,6 +138,10 @@ class _Builder:
         self._add(Content(""), "table", rows)
 
 
+def _code() -> str:
+    return "bold" if without_colour() else "$text-accent"
+
+
 def inline(children: Sequence["Token"]) -> Content:
     """Inline tokens as content."""
     text: list[str] = []
@@ -157,7 +161,7 @@ def inline(children: Sequence["Token"]) -> Content:
         if token.type in {"softbreak", "hardbreak"}:
             add("\n" if token.type == "hardbreak" else " ")
         elif token.type == "code_inline":
-            add(token.content, _CODE)
+            add(token.content, _code())
         elif edge == "open" and name in _MARKS:
             open_at.append((name, length))
         elif edge == "close" and name in _MARKS and open_at:
@@ -183,7 +187,10 @@ def phrase(text: str, style: str = "") -> Content:
     end = 0
     text = clean(text)
     for match in _CODE_SPAN.finditer(text):
-        parts += [Content.styled(text[end : match.start()], style), Content.styled(match[1], style or _CODE)]
+        parts += [
+            Content.styled(text[end : match.start()], style),
+            Content.styled(match[1], style or _code()),
+        ]
         end = match.end()
     return Content("").join([*parts, Content.styled(text[end:], style)])
 

@@ -34,6 +34,8 @@ CONTRAST = Theme(
     variables={
         "box": "#ffffff", "text-muted": "#e0e0e0", "text-disabled": "#c0c0c0",
         "block-cursor-background": "#ffff00", "block-cursor-foreground": "#000000",
+        "block-cursor-blurred-background": "#ffff00", "block-cursor-blurred-foreground": "#000000",
+        "hint-style": "not bold",
     },
 )  # fmt: skip
 for _theme in (DARK, LIGHT, CONTRAST):
@@ -51,6 +53,11 @@ OURS = (DARK, LIGHT, CONTRAST)
 NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
 
 
+def without_colour() -> bool:
+    """Whether the user asked for no colour at all: then weight and shape have to tell."""
+    return "NO_COLOR" in os.environ
+
+
 def known(setting: str, available: frozenset[str]) -> bool:
     """Whether a setting names a theme, or leaves the choice to us."""
     return setting in {"", "ansi"} or setting in available
@@ -58,7 +65,7 @@ def known(setting: str, available: frozenset[str]) -> bool:
 
 def choose(setting: str, available: frozenset[str]) -> str:
     """The theme to start with: the user's, or one that suits the terminal."""
-    if "NO_COLOR" in os.environ:
+    if without_colour():
         return "ansi-dark"
     name = {"ansi": "ansi-dark"}.get(setting, setting)
     if name in available:

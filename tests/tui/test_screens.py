@@ -24,6 +24,16 @@ def text(app: QuizApp) -> str:
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
+def styled(app: QuizApp, attribute: str) -> str:
+    """What is drawn in bold, dim or reverse."""
+    return " ".join(
+        segment.text.strip()
+        for strip in app.screen._compositor.render_strips()
+        for segment in strip
+        if segment.style and getattr(segment.style, attribute) and segment.text.strip()
+    )
+
+
 def name(app: QuizApp) -> str:
     return type(app.screen).__name__
 
@@ -215,6 +225,8 @@ async def test_statistics_pages_and_export(app: App, study: Study, clock, home) 
             await pilot.press("right")
             await pilot.pause(0.1)
             assert words in text(running)
+            if words == "days from today":
+                assert "0 reviews in the last 7 days" in text(running)
         await pilot.press("x")
         await pilot.pause()
     assert {path.name for path in (home / "exports").iterdir()} == {
@@ -384,22 +396,31 @@ async def test_without_colours_the_chosen_row_and_option_stand_out(
 ) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
 
-    def reversed_text(running: QuizApp) -> str:
-        return " ".join(
-            segment.text.strip()
-            for strip in running.screen._compositor.render_strips()
-            for segment in strip
-            if segment.style and segment.style.reverse and segment.text.strip()
-        )
-
     for place, pressed, words in (
-        ("home", (), "Start"),
-        ("home", ("t",), "learned"),
-        ("exercises", (), "Double a tensor"),
+        ("home", (), {"Start"}),
+        ("home", ("t",), {"0/"}),
+        ("exercises", (), {"Double a tensor"}),
+        ("exercise", (), {"Code"}),
+        ("exercise", ("f2",), {"Task"}),
     ):
-        running = app(place)
-        async with running.run_test() as pilot:
+        running = app(place, **({"slug": "double"} if place == "exercise" else {}))
+        async with running.run_test(size=(120, 40)) as pilot:
             await pilot.pause()
             await pilot.press(*pressed)
             await pilot.pause()
-            assert words in reversed_text(running), place
+            told = styled(running, "reverse")
+            assert {word for word in (*words, "Task", "Code") if word in told} == words, (place, pressed)
+
+
+async def test_without_colours_keys_in_a_text_are_bold(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    running = app("tour")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        assert "ctrl+r" in styled(running, "bold")
+        assert "Every morning" not in styled(running, "bold")
+        await pilot.press("ctrl+p")
+        await pilot.pause(0.3)
+        help_text = "What can be done here"
+        assert help_text in text(running)
+        assert help_text not in styled(running, "dim")

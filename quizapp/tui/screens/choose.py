@@ -13,16 +13,18 @@ from textual.widgets.option_list import Option
 
 from quizapp.tui.text import one_line
 
+_KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold $primary"), " cancel")
+
 
 class Choose(ModalScreen[str | None]):
-    """Asks for one of ``entries`` (value, text); escape gives None."""
+    """Asks for one of ``entries`` (value, text or a line already laid out); escape gives None."""
 
     BINDINGS: ClassVar[list[object]] = [  # type: ignore[assignment]
         Binding("escape,q", "dismiss(None)", "cancel", show=False)
     ]
     CSS_PATH = "choose.tcss"
 
-    def __init__(self, title: str, entries: Sequence[tuple[str, str]], chosen: str = "") -> None:
+    def __init__(self, title: str, entries: Sequence[tuple[str, str | Content]], chosen: str = "") -> None:
         super().__init__()
         self._title = title
         self._entries = entries
@@ -32,8 +34,8 @@ class Choose(ModalScreen[str | None]):
         """The question and the list."""
         with Vertical(classes="box") as box:
             box.border_title = one_line(self._title)
-            yield OptionList(*(Option(Content(one_line(text)), id=None) for _, text in self._entries))
-            yield Static("enter choose  esc cancel", classes="muted", markup=False)
+            yield OptionList(*(Option(_line(text)) for _, text in self._entries))
+            yield Static(_KEYS, classes="muted", markup=False)
 
     def on_mount(self) -> None:
         """Start at the present value."""
@@ -45,3 +47,7 @@ class Choose(ModalScreen[str | None]):
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Give the value back."""
         self.dismiss(self._entries[event.option_index][0])
+
+
+def _line(text: str | Content) -> Content:
+    return Content(one_line(text)) if isinstance(text, str) else text

@@ -60,11 +60,15 @@ class TopicList(Lines):
             _link(f"{name:<{name_width}}", f"screen.drill_topic('{topic.topic}')"),
             "  ",
             meter([(share, style, "█")], bar),
-            f"  {topic.learned:>3}/{topic.total:<3}",
+            _standing(topic),
         )
-        notes = Content.styled(f"  {topic.due} due" if topic.due else "", "$accent")
         weak = Content.styled("  weak" if topic.weak else "", "$warning")
-        return line.append(notes).append(weak)
+        return line.append(weak)
+
+
+def _standing(topic: "TopicProgress") -> Content:
+    due = Content.styled(f"  {topic.due} due" if topic.due else "", "$accent")
+    return Content(f"  {topic.learned:>3}/{topic.total:<3}").append(due)
 
 
 class HomeScreen(Place):
@@ -205,11 +209,13 @@ class HomeScreen(Place):
         from quizapp.tui.screens.choose import Choose
 
         topics = [topic for topic in self.quiz.study.topics() if topic.total]
+        names = [Content(one_line(topic.name)).truncate(34, ellipsis=True) for topic in topics]
+        wide = max((name.cell_length for name in names), default=0)
         entries = [
-            (topic.topic, f"{topic.name}: {topic.due} due, {topic.learned} of {topic.total} learned")
-            for topic in topics
+            (topic.topic, name.pad_right(wide - name.cell_length).append(_standing(topic)).pad_right(1))
+            for topic, name in zip(topics, names, strict=True)
         ]
-        self.quiz.push_screen(Choose("Drill which topic?", entries), self._chosen)
+        self.quiz.push_screen(Choose("Drill which topic? Learned, due", entries), self._chosen)
 
     def _chosen(self, topic: str | None) -> None:
         if topic:

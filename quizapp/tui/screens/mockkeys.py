@@ -14,7 +14,7 @@ _SETUP = [
     A("mock", "up", "up,k", "up", "One up."),
     A("mock", "down", "down,j", "down", "One down."),
     A("mock", "change(1)", "right,l", "change", "The next value.", ("list", "cut-list"), 9),
-    A("mock", "change(-1)", "left,h", "value before", "The value before.", ("list", "cut-list")),
+    A("mock", "change(-1)", "left,h", "previous value", "The previous value.", ("list", "cut-list")),
     A("mock", "seed", "s", "new seed", "Draw another seed; the same seed and state give the same paper.",
       ("list", "cut-list"), 5),
     A("mock", "resume", "r", "resume", "Go on with the interview that is not finished; its clock went on.",

@@ -142,7 +142,7 @@ class SettingsScreen(Place):
         field = self.query_one("#value", Input)
         field.value = ", ".join(value) if isinstance(value, tuple) else str(value)
         field.placeholder = "empty: " + show(getattr(Settings(), setting.key), setting)
-        self.query_one("#name", Label).update(f"{setting.title}:")
+        self.query_one("#name", Label).update(f"{setting.title} (enter saves):")
         self.query_one("#entry").display = True
         field.focus()
 

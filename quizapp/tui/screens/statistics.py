@@ -62,7 +62,7 @@ class StatisticsScreen(Place):
         text = (
             lambda: figures.overview(stats, width),
             lambda: figures.calibration(stats),
-            lambda: figures.load(stats),
+            lambda: figures.load(stats, self.quiz.study.today(), self._marks()),
             lambda: figures.groups(stats, names, width),
             lambda: figures.exercises(self.quiz.study, width),
         )[self._page]()
@@ -96,6 +96,10 @@ class StatisticsScreen(Place):
         self._draw(self._plot.plt, stats)
         self._plot.refresh()
 
+    def _marks(self) -> tuple[str, str]:
+        """What reviews done and cards falling due are drawn with: without colour, two shades."""
+        return "█", "▒" if self.app.no_color else "█"
+
     def _room(self) -> int:
         """Lines for a plot: what the page's text leaves, so that its axis is seen without scrolling."""
         text = self.query_one("#figures", Static)
@@ -122,17 +126,16 @@ class StatisticsScreen(Place):
             plot.yticks(marks if self._room() >= 14 else [50, 75, 100] if self._room() >= 10 else [50, 100])
             return
         today = self.quiz.study.today()
-        past = [((day - today).days, count) for day, count in stats.per_day][-28:]
-        coming = [((day - today).days, count) for day, count in stats.forecast][:29]
-        lighter = "▒" if self.app.no_color else "█"  # what colour tells apart elsewhere
-        for pairs, colour, marker in (
-            ([pair for pair in past if pair[0] >= -28], done, "█"), (coming, due, lighter),
-        ):  # fmt: skip
+        reach = 28 if self.size.width >= 110 else 14  # narrower days would hide an empty one
+        past = [((day - today).days, count) for day, count in stats.per_day]
+        past = [pair for pair in past if pair[0] >= -reach]
+        coming = [((day - today).days, count) for day, count in stats.forecast][: reach + 1]
+        for pairs, colour, marker in zip((past, coming), (done, due), self._marks(), strict=True):
             if pairs:
                 days, counts = [day for day, _ in pairs], [count for _, count in pairs]
                 plot.bar(days, counts, color=colour, width=0.8, marker=marker)
         plot.yticks(figures.steps(max((count for _, count in [*past, *coming]), default=0), self._room() - 3))
-        marks = list(range(-28, 29, 7))
+        marks = list(range(-reach, reach + 1, 7))
         plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
 
     def _colour(self, name: str) -> Any:

@@ -20,6 +20,8 @@ class CodeEditor(TextArea):
     DEFAULT_CSS = """
     CodeEditor { height: 1fr; border: none; padding: 0; background: $background; }
     CodeEditor:focus { border: none; }
+    CodeEditor .text-area--gutter { color: $text-disabled; }
+    CodeEditor .text-area--cursor-gutter { color: $text; }
     """
 
     def __init__(self, **options: Any) -> None:

@@ -7,7 +7,7 @@ from textual.content import Content
 from textual.widget import Widget
 
 _SHADES = ("·", "░", "▒", "▓", "█")
-_STYLES = ("$text-muted", "$success 70%", "$success 80%", "$success 90%", "$success")
+_STYLES = ("$text-muted", *("$success",) * 4)
 _DAYS = ("Mo", "  ", "We", "  ", "Fr", "  ", "Su")
 
 

@@ -14,5 +14,5 @@ def meter(parts: Sequence[tuple[float, str, str]], width: int, rest: str = "░"
         if cells > 0:
             pieces.append(Content.styled(character * cells, style))
             used += cells
-    pieces.append(Content.styled(rest * (width - used), "$text-muted 40%"))
+    pieces.append(Content.styled(rest * (width - used), "$box"))
     return Content("").join(pieces)
