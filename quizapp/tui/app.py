@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from textual import events, work
+from textual import events
 from textual.app import App
 from textual.binding import Binding
 from textual.screen import Screen
@@ -15,6 +15,7 @@ from quizapp.errors import DONE, INTERNAL, QuizError
 from quizapp.tui import hangup, keys, theme
 from quizapp.tui.grading import Grader
 from quizapp.tui.places import PLACES
+from quizapp.tui.threads import beside, tell
 
 if TYPE_CHECKING:
     import subprocess
@@ -106,25 +107,19 @@ class QuizApp(App[int]):
         if self.start != "home":
             self.push_screen(PLACES[self.start](**self.options))
         if not self.ready:  # a screen that finds the data open fills itself
-            self.call_after_refresh(self._load)
+            self.call_after_refresh(beside, self, self._load, "open")
         if not self.is_headless:
             hangup.watch(self)
 
-    @work(thread=True, group="open", exit_on_error=False)
     def _load(self) -> None:
         from quizapp.bank.load import load_bank
         from quizapp.tui.open import extra_decks
 
-        try:
-            bank = load_bank(extra_decks(), self._reading)
-        except QuizError as error:
-            self.call_from_thread(self.fail, str(error), error.exit_code)
-        else:
-            self.call_from_thread(self._open, bank)
+        tell(self, self._open, load_bank(extra_decks(), self._reading))
 
     def _reading(self, done: int, total: int) -> None:
         """Tell the screen how far the first reading of the content is; later starts use what it leaves."""
-        self.call_from_thread(self._show_reading, done, total)
+        tell(self, self._show_reading, done, total)
 
     def _show_reading(self, done: int, total: int) -> None:
         from quizapp.tui.widgets.keybar import KeyBar
@@ -136,12 +131,9 @@ class QuizApp(App[int]):
     def _open(self, bank: "Bank") -> None:
         from quizapp.memory.study import Study
 
-        try:
-            self.study_or_none = Study.open(bank)
-            self._take(self.study.settings)
-            self._announce()
-        except Exception as error:  # noqa: BLE001 - the thread that called would keep it to itself
-            self._handle_exception(error)
+        self.study_or_none = Study.open(bank)
+        self._take(self.study.settings)
+        self._announce()
 
     def _take(self, settings: "Settings") -> None:
         """Colours and keys as set; what only the interface can tell wrong is said with its line."""
@@ -167,9 +159,9 @@ class QuizApp(App[int]):
 
         if self.start == "home" and self.opened_here and tour_due():
             self.go("tour")
-        from quizapp.tui.refitting import tell
+        from quizapp.tui import refitting
 
-        tell(self)
+        refitting.tell(self)
         self._care = self.set_interval(1.0, self._tell_of_care)
 
     def _tell_of_care(self) -> None:
@@ -235,6 +227,15 @@ class QuizApp(App[int]):
         if self._exit:  # what broke first was said; what breaks on the way out is only noted
             return
         self.fail(f"stopped by an internal error; every rated card is saved; details: {path}", INTERNAL)
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the app is about to end."""
+        return self._exit
+
+    def broke(self, error: Exception) -> None:
+        """End because of an error: a sentence for what a user can cause, a log for the rest."""
+        self._handle_exception(error)
 
     # moving between screens
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
+from quizapp.tui.threads import beside, tell
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
@@ -43,7 +44,7 @@ class Grader:
 
     def warm(self) -> None:
         """Start the judge in the background."""
-        self._app.run_worker(self._start, thread=True, group="judge", exclusive=True, exit_on_error=False)
+        beside(self._app, self._start, "judge", exclusive=True)
 
     def _start(self) -> None:
         try:
@@ -61,17 +62,17 @@ class Grader:
             try:
                 self.client.submit(exercise, source, device=device)
             except QuizError as error:
-                self._app.call_from_thread(self._tell, order, error)
+                tell(self._app, self._tell, order, error)
             except OSError as error:
                 fault = QuizError(f"The judge cannot be started: {error.strerror}.")
-                self._app.call_from_thread(self._tell, order, fault)
+                tell(self._app, self._tell, order, fault)
 
-        self._app.run_worker(work, thread=True, group="grade", exit_on_error=False)
+        beside(self._app, work, "grade")
 
     def _heard(self, ticket: int, found: "Verdict | QuizError") -> None:
         """The judge's answer, in a thread of its client; the client drops answers to older tickets."""
         del ticket
-        self._app.call_from_thread(self._tell, self._order, found)
+        tell(self._app, self._tell, self._order, found)
 
     def _tell(self, order: int, found: "Verdict | QuizError") -> None:
         if order == self._order and self._told is not None:
@@ -82,7 +83,7 @@ class Grader:
         """Void the running order; the judge ends what it runs."""
         self._order += 1
         if self._told is not None and self._client is not None:
-            self._app.run_worker(self._client.cancel, thread=True, group="grade", exit_on_error=False)
+            beside(self._app, self._client.cancel, "grade")
         self._told = None
 
     def stop(self) -> None:

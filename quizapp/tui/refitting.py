@@ -4,6 +4,8 @@ import contextlib
 import threading
 from typing import TYPE_CHECKING
 
+from quizapp.tui import threads
+
 if TYPE_CHECKING:
     import subprocess
 
@@ -24,7 +26,7 @@ def session_ended(app: "QuizApp") -> None:
 def _wait(app: "QuizApp", process: "subprocess.Popen[bytes]") -> None:
     process.wait()
     with contextlib.suppress(RuntimeError):  # the interface has ended: the next start says it
-        app.call_from_thread(_ended, app)
+        threads.tell(app, _ended, app)
 
 
 def _ended(app: "QuizApp") -> None:

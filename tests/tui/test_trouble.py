@@ -11,7 +11,6 @@ from quizapp import paths
 from quizapp.errors import BrokenData
 from quizapp.memory.study import Study
 from quizapp.store import database
-from quizapp.tui import app as app_module
 from quizapp.tui import open as opening
 from quizapp.tui.app import QuizApp
 
@@ -43,7 +42,7 @@ def damage(monkeypatch: pytest.MonkeyPatch, home: Path, bank) -> Iterator[object
 
 
 async def until(pilot: Pilot[int], condition) -> None:
-    for _ in range(100):
+    for _ in range(1200):
         if condition():
             return
         await pilot.pause(0.05)
@@ -76,12 +75,31 @@ async def test_what_the_check_finds_is_said_at_once(damage) -> None:
     assert place == "home"
 
 
-async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(damage, monkeypatch) -> None:
+@pytest.mark.parametrize("where", ["quizapp.bank.load.load_bank", "quizapp.tui.app.QuizApp._announce"])
+async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(
+    damage, monkeypatch, where: str
+) -> None:
     def broken(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(app_module.QuizApp, "_announce", broken)
+    monkeypatch.setattr(where, broken)
     app = QuizApp()
     with pytest.raises(ZeroDivisionError):
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: app._exit)
+
+
+async def test_an_error_while_a_verdict_is_shown_ends_the_app(study: Study) -> None:
+    app = QuizApp(study=study)
+
+    def broken(_: object) -> None:
+        raise ZeroDivisionError
+
+    async def grade() -> None:
+        async with app.run_test(size=(80, 24)) as pilot:
+            exercise = next(iter(study.bank.exercises.values()))
+            app.grader.submit(exercise, b"def", "cpu", broken)
+            await until(pilot, lambda: app._exit)
+
+    with pytest.raises(ZeroDivisionError):
+        await grade()

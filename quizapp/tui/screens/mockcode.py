@@ -16,6 +16,7 @@ from quizapp.interview.item import Item
 from quizapp.interview.owncheck import Checked, run_check
 from quizapp.tui.markdown import document
 from quizapp.tui.text import clean, plain
+from quizapp.tui.threads import beside, tell
 from quizapp.tui.widgets.answerbox import AnswerBox
 from quizapp.tui.widgets.codeeditor import CodeEditor
 
@@ -122,9 +123,9 @@ class CodingPart:
 
         def work() -> None:
             found = run_check(source, module)
-            self.screen.app.call_from_thread(self._checked, item.number, found)
+            tell(self.screen.quiz, self._checked, item.number, found)
 
-        self.screen.run_worker(work, thread=True, group="check", exclusive=True, exit_on_error=False)
+        beside(self.screen.quiz, work, "check", exclusive=True)
 
     def _checked(self, number: int, found: Checked) -> None:
         item = self.screen.session.item
