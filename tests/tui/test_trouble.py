@@ -41,6 +41,10 @@ def damage(monkeypatch: pytest.MonkeyPatch, home: Path, bank) -> Iterator[object
     return write
 
 
+def ended(app: QuizApp) -> bool:
+    return app._exit or app._exception is not None
+
+
 async def until(pilot: Pilot[int], condition) -> None:
     for _ in range(1200):
         if condition():
@@ -54,7 +58,7 @@ async def test_a_page_that_home_needs_ends_the_app_with_a_sentence(damage) -> No
     app = QuizApp()
     with pytest.raises(BrokenData, match="now lies at"):
         async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: app._exit)
+            await until(pilot, lambda: ended(app))
     assert app.return_code == 3
 
 
@@ -86,7 +90,7 @@ async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(
     app = QuizApp()
     with pytest.raises(ZeroDivisionError):
         async with app.run_test(size=(80, 24)) as pilot:
-            await until(pilot, lambda: app._exit)
+            await until(pilot, lambda: ended(app))
 
 
 async def test_an_error_while_a_verdict_is_shown_ends_the_app(study: Study) -> None:
@@ -99,7 +103,7 @@ async def test_an_error_while_a_verdict_is_shown_ends_the_app(study: Study) -> N
         async with app.run_test(size=(80, 24)) as pilot:
             exercise = next(iter(study.bank.exercises.values()))
             app.grader.submit(exercise, b"def", "cpu", broken)
-            await until(pilot, lambda: app._exit)
+            await until(pilot, lambda: ended(app))
 
     with pytest.raises(ZeroDivisionError):
         await grade()
