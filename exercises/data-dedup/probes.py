@@ -122,7 +122,15 @@ def inputs(draw):
         " ".join(a[5:9]) + words[45],  # the last word goes on
     ]
     quoted = fresh_words(draw, 30, taken)
+    cycle, part = fresh_words(draw, 6, taken), fresh_words(draw, 24, taken)
     return {
+        "repeats": [" ".join(cycle * 4), " ".join(cycle * 2), " ".join(part), " ".join(cycle * 7)],
+        "part_evals": [" ".join(part[:4]), " ".join(part[4:])],
+        "part_train": [
+            *(" ".join(part[i:j]) for i, j in ((0, 2), (1, 3), (2, 4), (0, 4), (4, 9), (12, 24), (11, 24))),
+            part[0],
+            part[-1],
+        ],
         "base": base,
         "sets": sets(draw, taken),
         "twenty": fresh_words(draw, 20, taken),
@@ -158,6 +166,7 @@ def probe_shingles(code, given, record):
         " -- ?!",
         f"{base[0].upper()}, {base[1]}-{base[2]}... (it's 3_4) Café 42\n{base[0]} {base[1]}",
         " ".join([*base[:3]] * 4),
+        f"{base[0]} Straße {base[1]}",
     ]
     record("texts", texts)
     for n in (1, 2, 3, 6):
@@ -188,7 +197,7 @@ def probe_signature(code, given, record):
     torch.manual_seed(given["seed"])
     record("again", code.signature(set(sorted(items)), num_hashes=128, seed=0))
     record("reverse", code.signature(set(sorted(items, reverse=True))))
-    record("other_seeds", [code.signature(items, 128, seed) for seed in (1, 2, 12345)])
+    record("other_seeds", [code.signature(items, 128, seed) for seed in (1, 2, 256, 65537)])
     record("lengths", [len(code.signature(items, n)) for n in (1, 7, 256)])
     record("single", code.signature({given["twenty"][0]}))
     record.raises("empty", lambda: code.signature(set()))
@@ -210,6 +219,12 @@ def probe_estimates(code, given, record):
         x, y = code.signature(set(a), 256), code.signature(set(b), 256)
         shares.append(sum(p == q for p, q in zip(x, y, strict=True)) / 256)
     record("shares", shares)
+    begin, end = " ".join(given["twenty"][:5]), " ".join(given["twenty"][5:10])
+    framed = []
+    for a, b in given["sets"][:6]:
+        x, y = (code.signature({f"{begin} {word} {end}" for word in s}, 256) for s in (a, b))
+        framed.append(sum(p == q for p, q in zip(x, y, strict=True)) / 256)
+    record("framed", framed)
     a, b = given["sets"][0]
     record("parts", [code.signature(set(s), 64, 3) for s in (a, b, [*a, *b])])
 
@@ -224,6 +239,8 @@ def probe_near(code, given, record):
     with record.step("n"):
         texts = given["near"]["0.5"]
         record("groups", code.near_duplicates(texts, 0.5, 2))
+    with record.step("repeats"):
+        record("groups", code.near_duplicates(given["repeats"]))
     with record.step("bag"):
         record("groups", code.near_duplicates(given["near"]["order"], n=1))
     with record.step("form"):
@@ -237,6 +254,7 @@ def probe_contaminated(code, given, record):
     record("single", code.contaminated(given["train"], [given["evals"][5]], 1))
     record("wordless", code.contaminated(given["train"], ["?!", ""], 4))
     record("default", code.contaminated(given["long_train"], given["long_evals"]))
+    record("parts", code.contaminated(given["part_train"], given["part_evals"]))
     record("twelve", code.contaminated(given["long_train"], given["long_evals"], 12))
 
 

@@ -130,6 +130,13 @@ def test_equal_positions_estimate_the_similarity(observe):
             "The share of equal positions does not estimate the Jaccard similarity.",
             f"{share:.3f} for sets with similarity {similarity:.3f}, 256 hashes",
         )
+    for (a, b), share in zip(observe.given["sets"][:6], observe["estimates/framed"], strict=True):
+        similarity = len({*a} & {*b}) / len({*a, *b})
+        expect(
+            abs(share - similarity) <= 0.17,
+            "Long elements that begin and end alike are still different: hash the whole of each.",
+            f"{share:.3f} for sets with similarity {similarity:.3f}, 256 hashes",
+        )
     mean = sum(errors) / len(errors)
     expect(
         abs(mean) <= 0.035,
@@ -247,6 +254,12 @@ def test_groups_with_other_shingles(observe):
     )
 
 
+@behaviour(5)
+def test_repeated_shingles_count_once(observe):
+    says = "The similarity is that of sets: a shingle that occurs several times counts once."
+    check_groups(observe["near/repeats/groups"], observe.given["repeats"], 0.7, says)
+
+
 @behaviour(6)
 def test_case_punctuation_and_spacing(observe):
     texts = observe.given["form"]
@@ -265,6 +278,12 @@ def leaked(train, evals, n):
                 found.append(i)
                 break
     return found
+
+
+FEW = "Only runs of n consecutive words count."
+PART = (
+    "A training text that is only a part of an evaluation text has no run of n words, nor all of its words."
+)
 
 
 def check_found(got, train, evals, n, says):
@@ -290,7 +309,8 @@ def check_found(got, train, evals, n, says):
                 if words(e)
                 for run in runs(words(e), min(n, len(words(e))))
             )
-            says = "Match words, not characters." if inside else "Only runs of n consecutive words count."
+            part = any(f" {joined} " in f" {' '.join(words(e))} " for e in evals)
+            says = "Match words, not characters." if inside else PART if part else FEW
     expect(got == want, says, detail)
 
 
@@ -314,6 +334,12 @@ def test_short_evaluation_texts(observe):
         4,
         "An evaluation text without words matches nothing.",
     )
+
+
+@behaviour(7)
+def test_training_texts_that_are_parts(observe):
+    train, evals = observe.given["part_train"], observe.given["part_evals"]
+    check_found(observe["contaminated/parts"], train, evals, 13, PART)
 
 
 @behaviour(7)
