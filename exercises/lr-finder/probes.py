@@ -176,6 +176,9 @@ def probe_stop(code, given, record):
         ("factor", [2.0, 0.5, 1.75, 2.0, 2.01, 0.1], None),
         ("lowest", [3.0, low, 0.9 * low, 2.0 * low, 3.65 * low, 0.1], None),
         ("high_first", [1.0, 3.9, 4.0, 1.5, 4.01, 1.0], None),
+        ("second", [1.0, 5.0, 1.0], None),
+        ("third", [2.0, 1.0, 4.5, 1.0], None),
+        ("zero", [1.0, 0.0, 0.5, 0.0], None),
         ("own", [1.0, 1.4, 1.5, 1.51, 1.0], 1.5),
         ("nan", [1.0, 2.0, nan, 1.0], None),
         ("inf", [1.0, inf, 1.0], None),
@@ -249,6 +252,7 @@ def probe_frozen(code, given, record):
     low, high, count = given["run"]
     model = Net(given)
     model.w1.requires_grad_(False)
+    model.w1.grad = torch.full_like(model.w1, 0.25)
     before = picture(model)
     got = code.lr_range_test(model, cross_entropy, pairs(given), low, high, count, 1e6)
     record("got", listed(got))

@@ -1,4 +1,4 @@
-NAN = float("nan")
+INF, NAN = float("inf"), float("nan")
 
 
 def wander(draw, count, nan=0.0):
@@ -119,6 +119,9 @@ SCENES = {
     "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
     "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
     "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "zero": ([2.0, 0.0, 1.0, 0.0, -1.0, 0.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "minus_inf": ([1.0, -INF, 0.5, -INF, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "tiny": ([1.0, 2.0, 2.0, 2.0], {"lr": 1e-8, "factor": 0.5, "patience": 0}),
     "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),

@@ -43,7 +43,14 @@ def inputs(draw):
             "y_b": (draw.integers(0, classes, rows) + 1) % classes,
             "soft_a": draw.rand(rows, classes, dtype=double),
             "soft_b": draw.rand(rows, classes, dtype=double),
-            "lams": [draw.uniform(0.1, 0.3), draw.uniform(0.65, 0.9), 0.0, 1.0],
+            "lams": [
+                draw.uniform(0.1, 0.3),
+                draw.uniform(0.65, 0.9),
+                0.0,
+                1.0,
+                draw.uniform(0.96, 0.99),
+                draw.uniform(0.01, 0.04),
+            ],
         },
         "seeds": [draw.integer(1, 10**6), draw.integer(10**6 + 1, 10**7)],
     }

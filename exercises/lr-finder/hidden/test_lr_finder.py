@@ -152,12 +152,19 @@ def test_explosion_ends_the_test(observe):
         "factor": [2.0, 0.5, 1.75, 2.0],
         "lowest": [3.0, low, 0.9 * low, 2.0 * low],
         "high_first": [1.0, 3.9, 4.0, 1.5],
+        "second": [1.0],
+        "third": [2.0, 1.0],
+        "zero": [1.0, 0.0],
         "own": [1.0, 1.4, 1.5],
     }.items():
         got = lists(observe, f"stop/{name}")["losses"]
         says = "The test should end at the first loss above stop_factor times the lowest recorded one."
         if len(got) == len(want) + 1:
             says = "One point of 1e30 makes the plot unreadable and the smoothing useless: do not record the loss that ends the test."
+        if len(got) > len(want) and name in ("second", "third"):
+            says = "The test can end at any step, the second one included: no step is exempt."
+        if len(got) > len(want) and name == "zero":
+            says = "A lowest loss of exactly 0 is a lowest loss like any other: every positive one ends the test."
         expect(len(got) == len(want), says, f"{len(got)} losses recorded, expected {len(want)}")
         close(got, want, says, **TIGHT)
         close(

@@ -2,7 +2,7 @@ import math
 
 from quizapp.judge.hidden import behaviour, close, expect
 
-NAN = float("nan")
+INF, NAN = float("inf"), float("nan")
 CLOSE = {"rtol": 1e-9, "atol": 1e-15}
 
 
@@ -155,6 +155,10 @@ def plateau(metrics, lr, factor=0.1, patience=10, min_lr=0.0, threshold=0.0, mis
             improved = True
         if mistake == "nan negated":
             improved = not metric >= limit
+        if mistake == "falsy" and best == 0 and not math.isnan(metric):
+            improved = True
+        if mistake == "finite" and not math.isfinite(metric):
+            improved = False
         if improved:
             best, bad = metric, 0
         elif not (mistake == "nan_free" and math.isnan(metric)):
@@ -205,6 +209,9 @@ SCENES = {
     "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
     "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
     "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "zero": ([2.0, 0.0, 1.0, 0.0, -1.0, 0.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "minus_inf": ([1.0, -INF, 0.5, -INF, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "tiny": ([1.0, 2.0, 2.0, 2.0], {"lr": 1e-8, "factor": 0.5, "patience": 0}),
     "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
     "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
@@ -215,7 +222,7 @@ SCENES = {
 
 @behaviour(4)
 def test_improvement(observe):
-    for name in ("zigzag", "slow", "equal", "negative", "large"):
+    for name in ("zigzag", "slow", "equal", "negative", "large", "zero", "minus_inf"):
         check(
             observe,
             name,
@@ -226,6 +233,12 @@ def test_improvement(observe):
                 "Only an improvement moves the best; a small step down must not.": "moves",
                 "A slow zigzag is not progress: compare with the best.": "previous",
                 "threshold is absolute, not a share of the best.": "relative",
+                "A best of exactly 0 is a best like any other.": "falsy",
+                "A metric of -inf is below the best: only NaN is set apart.": "finite",
+                "patience=2 tolerates two bad steps and acts on the third. Yours acts early.": "early",
+                "patience=2 tolerates two bad steps and acts on the third. Yours acts late.": "late",
+                "After a cut you must wait for patience again.": "keeps_count",
+                "A cut does not reset the best.": "forgets",
             },
         )
 
@@ -285,6 +298,13 @@ def test_floor(observe):
             "The rate must not fall below min_lr.",
             {"lr fell below min_lr.": "floor"},
         )
+    check(
+        observe,
+        "tiny",
+        *SCENES["tiny"],
+        "Without a min_lr the rate is cut however small it is.",
+        {},
+    )
 
 
 @behaviour(7)

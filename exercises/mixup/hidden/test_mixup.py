@@ -104,6 +104,14 @@ def test_permutation_is_random(observe):
     for i, case in enumerate(observe.given["cases"][:2]):
         perms = {tuple(partners(case["y"], observe[f"mix/{i}/{k}/y_b"]).tolist()) for k in range(CALLS)}
         expect(len(perms) > 1, "The partners are the same in every call: draw a new permutation.")
+        count = len(case["y"])
+        shifts = [len({(p - k) % count for k, p in enumerate(perm)}) for perm in perms]
+        expect(
+            max(shifts) > 1,
+            "The batch is only rotated by a random amount: draw a permutation of its examples.",
+        )
+        swaps = [all(perm[p] == k for k, p in enumerate(perm)) for perm in perms]
+        expect(not all(swaps), "Examples are only swapped in pairs: draw a permutation of all of them.")
 
 
 def beta_cdf(alpha, values):
@@ -158,7 +166,7 @@ def test_lam_is_beta_distributed(observe):
             off < 0.2,
             says,
             f"alpha = {alpha}{' by default' if name == 'default' else ''}: {middle:.0%} of {len(lams)} draws lie "
-            "between 0.2 and 0.8",
+            f"between 0.2 and 0.8, and the distribution function is off by up to {off:.2f}",
         )
 
 

@@ -1,0 +1,24 @@
+# fails: 2
+# message: The batch is only rotated by a random amount
+import torch
+
+
+def mixup(x, y, alpha=0.2):
+    if not x.is_floating_point():
+        raise TypeError("x must be floating point")
+    if len(x) != len(y):
+        raise ValueError("lengths")
+    if alpha < 0:
+        raise ValueError("alpha")
+    if alpha == 0:
+        lam = 1.0
+    else:
+        lam = torch.distributions.Beta(alpha, alpha).sample().item()
+    k = int(torch.randint(len(x), (1,)))
+    perm = (torch.arange(len(x)) + k) % len(x)
+    mixed = lam * x + (1 - lam) * x[perm]
+    return mixed, y, y[perm], lam
+
+
+def mixup_loss(loss_fn, pred, y_a, y_b, lam):
+    return lam * loss_fn(pred, y_a) + (1 - lam) * loss_fn(pred, y_b)
