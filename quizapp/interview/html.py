@@ -19,8 +19,8 @@ from quizapp.interview.words import (
     friend_rows,
     given_text,
     item_title,
+    judged,
     moment_line,
-    own_check,
     right_text,
     terms_line,
 )
@@ -229,12 +229,7 @@ def _mark(held: float) -> str:
 
 
 def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
-    marking = item["marking"]
-    yield (
-        f"<p>Verdict: {escape(marking['status'])}, {marking['behaviours_passed']} of {marking['behaviours']} "
-        f"behaviours, {len(item['submissions'])} submissions, "
-        f"{own_check(ran=marking['checked'])}.</p>"
-    )
+    yield f"<p>Verdict: {escape(judged(item['marking'], len(item['submissions'])))}.</p>"
     if item["typed"].strip():
         yield f'<h4>Explained</h4><div class="own">{escape(item["typed"].strip())}</div>'
 

@@ -16,8 +16,8 @@ from quizapp.interview.words import (
     friend_rows,
     given_text,
     item_title,
+    judged,
     moment_line,
-    own_check,
     right_text,
     terms_line,
 )
@@ -236,12 +236,7 @@ def _probes(item: Mapping[str, Any], absent: str) -> Iterator[str]:
 
 
 def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
-    marking = item["marking"]
-    yield (
-        f"Verdict: {marking['status']}, "
-        f"{marking['behaviours_passed']} of {marking['behaviours']} behaviours, "
-        f"{len(item['submissions'])} submissions, {own_check(ran=marking['checked'])}."
-    )
+    yield f"Verdict: {judged(item['marking'], len(item['submissions']))}."
     if item["submissions"]:
         for test in item["submissions"][-1]["verdict"].get("tests", ()):
             if not test["passed"] and test["message"]:

@@ -11,7 +11,7 @@ from typing import Any
 from quizapp.interview.incidentterms import incident_terms
 from quizapp.interview.item import INCIDENT, Item
 from quizapp.interview.terms import DIMENSIONS, Term, half_up, time_share, weighted
-from quizapp.interview.words import own_check
+from quizapp.interview.words import own_check, plural
 
 LEVEL_LIMITS = (40, 60, 80)
 STRONG_ABOVE = 15
@@ -102,7 +102,7 @@ def coding_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
             "code",
             Fraction(10),
             verified,
-            f"{own_check(ran=bool(checked))}, {failures} failed submissions after the first",
+            f"{own_check(ran=bool(checked))}, {plural(failures, 'failed submission')} after the first",
         )
     )
     return terms

@@ -110,7 +110,7 @@ def item_title(item: Mapping[str, Any]) -> str:
 def moment_line(item: Mapping[str, Any], seconds: int) -> str:
     """A costly or good moment: what was lost of the whole."""
     lost = item["planned"] * (100 - item["marks"]["total"]) / max(1, seconds)
-    name = " ".join(str(item["question"].get("title") or item["question"]["prompt"]).split())
+    name = " ".join(str(item["question"].get("title") or item["question"]["prompt"]).split()).rstrip(".")
     name = name if len(name) <= 80 else f"{name[:79]}…"
     mark = item["marks"]["total"]
     return f"{name}: {mark} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
@@ -119,6 +119,19 @@ def moment_line(item: Mapping[str, Any], seconds: int) -> str:
 def own_check(*, ran: bool) -> str:
     """Whether the code was checked before it was submitted for the first time, which is what counts."""
     return f"{'an' if ran else 'no'} own check before the first submission"
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 submission``, ``2 submissions``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def judged(marking: Mapping[str, Any], submissions: int) -> str:
+    """What the hidden tests said of the code, and how it was submitted."""
+    text = f"{marking['status']}, {marking['behaviours_passed']} of {marking['behaviours']} behaviours"
+    if not submissions:
+        return text
+    return f"{text}, {plural(submissions, 'submission')}, {own_check(ran=marking['checked'])}"
 
 
 def calibration_line(found: Mapping[str, Any]) -> str:

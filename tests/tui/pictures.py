@@ -18,7 +18,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
+import interviews as at
+from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
 from textual.pilot import Pilot
 from textual.widgets import Input, TextArea
 
@@ -39,6 +42,23 @@ from quizapp.tui.screens.exercise import ExerciseScreen
 SIZES = ("60x20", "80x24", "120x40", "200x60")
 THEMES = ("dark", "light", "contrast", "ansi-dark", "ansi-light", "no-color")
 MORNING = datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
+# what a terminal makes of its sixteen colours: a console's on black, a desktop's on white
+TERMINALS = {
+    "ansi-dark": TerminalTheme(
+        (0, 0, 0), (170, 170, 170),
+        [(0, 0, 0), (170, 0, 0), (0, 170, 0), (170, 85, 0), (0, 0, 170), (170, 0, 170), (0, 170, 170),
+         (170, 170, 170)],
+        [(85, 85, 85), (255, 85, 85), (85, 255, 85), (255, 255, 85), (85, 85, 255), (255, 85, 255),
+         (85, 255, 255), (255, 255, 255)],
+    ),
+    "ansi-light": TerminalTheme(
+        (255, 255, 255), (0, 0, 0),
+        [(0, 0, 0), (194, 54, 33), (0, 150, 0), (153, 153, 0), (0, 0, 178), (178, 0, 178), (0, 150, 166),
+         (204, 204, 204)],
+        [(102, 102, 102), (229, 0, 0), (0, 217, 0), (229, 229, 0), (0, 0, 255), (229, 0, 229), (0, 229, 229),
+         (255, 255, 255)],
+    ),
+}  # fmt: skip
 SLUG = "lora"
 Doing = Callable[[Pilot[int]], Awaitable[None]]
 
@@ -125,6 +145,8 @@ def practises(name: str, *keys: str, then: Doing | None = None) -> Scene:
     return Scene(name, "exercise", keys, options=(("slug", SLUG),), then=then)
 
 
+READ = ("enter", "1")
+CHOSEN = (*("enter", "down", "enter") * 3, "enter", "enter", "space", "down", "space")
 SCENES = (
     Scene("home", "home"),
     Scene("home-fresh", "home", fresh=True),
@@ -195,6 +217,38 @@ SCENES = (
     Scene("tour-2", "tour", ("right",)),
     Scene("tour-3", "tour", ("right", "right")),
     Scene("mock", "mock"),
+    Scene("mock-cut", "mock", then=at.cut),
+    Scene("mock-past", "mock", then=at.past(*("down",) * 5)),
+    Scene("mock-history", "mock", then=at.past("t")),
+    Scene("mock-brief", "mock", then=at.brief),
+    Scene("mock-choice", "mock", then=at.asks(at.kind("choice"), "down")),
+    Scene("mock-recall", "mock", then=at.asks(at.kind("recall"), *at.WORDS, after=0.95)),
+    Scene("mock-late", "mock", then=at.asks(at.kind("recall"), *at.WORDS, after=1.2)),
+    Scene("mock-numeric", "mock", then=at.asks(at.kind("numeric"), *"12e3")),
+    Scene("mock-sure", "mock", then=at.sure),
+    Scene("mock-followup", "mock", then=at.followed),
+    Scene("mock-end", "mock", then=at.asks(at.kind("recall"), "ctrl+e")),
+    Scene("mock-time-up", "mock", then=at.time_up),
+    Scene("mock-incident", "mock", then=at.asks(at.kind("incident"))),
+    Scene("mock-incident-predict", "mock", then=at.asks(at.kind("incident"), "down", "enter")),
+    Scene("mock-incident-read", "mock", then=at.asks(at.kind("incident"), *READ, "down", "enter", "2")),
+    Scene("mock-incident-answer", "mock", then=at.asks(at.kind("incident"), "f3", *at.WORDS)),
+    Scene("mock-incident-cause", "mock", then=at.asks(at.kind("incident"), "f4", "enter")),
+    Scene("mock-incident-diagnosis", "mock",
+          then=at.asks(at.kind("incident"), *READ, "f4", *CHOSEN)),
+    Scene("mock-code", "mock", then=at.asks(at.kind("coding"))),
+    Scene("mock-code-task", "mock", then=at.asks(at.kind("coding"), "f2")),
+    Scene("mock-code-explain", "mock", then=at.asks(at.kind("coding"), "f4", *at.WORDS)),
+    Scene("mock-wrap", "mock", then=at.wrapped),
+    Scene("mock-mark", "mock", then=at.marks(at.was("recall"))),
+    Scene("mock-mark-phrase", "mock", then=at.marks(at.was("recall"), "y", *"no idea")),
+    Scene("mock-mark-all", "mock", then=at.marks(at.was("recall"), *"nnnnnnnnnnnn")),
+    Scene("mock-mark-incident", "mock", then=at.marks(at.was("incident"), *"nnnnnnnnnnnnnn")),
+    Scene("mock-mark-code", "mock", then=at.marks(at.was("coding"))),
+    Scene("mock-card", "mock", then=at.card()),
+    Scene("mock-card-end", "mock", then=at.card("pagedown", "pagedown")),
+    Scene("mock-report", "mock", then=at.card("r")),
+    Scene("mock-arithmetic", "mock", then=at.card("a")),
 )  # fmt: skip
 
 
@@ -259,7 +313,8 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
                 for field in (*app.screen.query(Input), *app.screen.query(TextArea)):
                     field.cursor_blink = False
                 await pilot.pause(0.05)
-                return app.export_screenshot(title=f"{scene.name} {size} {theme}")
+                with patch("rich.console.SVG_EXPORT_THEME", TERMINALS.get(theme, SVG_EXPORT_THEME)):
+                    return app.export_screenshot(title=f"{scene.name} {size} {theme}")
 
 
 def for_this_machine(svg: str) -> str:

@@ -144,7 +144,7 @@ class MockScreen(Place):
                 (" ▸" if here else "", "$primary"),
             )  # fmt: skip
             lines.append(text.stylize(Style.from_meta({"@click": f"screen.at({index})"}), 0, len(text.plain)))
-        start = Content.styled("  ▶ Begin (enter)  ", "bold $background on $primary")
+        start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
         return [*lines, Content(""), start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, 18)]
 
     def _shape(self, width: int) -> Content:
@@ -170,10 +170,12 @@ class MockScreen(Place):
         for index, document in enumerate(self.reports):
             here = index + len(FIELDS) == self.cursor
             total, adjusted = document["totals"]["raw"], document["totals"]["adjusted"]
-            colour = {"strong": "$success", "pass": "$success"}.get(document["band"]["name"], "$warning")
+            band = document["band"]["name"]
+            colour = {"strong": "$success", "pass": "$success"}.get(band, "$warning")
             row = Content.assemble(
                 ("▸ " if here else "  ", "$primary bold"), (document["started"][:10], "bold" if here else ""),
-                (f"  {total:>3}", f"bold {colour}"), (f"  adjusted {adjusted:>3}", "$text-muted"),
+                (f"  {total:>3}", f"bold {colour}"), (f"  {band:6}", colour),
+                (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
                 (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
             )  # fmt: skip
             link = Style.from_meta({"@click": f"screen.at({index + len(FIELDS)})"})

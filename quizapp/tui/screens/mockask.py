@@ -199,10 +199,11 @@ class Asking(Place):
     def _wrap(self) -> str:
         states = [item.state for item in self.session.items]
         done = sum(state in {"frozen", "cut"} for state in states)
+        rest = clock(self.session.now.seconds)
         return (
             f"{done} of {len(states)} answered. "
-            f"enter ends the interview, or the {clock(self.session.now.seconds)} of the wrap-up do; "
-            "then the key points are shown and you mark your answers."
+            f"enter ends the interview; left alone, it ends after the {rest} of the wrap-up. "
+            "Then the key points are shown and you mark your answers."
         )
 
     def _show_question(self, item: Item) -> None:

@@ -94,22 +94,24 @@ class ScoreCard(Lines):
         for item in costliest(items)[:3]:
             if lost(item):
                 cost = f"-{lost(item) / seconds:.1f}  "
-                lines += hanging(Content.styled(f"{cost:>7}", "$error"), self._moment(item), width)
+                lines += hanging(Content.styled(f"{cost:>7}", "$error"), self._moment(item, width), width)
         good = best(items)
         if good:
             lines += [Content(""), Content.styled("Best", "bold")]
         for item in good:
             gain = item["planned"] * item["marks"]["total"] / seconds
-            lines += hanging(Content.styled(f"{f'+{gain:.1f}  ':>7}", "$success"), self._moment(item), width)
+            lines += hanging(
+                Content.styled(f"{f'+{gain:.1f}  ':>7}", "$success"), self._moment(item, width), width
+            )
         return lines
 
     @staticmethod
-    def _moment(item: Mapping[str, Any]) -> Content:
+    def _moment(item: Mapping[str, Any], width: int) -> Content:
         name = item["question"].get("title") or item["question"]["prompt"]
-        text = one_line(name)
-        text = text if len(text) <= 70 else f"{text[:69]}…"
         state = "" if item["state"] == "frozen" else f", {STATES[item['state']]}"
-        return plain(text).append(Content.styled(f"  {item['marks']['total']}{state}", "$text-muted"))
+        mark = Content.styled(f"  {item['marks']['total']}{state}", "$text-muted")
+        room = max(30, width - 7 - mark.cell_length)
+        return plain(one_line(name)).truncate(room, ellipsis=True).append(mark)
 
     def _time(self, width: int) -> list[Content]:
         lines = [Content.styled("Time", "bold")]

@@ -9,7 +9,7 @@ from textual.visual import VisualType
 from quizapp.interview.incident import cheapest_text, committed, readings_bought
 from quizapp.interview.item import IN_WORDS, INCIDENT, Item, points_of
 from quizapp.interview.score import terms_of
-from quizapp.interview.words import given_text, own_check, right_text
+from quizapp.interview.words import given_text, judged, right_text
 from quizapp.tui.markdown import Document
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.answerbox import own_words
@@ -40,11 +40,7 @@ def found_text(item: Item, marking: Mapping[str, Any]) -> VisualType:
     if item.kind == "recall":
         return _silence(item) if marking["empty"] else Content("")
     if item.kind == "coding":
-        text = (
-            f"{marking['status']}: {marking['behaviours_passed']} of {marking['behaviours']} behaviours; "
-            f"{own_check(ran=marking['checked'])}; {len(item.submissions)} submissions"
-        )
-        return plain(text, "bold")
+        return plain(judged(marking, len(item.submissions)), "bold")
     right = marking["right_parts"] == marking["parts"]
     mark = f"{marking['right_parts']} of {marking['parts']}"
     head = "✓ right" if right else f"✗ {mark} right" if marking["parts"] > 1 else "✗ wrong"

@@ -58,7 +58,7 @@ _RUN = [
     A("mockrun", "edit", "ctrl+o", "editor", "Write the code in your own editor; the clock goes on.",
       ("coding",), 3, True),
     A("mockrun", "case('run')", "f2", "run", "The run: set-up, symptom and readings.", CASE, 3, True),
-    A("mockrun", "case('answer')", "f3", "answer", "Write the answer.", CASE, 3, True),
+    A("mockrun", "case('answer')", "f3", "write", "Write the answer.", CASE, 3, True),
     A("mockrun", "case('diagnosis')", "f4", "diagnosis",
       "Commit to cause, place, state to save, and what you rejected.", CASE, 3, True),
     A("mockrun", "buy", "enter,space", "take reading",

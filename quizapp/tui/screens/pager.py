@@ -44,7 +44,7 @@ class Pager(Dialog):
 
     def compose(self) -> ComposeResult:
         """The text in a scroll."""
-        code = isinstance(self._source, Content)
+        code = isinstance(self._source, Content) or not self._markdown
         with Vertical(classes="box code" if code else "box") as box:
             box.border_title = one_line(self._title)
             with VerticalScroll(can_focus=False):
@@ -53,7 +53,7 @@ class Pager(Dialog):
                 elif self._markdown:
                     yield Static(document(self._source), markup=False)
                 else:
-                    yield Static(plain(self._source), markup=False)
+                    yield _Code(plain(self._source))
             yield KeyBar()
 
     def action_up(self) -> None:

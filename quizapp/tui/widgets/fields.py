@@ -25,6 +25,7 @@ class Number(Vertical):
     Number Horizontal { height: 3; }
     Number Input { width: 32; }
     Number #unit { padding: 1 1; }
+    Number #understood { width: 100%; }
         """
 
     _unit = ""

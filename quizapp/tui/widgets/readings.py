@@ -54,7 +54,8 @@ class Readings(Rows):
                 title = title.append(Content.styled(f"  you said {bought['predicted']}", "$text-muted"))
             lines = hanging(first, title, width)
             for row in reading["shows"].splitlines():
-                lines += hanging(Content(" " * 10), plain(row), width)
+                for line in _packed(row, width - 10):
+                    lines += hanging(Content(" " * 10), plain(line), width)
             return lines
         price = f"{reading['seconds']:>3} s" if reading["seconds"] else " free"
         first = first.append(Content.styled(f"{price}   ", "$text-muted"))
@@ -76,3 +77,15 @@ class Readings(Rows):
             else:
                 lines[-1] = lines[-1].append("   ").append(part)
         return lines
+
+
+def _packed(row: str, width: int) -> list[str]:
+    """A row of pieces set off by dots, in lines that end where a piece does."""
+    lines: list[str] = []
+    for piece in row.split(" · "):
+        joined = f"{lines[-1]} · {piece}" if lines else piece
+        if lines and len(joined) > width:
+            lines.append(piece)
+        else:
+            lines[-1:] = [joined]
+    return lines

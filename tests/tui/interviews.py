@@ -1,0 +1,171 @@
+"""What is done in a mock interview before its pictures are taken: real questions, a clock moved by hand."""
+
+import sys
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from textual.pilot import Pilot
+
+sys.path.append(str(Path(__file__).parent.parent / "interview"))
+
+from mock_kit import Hand, answer_now, begin, sit
+
+from quizapp.interview.interview import Interview
+from quizapp.interview.item import Item
+from quizapp.tui.screens.mockcard import CardScreen
+from quizapp.tui.screens.mockmark import MarkScreen
+from quizapp.tui.screens.mockrun import RunScreen
+
+Doing = Callable[[Pilot[int]], Awaitable[None]]
+Wanted = Callable[[Item], bool]
+ROLE = "training-infrastructure"
+WORDS = "The second moment is averaged over few gradients, so its estimate is noisy in the first steps"
+POOR = "I would look at the loss and lower the learning rate, since the gradient is too large then."
+
+
+def _study(pilot: Pilot[int]) -> Any:
+    return pilot.app.study  # type: ignore[attr-defined]
+
+
+def _upto(pilot: Pilot[int], wanted: Wanted) -> tuple[Interview, Hand]:
+    """An interview in which the first item that is wanted is in hand."""
+    interview, hand = begin(_study(pilot), ROLE, 45, seed=5)
+    session = interview.session
+    session.proceed()
+    for number in range(60):
+        if session.item is None or wanted(session.item):
+            break
+        hand.seconds += 20
+        interview.tick()
+        if session.item is not None and session.item.state == "open" and session.item.probe is None:
+            answer_now(interview, POOR if number % 3 == 1 else "")
+    return interview, hand
+
+
+def asks(wanted: Wanted, *keys: str, after: float = 0.3) -> Doing:
+    """The running interview at an item, ``after`` of whose time is used, with keys pressed there."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        interview, hand = _upto(pilot, wanted)
+        screen = RunScreen(interview)
+        pilot.app.push_screen(screen)
+        await pilot.pause()
+        item = interview.session.item
+        hand.seconds += 0.0 if item is None else after * item.budget
+        screen.tick()
+        await pilot.pause()
+        pilot.app.clear_notifications()
+        await pilot.press(*keys)
+        await pilot.pause(0.05)
+
+    return run
+
+
+def kind(name: str) -> Wanted:
+    """An open item of a kind."""
+    return lambda item: item.kind == name and item.state == "open" and item.probe is None
+
+
+def was(name: str) -> Wanted:
+    """An item of a kind about which there is something to say."""
+    return lambda item: item.kind == name and item.reached and bool(item.typed or item.code)
+
+
+async def brief(pilot: Pilot[int]) -> None:
+    """Before the first question."""
+    interview, _ = begin(_study(pilot), ROLE, 45, seed=5)
+    pilot.app.push_screen(RunScreen(interview))
+    await pilot.pause()
+
+
+async def time_up(pilot: Pilot[int]) -> None:
+    """The question was cut while its answer was written."""
+    interview, hand = _upto(pilot, kind("recall"))
+    screen = RunScreen(interview)
+    pilot.app.push_screen(screen)
+    await pilot.pause()
+    await pilot.press(*POOR[:40])
+    assert interview.session.item is not None
+    hand.seconds += 1.6 * interview.session.item.budget
+    screen.tick()
+    await pilot.pause()
+    pilot.app.clear_notifications()
+
+
+async def sure(pilot: Pilot[int]) -> None:
+    """How sure of the answer."""
+    await asks(kind("recall"), *WORDS, "ctrl+r")(pilot)
+
+
+async def followed(pilot: Pilot[int]) -> None:
+    """A follow-up."""
+    await asks(kind("recall"), *WORDS, "ctrl+r", "4")(pilot)
+
+
+async def wrapped(pilot: Pilot[int]) -> None:
+    """After the last question."""
+    await asks(lambda item: False)(pilot)
+
+
+def _sat(pilot: Pilot[int], seed: int, role: str = ROLE) -> Interview:
+    interview, hand = begin(_study(pilot), role, 45, seed=seed)
+    sit(interview, hand, seed)
+    if not interview.session.ended:
+        interview.session.end("early")
+    return interview
+
+
+def marks(wanted: Wanted, *keys: str) -> Doing:
+    """The marking at an item."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        interview = _sat(pilot, 8)
+        interview.propose()
+        screen = MarkScreen(interview)
+        pilot.app.push_screen(screen)
+        await pilot.pause()
+        for _ in interview.session.items:
+            if wanted(screen.item):
+                break
+            await pilot.press("right")
+            await pilot.pause()
+        await pilot.press(*keys)
+
+    return run
+
+
+def card(*keys: str) -> Doing:
+    """The scorecard."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        pilot.app.push_screen(CardScreen(_sat(pilot, 8).record()))
+        await pilot.pause()
+        await pilot.press(*keys)
+
+    return run
+
+
+def past(*keys: str) -> Doing:
+    """The start screen after some interviews, over three weeks."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        clock = _study(pilot).clock
+        now = clock.time
+        for number, days in enumerate((22, 15, 9, 4, 3)):
+            clock.time = now - timedelta(days=days)
+            _sat(pilot, 3 + number, ROLE if number % 2 else "research-engineer").record()
+        clock.time = now
+        pilot.app.screen.returned()  # type: ignore[attr-defined]
+        await pilot.press(*keys)
+        await pilot.pause(0.1)
+
+    return run
+
+
+async def cut(pilot: Pilot[int]) -> None:
+    """The start screen while an interview is not finished."""
+    _upto(pilot, kind("recall"))[0].save()
+    pilot.app.screen.returned()  # type: ignore[attr-defined]
+    await pilot.pause()
