@@ -23,7 +23,7 @@ def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple
     faults = list(bank.faults)
     for question in bank.questions.values():
         faults += [
-            Fault(question.file, question.line, f"question '{question.id}': {text}")
+            Fault(question.file, question.line, f"question '{question.id}': {text}", question.id)
             for text in _faults(question)
         ]
     for exercise in bank.exercises.values():
@@ -34,9 +34,8 @@ def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple
 
 def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
     """Without the links to questions that are only missing because of a fault reported already."""
-    found = {match[1] for fault in faults if (match := re.match(r"question '([^']+)': ", fault.message))}
-    echoes = tuple(f"names '{name}', which does not exist" for name in found if name not in bank.questions)
-    return [fault for fault in faults if not any(echo in fault.message for echo in echoes)]
+    left_out = {fault.question for fault in faults} - set(bank.questions) - {""}
+    return [fault for fault in faults if fault.missing not in left_out]
 
 
 def _faults(question: Question) -> Iterator[str]:
@@ -125,7 +124,7 @@ def _path_faults(bank: Bank, file: Path) -> Iterator[Fault]:
         for name in ids:
             if name not in bank.questions:
                 text = f"the path '{track}' names '{name}', which does not exist; mend the id"
-                yield Fault(str(file), 1, text)
+                yield Fault(str(file), 1, text, missing=name)
     yield from _cycle_faults(bank)
 
 

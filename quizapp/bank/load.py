@@ -163,10 +163,10 @@ def _link_faults(questions: dict[str, Question], exercises: dict[str, Exercise])
                     text = (
                         f"question '{question.id}': '{key}' names '{name}', which does not exist; mend the id"
                     )
-                    faults.append(Fault(question.file, question.line, text))
+                    faults.append(Fault(question.file, question.line, text, question.id, missing=name))
         if exercises and question.exercise not in exercises:
             text = f"question '{question.id}': there is no exercise '{question.exercise}'; mend the slug"
-            faults.append(Fault(question.file, question.line, text))
+            faults.append(Fault(question.file, question.line, text, question.id))
     return faults
 
 

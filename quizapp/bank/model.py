@@ -171,11 +171,16 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong in a content file, with the remedy in the message."""
+    """Something wrong in a content file, with the remedy in the message.
+
+    ``question`` is the id of the question that has it, ``missing`` an id that it names in vain.
+    """
 
     file: str
     line: int
     message: str
+    question: str = ""
+    missing: str = ""
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}: {self.message}"

@@ -54,13 +54,15 @@ def read_question(data: Any, topic: str, file: str) -> tuple[Question | None, li
         return None, [Fault(file, 1, "each question must be a mapping that starts with '- id:'")]
     line = int(data.get(LINE, 1))
     name = data.get("id", "?")
-    faults = [Fault(file, at, f"question '{name}': {text}") for at, text in _key_faults(data, line)]
+    faults = [
+        Fault(file, at, f"question '{name}': {text}", str(name)) for at, text in _key_faults(data, line)
+    ]
     if faults:
         return None, faults
     try:
         return _build(data, topic, file, line), []
     except Unfit as unfit:
-        return None, [Fault(file, unfit.line or line, f"question '{name}': {unfit}")]
+        return None, [Fault(file, unfit.line or line, f"question '{name}': {unfit}", str(name))]
 
 
 def _key_faults(data: dict[Any, Any], line: int) -> Iterator[tuple[int, str]]:

@@ -143,7 +143,7 @@ def check(options: Namespace) -> int:
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:
-            faults = [fault for fault in faults if "which does not exist" not in fault.message]
+            faults = [fault for fault in faults if not fault.missing]
     faults += _incident_faults([content] if content else cases, bank)
     for fault in faults:
         sys.stdout.write(f"{fault}\n")
