@@ -20,6 +20,7 @@ def inputs(draw):
         "xavier": [{"size": s, "gain": draw.choice([0.3, 5 / 3, 2.5])} for s in sizes],
         "kaiming": [{"size": s, "slope": draw.choice([0.6, 1.0, 5**0.5])} for s in sizes],
         "small": draw.sizes(2, 5, 11),
+        "many": draw.sizes(2, 4, 7),
         "kernel": [*draw.sizes(2, 5, 11), 3],
         "x": draw.normal(8, 512),
         "seeds": [draw.integer(1, 10**6), draw.integer(10**6 + 1, 10**7), draw.integer(10**7 + 1, 10**8)],
@@ -36,6 +37,7 @@ def probe_fans(code, given, record):
         with record.step(i):
             fan_in, fan_out = code.fan_in_out(torch.zeros(size, device=record.device))
             record("fans", [float(fan_in), float(fan_out)])
+            record("kinds", [type(n).__name__ for n in (fan_in, fan_out)])
     with record.step("modules"):
         layers = [nn.Linear(100, 10), nn.Conv2d(3, 16, 5), nn.Conv1d(6, 7, 3), nn.Conv3d(3, 5, (1, 2, 3))]
         record("fans", [[float(n) for n in code.fan_in_out(layer.weight)] for layer in layers])
@@ -53,6 +55,17 @@ def probe_kaiming(code, given, record):
         with record.step(i):
             record("slope", code.kaiming_normal_(blank(case["size"], record), case["slope"]))
             record("default", code.kaiming_normal_(blank(case["size"], record)))
+
+
+def probe_many(code, given, record):
+    """Statistics of many small tensors: those of independent draws vary from tensor to tensor."""
+    for name in CALLS:
+        fill = getattr(code, name)
+        with record.step(name):
+            drawn = torch.stack([fill(blank(given["many"], record)).flatten() for _ in range(200)])
+            record("means", drawn.mean(1))
+            record("squares", drawn.square().mean(1))
+            record("largest", drawn.abs().amax(1))
 
 
 def probe_stack(code, given, record):
@@ -100,10 +113,20 @@ def probe_parameters(code, given, record):
         for kind, grad in (("trained", True), ("frozen", False)):
             with record.step(f"{name}{kind}"):
                 weight = nn.Parameter(blank(given["xavier"][0]["size"], record), requires_grad=grad)
+                where = weight.data_ptr()
                 record("same", fill(weight) is weight)
+                record("memory", weight.data_ptr() == where)
                 record("requires_grad", weight.requires_grad)
                 record("leaf", weight.is_leaf and weight.grad_fn is None)
                 record("weight", weight)
+        with record.step(f"{name}part"):  # the upper half of a fused weight
+            rows, columns = given["xavier"][0]["size"]
+            fused = nn.Parameter(torch.zeros(2 * rows, columns, device=record.device))
+            fill(fused[:rows])
+            record("requires_grad", fused.requires_grad)
+            record("leaf", fused.is_leaf and fused.grad_fn is None)
+            record("weight", fused[:rows])
+            record("rest", fused[rows:])
         with record.step(f"{name}used"):
             layer = nn.Linear(*given["small"]).to(record.device)
             fill(layer.weight)

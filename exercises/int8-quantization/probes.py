@@ -157,6 +157,12 @@ def probe_calibration(code, given, record):
         calibrate(
             code, [torch.zeros(3, 5, device=record.device), torch.zeros(2, device=record.device)], record
         )
+    for name, value in (("constant", 3.0), ("constant_negative", -3.0)):
+        with record.step(name):
+            calibrate(code, [torch.full((2, 3), value, device=record.device)], record)
+    for name, low, high in (("tie_down", -2.5, 252.5), ("tie_up", -1.5, 253.5)):
+        with record.step(name):
+            calibrate(code, [torch.tensor([low, 0.25, high], device=record.device)], record)
     with record.step("relu"):
         calibrate(code, [torch.tensor([0.0, 1.7, 0.0, 5.1], device=record.device)], record)
 
@@ -169,6 +175,14 @@ def probe_fake(code, given, record):
             record("out", out)
             record("after", x)
             record("again", code.fake_quantize(out.detach().clone(), case["scale"], case["zero_point"]))
+            turned = x.transpose(0, -1).contiguous().transpose(0, -1)
+            record("turned", code.fake_quantize(turned, case["scale"], case["zero_point"]))
+            with torch.no_grad():
+                record("no_grad", code.fake_quantize(x, case["scale"], case["zero_point"]))
+    with record.step("far"):
+        x = torch.tensor([1e5, -1e5, 3e6, -3e6], device=record.device)
+        record("plain", code.fake_quantize(x, 0.02, 100))
+        record("trained", code.fake_quantize(x.requires_grad_(), 0.02, 100))
     for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
         with record.step(name):
             x = ((given["exact_codes"] - 100) * 0.125).to(dtype)

@@ -126,6 +126,8 @@ def probe_errors(code, given, record):
         "loss_length": lambda: loss(logits, targets[:2], 0.1),
         "loss_length_one": lambda: loss(logits, targets[:1], 0.1),
         "loss_length_more": lambda: loss(logits[:2], targets, 0.1),
+        "smooth_target_ignored": lambda: smooth(torch.full_like(targets, -100), 3, 0.1),
+        "loss_target_ignored": lambda: loss(logits, torch.tensor([0, -100, 1], device=record.device), 0.1),
         "floor_eps_low": lambda: floor(3, -0.1),
         "floor_eps_one": lambda: floor(3, 1.0),
         "floor_classes": lambda: floor(1, 0.1),

@@ -109,7 +109,15 @@ def probe_eps(code, given, record):
     with record.step("layer"):
         record("default", double(code.LayerNorm(d))(flat["layer"]))
         record("given", double(code.LayerNorm(d, flat["eps"]))(flat["wide"]))
+        record("fine", double(code.LayerNorm(d, 1e-9))(flat["layer"]))
+        record("none", double(code.LayerNorm(d, 0.0))(flat["layer"]))
+        record("constant", double(code.LayerNorm(d))(torch.full_like(flat["wide"], 2.0)))
+        record("wider", code.LayerNorm(d).to(record.device)(flat["wide"]))
     with record.step("rms"):
+        record("fine", double(code.RMSNorm(d, 1e-9))(flat["rms"]))
+        record("none", double(code.RMSNorm(d, 0.0))(flat["rms"]))
+        record("constant", double(code.RMSNorm(d))(torch.zeros_like(flat["wide"])))
+        record("wider", code.RMSNorm(d).to(record.device)(flat["wide"]))
         record("default", double(code.RMSNorm(d))(flat["rms"]))
         record("given", double(code.RMSNorm(d, flat["eps"]))(flat["wide"]))
 
@@ -223,6 +231,8 @@ def probe_errors(code, given, record):
     record.raises("tuple_one", lambda: layer((3, 5), 2, 1, 5))
     record.raises("tuple_first", lambda: layer((3, 5), 2, 6, 5))
     record.raises("tuple_short", lambda: layer((3, 5), 5))
+    record.raises("to_one", lambda: layer(1, 3, 6))
+    record.raises("tuple_to_one", lambda: layer((1, 5), 2, 4, 5))
     record.raises("plain_other", lambda: layer(5, 3, 6, affine=False))
     record.raises("plain_tuple", lambda: layer((3, 5), 2, 5, 3, affine=False))
     record.raises("rms_other", lambda: rms(5, 3, 6))

@@ -33,6 +33,12 @@ def test_fans(observe):
                 ("Only one kernel dimension is counted.", [size[1] * size[-1], size[0] * size[-1]]),
             ],
         )
+        kinds = observe[f"fans/{i}/kinds"]
+        expect(
+            kinds == ["int", "int"],
+            "fan_in_out should return two ints.",
+            f"got {', '.join(kinds)}",
+        )
     close(
         observe["fans/modules/fans"],
         [[100, 10], [75, 400], [18, 21], [18, 30]],
@@ -180,6 +186,55 @@ def test_kaiming_distribution(observe):
         )
 
 
+def check_halves(sample, call):
+    """Elements far from each other: the first half of the sample beside the second."""
+    flat = sample.double().flatten()
+    half = flat.numel() // 2
+    together = torch.corrcoef(torch.stack([flat[:half], flat[-half:]]))[0, 1].item()
+    expect(
+        abs(together) < 0.06,
+        "Every element is drawn on its own; one half of yours follows from the other.",
+        f"{call}: correlation {together:.2f}",
+    )
+
+
+def check_variation(observe, name, right):
+    size = observe.given["many"]
+    count = math.prod(size)
+    means, squares = observe.tensor(f"many/{name}/means"), observe.tensor(f"many/{name}/squares")
+    call = f"{name}, 200 tensors of shape {tuple(size)}"
+    says = "Draw the elements and leave them as they are: mean and scale of a small tensor vary by chance."
+    spread = means.double().std().item() / (right / count**0.5)
+    expect(0.6 < spread < 1.5, says, f"{call}: their means vary {spread:.2g} times as much as they should")
+    kurtosis = 1.8 if name == "xavier_uniform_" else 3.0
+    spread = squares.double().std().item() / (right**2 * ((kurtosis - 1) / count) ** 0.5)
+    expect(
+        0.5 < spread < 2.0, says, f"{call}: their mean squares vary {spread:.2g} times as much as they should"
+    )
+
+
+@behaviour(2)
+def test_xavier_elements_are_independent(observe):
+    for sample, _, _, call in xavier_samples(observe):
+        check_halves(sample, call)
+    size = observe.given["many"]
+    right = xavier_candidates(size, 1.0)[0]
+    check_variation(observe, "xavier_uniform_", right)
+    at_bound = (observe.tensor("many/xavier_uniform_/largest").double() > 0.9999 * 3**0.5 * right).sum()
+    expect(
+        int(at_bound) < 50,
+        "The largest element need not lie at the bound: draw the elements and leave them as they are.",
+        f"xavier_uniform_: in {int(at_bound)} of 200 tensors it does",
+    )
+
+
+@behaviour(3)
+def test_kaiming_elements_are_independent(observe):
+    for sample, _, _, call in kaiming_samples(observe):
+        check_halves(sample, call)
+    check_variation(observe, "kaiming_normal_", kaiming_candidates(observe.given["many"], 0.0)[0])
+
+
 @behaviour(4)
 def test_deep_stack_keeps_its_scale(observe):
     squares = observe["stack/squares"]
@@ -246,7 +301,21 @@ def test_parameters(observe):
                 f"it was {grad}",
             )
             expect(observe[f"{path}/leaf"] is True, "Filling a parameter must not be recorded by autograd.")
+            says = f"{name} should write into the memory of the parameter, not give it another one."
+            expect(observe[f"{path}/memory"] is True, says)
             filled(name, observe.tensor(f"{path}/weight"), size, f"{name} on a parameter")
+
+
+@behaviour(6, on_error="A part of a parameter, such as the first rows of a fused weight, can be filled too.")
+def test_parts_of_parameters(observe):
+    size = observe.given["xavier"][0]["size"]
+    for name in CALLS:
+        path = f"parameters/{name}part"
+        expect(observe[f"{path}/requires_grad"] is True, f"{name} changed requires_grad of a parameter.")
+        expect(observe[f"{path}/leaf"] is True, "Filling a parameter must not be recorded by autograd.")
+        filled(name, observe.tensor(f"{path}/weight"), size, f"{name} on the first rows of a parameter")
+        rest = observe.tensor(f"{path}/rest")
+        expect(not rest.any(), f"{name} wrote outside of the rows that it was given.")
 
 
 @behaviour(6, on_error="Filling a parameter must not be recorded by autograd.")

@@ -367,6 +367,24 @@ def test_all_zero_data(observe):
 
 
 @behaviour(6)
+def test_constant_data(observe):
+    for name, value, zero in (("constant", 3.0, 0), ("constant_negative", -3.0, 255)):
+        says = "Only data that is all zero gives (1.0, 0): constant data has the range from 0 to its value."
+        got = observe[f"calibration/{name}/zero_point"]
+        close(observe[f"calibration/{name}/scale"], 3 / 255, says, rtol=1e-5, atol=0.0)
+        expect(got == zero, says, f"data that is all {value}: zero point {got:g}, expected {zero}")
+
+
+@behaviour(6)
+def test_zero_point_of_a_tie(observe):
+    for name, exact in (("tie_down", 2.5), ("tie_up", 1.5)):
+        got = observe[f"calibration/{name}/zero_point"]
+        expect(
+            got == 2, "Ties go to the even zero point.", f"got {got:g} where -min / scale is exactly {exact}"
+        )
+
+
+@behaviour(6)
 def test_range_that_starts_at_zero(observe):
     close(
         observe["calibration/relu/scale"], 0.02, "Data from 0 to 5.1 has the scale 0.02.", rtol=1e-5, atol=0
@@ -417,6 +435,37 @@ def test_values(observe):
                 call=grid_call(case),
                 mistakes=value_mistakes(case),
             )
+
+
+@behaviour(7)
+def test_values_of_any_layout(observe):
+    for i, case in grids(observe):
+        for name, says in (
+            ("turned", "A non-contiguous x gives another result than its copy."),
+            ("no_grad", "Under torch.no_grad() the result is another one: x is rounded in every mode."),
+        ):
+            close(
+                observe[f"fake/{i}/{name}"],
+                quantized(case),
+                says,
+                rtol=0.0,
+                atol=1e-5,
+                call=grid_call(case),
+            )
+
+
+@behaviour(7)
+def test_values_far_beyond_the_range(observe):
+    for name in ("plain", "trained"):
+        close(
+            observe[f"fake/far/{name}"],
+            torch.tensor([3.1, -2.0, 3.1, -2.0]),
+            "A large x lost the precision of the result: x + (result - x) rounds to the spacing of x.",
+            rtol=0.0,
+            atol=1e-5,
+            device=observe.device,
+            call="fake_quantize of +-1e5 and +-3e6, scale=0.02, zero_point=100",
+        )
 
 
 @behaviour(7)

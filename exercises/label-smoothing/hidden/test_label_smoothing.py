@@ -82,8 +82,9 @@ def test_smoothed_targets(observe):
 
 @behaviour(1)
 def test_smoothed_targets_are_float32(observe):
-    out = observe.tensor("targets/0/out", "smooth_targets returns a tensor.")
-    expect(out.dtype == torch.float32, "smooth_targets returns float32.", f"got {out.dtype}")
+    for step, call in (("0", "eps above 0"), ("eps_zero", "eps=0")):
+        out = observe.tensor(f"targets/{step}/out", "smooth_targets returns a tensor.")
+        expect(out.dtype == torch.float32, "smooth_targets returns float32.", f"{call}: got {out.dtype}")
     expect(observe["targets/0/same_device"], "The targets lie on another device than the labels.")
 
 
@@ -252,12 +253,13 @@ def test_impossible_arguments_are_refused(observe):
         "classes": "One class leaves nothing to smooth.",
         "target_high": "A target of K or more is no class.",
         "target_low": "A negative target is no class.",
+        "target_ignored": "A target of -100 is no class either: nothing is ignored here.",
         "length": "Logits and targets of different length must be refused.",
         "length_one": "One target for three rows of logits must be refused, not broadcast.",
         "length_more": "More targets than rows of logits must be refused.",
     }
     for prefix, names in (
-        ("smooth", ("eps_low", "eps_one", "classes", "target_high", "target_low")),
+        ("smooth", ("eps_low", "eps_one", "classes", "target_high", "target_low", "target_ignored")),
         (
             "loss",
             (
@@ -266,6 +268,7 @@ def test_impossible_arguments_are_refused(observe):
                 "eps_high",
                 "target_high",
                 "target_low",
+                "target_ignored",
                 "length",
                 "length_one",
                 "length_more",

@@ -159,6 +159,8 @@ def test_eps_and_variance(observe):
     for name, x, eps, call in (
         ("default", flat["layer"], 1e-5, "LayerNorm(d) on rows with a standard deviation of about 0.003"),
         ("given", flat["wide"], flat["eps"], f"LayerNorm(d, eps={flat['eps']:.3g})"),
+        ("fine", flat["layer"], 1e-9, "LayerNorm(d, eps=1e-9) on rows of a small standard deviation"),
+        ("none", flat["layer"], 0.0, "LayerNorm(d, eps=0.0) on rows of a small standard deviation"),
     ):
         close(
             observe[f"eps/layer/{name}"],
@@ -178,11 +180,36 @@ def test_eps_and_variance(observe):
                     normalise(x, 1, eps, correction=1),
                 ),
                 ("eps is not used.", normalise(x, 1, 0.0)),
-                ("The default of eps is 1e-5.", normalise(x, 1, 1e-6)),
+                ("The default of eps is 1e-5.", normalise(x, 1, 1e-6 if name == "default" else eps)),
                 ("The eps that was given is not used.", normalise(x, 1, 1e-5)),
                 ("eps is added once, to the variance.", normalise(x, 1, eps * eps)),
             ],
         )
+
+
+ZEROS = "A row without variation has the result 0, not NaN: eps keeps the root away from 0."
+
+
+@behaviour(2)
+def test_constant_rows(observe):
+    want = torch.zeros_like(observe.given["flat"]["wide"])
+    close(observe["eps/layer/constant"], want, ZEROS, rtol=0.0, atol=1e-10, call="LayerNorm of a constant")
+
+
+@behaviour(4)
+def test_rows_of_zeros(observe):
+    want = torch.zeros_like(observe.given["flat"]["wide"])
+    close(observe["eps/rms/constant"], want, ZEROS, rtol=0.0, atol=1e-10, call="RMSNorm of zeros")
+
+
+@behaviour(3)
+def test_float64_input_of_a_float32_layer(observe):
+    x = observe.given["flat"]["wide"]
+    for name, want in (("layer", normalise(x, 1)), ("rms", rms(x))):
+        out = observe.tensor(f"eps/{name}/wider")
+        says = "A float64 input passed through float32: widen the parameters instead."
+        expect(out.dtype == x.dtype, "The result should have the dtype of the input.", f"got {out.dtype}")
+        close(out, want, says, rtol=1e-10, atol=1e-10, device=observe.device, call="parameters in float32")
 
 
 @behaviour(3)
@@ -316,6 +343,8 @@ def test_rms_eps(observe):
     for name, x, eps, call in (
         ("default", flat["rms"], 1e-6, "RMSNorm(d) on rows with a root mean square of about 0.001"),
         ("given", flat["wide"], flat["eps"], f"RMSNorm(d, eps={flat['eps']:.3g})"),
+        ("fine", flat["rms"], 1e-9, "RMSNorm(d, eps=1e-9) on rows of small values"),
+        ("none", flat["rms"], 0.0, "RMSNorm(d, eps=0.0) on rows of small values"),
     ):
         close(
             observe[f"eps/rms/{name}"],
@@ -474,6 +503,8 @@ REFUSED = {
     "tuple_one": "LayerNorm((3, 5)) on shape (2, 1, 5), which would broadcast,",
     "tuple_first": "LayerNorm((3, 5)) on shape (2, 6, 5)",
     "tuple_short": "LayerNorm((3, 5)) on shape (5,)",
+    "to_one": "LayerNorm(1) on shape (3, 6), where the weight would broadcast,",
+    "tuple_to_one": "LayerNorm((1, 5)) on shape (2, 4, 5), where the weight would broadcast,",
     "plain_other": "LayerNorm(5, affine=False) on shape (3, 6)",
     "plain_tuple": "LayerNorm((3, 5), affine=False) on shape (2, 5, 3)",
     "rms_other": "RMSNorm(5) on shape (3, 6)",

@@ -1,0 +1,32 @@
+# fails: 2
+# message: one half of yours
+import math
+
+import torch
+
+
+def fan_in_out(weight):
+    if weight.dim() < 2:
+        raise ValueError("needs two dimensions")
+    k = 1
+    for s in weight.shape[2:]:
+        k *= s
+    return weight.shape[1] * k, weight.shape[0] * k
+
+
+def xavier_uniform_(weight, gain=1.0, generator=None):
+    fan_in, fan_out = fan_in_out(weight)
+    a = gain * math.sqrt(6 / (fan_in + fan_out))
+    with torch.no_grad():
+        n = weight.numel()
+        u = torch.empty((n + 1) // 2, device=weight.device).uniform_(-a, a, generator=generator)
+        weight.copy_(torch.cat([u, -u])[:n].view(weight.shape))
+    return weight
+
+
+def kaiming_normal_(weight, negative_slope=0.0, generator=None):
+    fan_in, _ = fan_in_out(weight)
+    std = math.sqrt(2 / ((1 + negative_slope**2) * fan_in))
+    with torch.no_grad():
+        weight.normal_(0, std, generator=generator)
+    return weight
