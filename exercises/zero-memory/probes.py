@@ -114,6 +114,8 @@ def probe_limit(code, given, record):
             record("count", code.max_params(case["gpu"], case["N"], case["stage"], case["act"], **options))
     with record.step("default"):
         record("count", code.max_params(80e9, 7, 1))
+    with record.step("fraction"):  # 31.5 and 32 bytes are left for 16 per parameter
+        record("counts", [code.max_params(32.25, 1, 0, 0.75), code.max_params(32.75, 1, 0, 0.75)])
     for stage in range(4):
         with record.step(f"full{stage}"):
             record("equal", code.max_params(5000, 4, stage, 5000))
@@ -141,7 +143,19 @@ def probe_errors(code, given, record):
             for key, change in bad.items():
                 call = {**arguments, **change}
                 record.raises(key, lambda f=name, c=call: getattr(code, f)(**c))
+    full = {"gpu_bytes": 500, "activation_bytes": 600, "world_size": 2, "stage": 1}
+    with record.step("full"):
+        for key, change in {
+            "world_zero": {"world_size": 0},
+            "stage_four": {"stage": 4},
+            "stage_negative": {"stage": -1},
+            "param_bytes": {"param_bytes": -1},
+        }.items():
+            record.raises(key, lambda c={**full, **change}: code.max_params(**c))
     record.raises("all_zero", lambda: code.max_params(500, 2, 1, param_bytes=0, grad_bytes=0, optim_bytes=0))
     with record.step("zero_is_valid"):
         record("bytes", number(code.model_state_bytes(10, 2, 1, grad_bytes=0, optim_bytes=0)))
+        record(
+            "nothing", number(code.model_state_bytes(10, 2, 1, param_bytes=0, grad_bytes=0, optim_bytes=0))
+        )
         record("count", code.max_params(500, 2, 1, grad_bytes=0, optim_bytes=0))

@@ -225,6 +225,9 @@ def test_largest_number_that_fits(observe):
         expect(type(got) is int, "max_params should return an int.", f"got {got!r}")
         says = "That many parameters do not fit." if got > want else "More parameters would still fit."
         expect(got == want, says, f"{describe(case, case['gpu'])}: got {got}, expected {want}")
+    got = observe["limit/fraction/counts"]
+    says = "Bytes may be fractions: do not round gpu_bytes or activation_bytes."
+    expect(got == [1, 2], says, f"max_params with 31.5 and 32 bytes left, 16 per parameter: got {got}")
     got, want = observe["limit/default/count"], math.floor(80 * 10**9 / rate((2, 2, 12), 7, 1))
     expect(got == want, "With the default sizes max_params is wrong.", f"got {got!r}, expected {want}")
 
@@ -295,9 +298,13 @@ def test_bad_arguments_are_refused(observe):
         for key in keys:
             says = REFUSED.get(key, f"A negative {key} must be refused.")
             observe.raised(f"errors/{name}/{key}", "ValueError", says=f"{name}: {says}")
+    for key in ("world_zero", "stage_four", "stage_negative", "param_bytes"):
+        says = REFUSED.get(key, f"A negative {key} must be refused.")
+        says = f"max_params with activations that fill the GPU: {says} Check the arguments first."
+        observe.raised(f"errors/full/{key}", "ValueError", says=says)
 
 
-@behaviour(10)
+@behaviour(10, on_error="Sizes of 0 bytes are valid; only max_params refuses three of them.")
 def test_zero_bytes(observe):
     observe.raised(
         "errors/all_zero",
@@ -305,4 +312,11 @@ def test_zero_bytes(observe):
         says="max_params: with 0 bytes for parameters, gradients and optimizer there is no largest number.",
     )
     close(observe["errors/zero_is_valid/bytes"], 20.0, "A single size of 0 bytes is valid.", rtol=1e-9)
+    close(
+        observe["errors/zero_is_valid/nothing"],
+        0.0,
+        "Sizes of 0 bytes take 0 bytes; only max_params refuses three of them.",
+        rtol=0,
+        atol=0,
+    )
     expect(observe["errors/zero_is_valid/count"] == 250, "A single size of 0 bytes is valid.")
