@@ -43,6 +43,10 @@ def probe_curve(code, given, record):
     with record.step("default"):
         steps = range(case["total"] + 4)
         record("values", [number(code.warmup_cosine(s, case["warmup"], case["total"])) for s in steps])
+    with record.step("integer"):  # min_ratio as an int, 0 or 1
+        steps = range(case["total"] + 4)
+        record("zero", [number(code.warmup_cosine(s, case["warmup"], case["total"], 0)) for s in steps])
+        record("one", [number(code.warmup_cosine(s, case["warmup"], case["total"], 1)) for s in steps])
     half = given["half"]
     with record.step("half"):
         end = half["warmup"] + 2 * half["half"]

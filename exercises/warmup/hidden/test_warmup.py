@@ -142,6 +142,13 @@ def test_result_is_a_float(observe):
                     f"{describe(case)} gave {value!r}",
                 )
                 expect(-1e-12 <= value <= 1 + 1e-12, "The multiplier left [0, 1].", f"got {value!r}")
+    for name in ("zero", "one"):
+        for step, value in enumerate(observe[f"curve/integer/{name}"]):
+            expect(
+                type(value) is float,
+                "The multiplier should be a Python float at every step, also for min_ratio=0 or 1.",
+                f"step {step} gave {value!r}",
+            )
 
 
 REFUSED = {
