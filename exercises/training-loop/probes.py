@@ -332,4 +332,5 @@ def probe_errors(code, given, record):
     fit("accumulate", epochs=1, accumulate=0)
     fit("negative_accumulate", epochs=1, accumulate=-2)
     fit("empty", batches=[], epochs=1)
+    record.raises("evaluate_iterator", lambda: code.evaluate(Net(given["weights"]), iter(()), cross_entropy))
     record.raises("evaluate", lambda: code.evaluate(Net(given["weights"]), [], cross_entropy))

@@ -552,5 +552,6 @@ def test_bad_arguments(observe):
         "negative_accumulate": "A negative accumulate should raise ValueError.",
         "empty": "Empty train_batches should raise ValueError.",
         "evaluate": "evaluate without batches should raise ValueError.",
+        "evaluate_iterator": "evaluate with an iterator that yields nothing should raise ValueError.",
     }.items():
         observe.raised(f"errors/{name}", "ValueError", says=says)
