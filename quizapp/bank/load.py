@@ -20,7 +20,8 @@ def load_bank(extra: Sequence[Path] = (), progress: Progress | None = None, *, c
     Faulty questions are left out and named in ``Bank.faults``; nothing raises because of bad content.
     """
     sources = [paths.content() / "questions", *extra]
-    key = fingerprint([*sources, paths.content() / "paths.yaml", paths.exercises()])
+    program = Path(__file__).parent.glob("*.py")  # one that changes without its version, as in a checkout
+    key = fingerprint([*sources, paths.content() / "paths.yaml", paths.exercises(), *sorted(program)])
     if cache:
         from quizapp.bank.compiled import read_cache
 
