@@ -236,7 +236,13 @@ def probe_buckets(code, given, record):
     run("bfloat16", block(uneven, (torch.bfloat16,)), bucket_bytes=600)
     kinds = (torch.float64, torch.float32, torch.float32, torch.bfloat16)
     run("mixed", block(uneven, kinds), bucket_bytes=2100)
+    run("halves", block(uneven, (torch.float16, torch.bfloat16)), bucket_bytes=600)
     run("frozen", block(uneven, frozen=(1, 5)), bucket_bytes=1200)
+    run("eval", block(uneven).eval(), bucket_bytes=1200)
+    tied = block(uneven)
+    tied.head = nn.Module()
+    tied.head.register_parameter("weight", tied.p2)
+    run("tied", tied, bucket_bytes=1200)
     model = block(uneven)
     for i, p in enumerate(model.parameters()):
         if i % record.world != record.rank and i % 4:

@@ -247,7 +247,7 @@ def test_unused_parameters_keep_none(observe):
                 )
 
 
-WIDTH = {"float32": 4, "float64": 8, "bfloat16": 2}
+WIDTH = {"float16": 2, "float32": 4, "float64": 8, "bfloat16": 2}
 
 
 def greedy(items, limit, *, ends):
@@ -331,8 +331,21 @@ def test_buckets_of_uneven_gradients(observe):
     large = [*uneven[:4], 700, *uneven[4:]]
     check_buckets(observe, "large", [("float32", n) for n in large], 1500)
     check_values(observe, "large", 10)
+    check_buckets(
+        observe, "eval", [("float32", n) for n in uneven], 1200, "In eval mode nothing was averaged."
+    )
+    check_values(observe, "eval", 9)
     for kind, limit in (("float64", 2400), ("bfloat16", 600)):
         check_buckets(observe, kind, [(kind, n) for n in uneven], limit)
+
+
+@behaviour(8)
+def test_tied_parameter_travels_once(observe):
+    items = [("float32", n) for n in observe.given["uneven"]]
+    check_buckets(
+        observe, "tied", items, 1200, "A parameter that two modules share has one gradient: send it once."
+    )
+    check_values(observe, "tied", 9)
 
 
 @behaviour(8, on_error=DIFFERENT)
@@ -345,6 +358,8 @@ def test_buckets_hold_one_dtype(observe):
     kinds = ("float64", "float32", "float32", "bfloat16")
     items = [(kinds[i % 4], n) for i, n in enumerate(observe.given["uneven"])]
     check_buckets(observe, "mixed", items, 2100, "Mixing dtypes in a bucket rounds or widens gradients.")
+    items = [(("float16", "bfloat16")[i % 2], n) for i, n in enumerate(observe.given["uneven"])]
+    check_buckets(observe, "halves", items, 600, "float16 and bfloat16 are two dtypes, although of one size.")
 
 
 @behaviour(9)
