@@ -11,7 +11,7 @@ from quizapp.interview import past
 from quizapp.memory.facts import Group, Stats
 from quizapp.memory.study import Study
 from quizapp.tui.text import duration, one_line, percent, plural
-from quizapp.tui.widgets.meter import meter
+from quizapp.tui.widgets.meter import REST, meter
 
 PAGES = ("Overview", "Retention", "Load", "Topics", "Exercises")
 
@@ -101,7 +101,7 @@ def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
     column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
     colours = Content.assemble(
-        ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", "$box"), " new"
+        ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", REST), " new"
     )
     beside = bar > colours.cell_length
     lines: list[Content] = [] if beside else [colours]
@@ -137,7 +137,7 @@ def exercises(study: Study, width: int) -> Content:
         ("passed", "$success"),
         ("due", "$accent"),
         ("started", "$primary"),
-        ("new", "$text-muted"),
+        ("new", "$box"),
     ):
         count = sum(state.state == name for state in states.values())
         bar = meter([(count / max(1, len(states)), style, "█")], 30)

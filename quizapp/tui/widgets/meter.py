@@ -4,6 +4,9 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
+REST = "$text-muted 60%"
+"""How the empty part of a bar is drawn."""
+
 
 def meter(parts: Sequence[tuple[float, str, str]], width: int, rest: str = "░") -> Content:
     """A bar ``width`` cells wide; each part is (share of the whole, style, character)."""
@@ -14,5 +17,5 @@ def meter(parts: Sequence[tuple[float, str, str]], width: int, rest: str = "░"
         if cells > 0:
             pieces.append(Content.styled(character * cells, style))
             used += cells
-    pieces.append(Content.styled(rest * (width - used), "$box"))
+    pieces.append(Content.styled(rest * (width - used), REST))
     return Content("").join(pieces)
