@@ -46,6 +46,9 @@ def blend(x, y, w):
     "temporary_file": "import tempfile\nwith tempfile.TemporaryFile() as f: f.write(b'x')\n" + SOLUTION,
     "saves_and_loads": "import torch\ntorch.save({'a': torch.ones(2)}, 'a.pt')\ntorch.load('a.pt')\n"
     + SOLUTION,
+    "copies_files": "import shutil, os, pathlib\nopen('a', 'w').close()\n"
+    "shutil.copy('a', 'b')\nshutil.copy2('a', 'c')\n"
+    "os.mkdir('d')\nshutil.copytree('d', 'e')\npathlib.Path('a').touch()\nos.chmod('a', 0o600)\n" + SOLUTION,
     "numpy": "import numpy as np\nassert np.ones(3).sum() == 3\n" + SOLUTION,
     "lazy_imports": "import torch.func, statistics, decimal, fractions, sqlite3, ctypes, unittest.mock\n"
     + SOLUTION,

@@ -77,3 +77,22 @@ def test_ranks_with_other_sizes_and_exceptions_are_told(field: Field) -> None:
     told = {test.name: test.message for test in verdict.tests}
     assert "rank 1 never gets there: it raised an exception" in told["all"]
     assert "rank 2 calls all_reduce with 3 elements" in told["ends"]
+
+
+def test_a_network_of_their_own_leads_to_no_socket_of_the_file_system(field: Field) -> None:
+    if field.tier not in ("T2", "T3"):
+        pytest.skip("T0 and T1 do not guard sockets")
+    verdict = relay(
+        field,
+        "    import socket\n"
+        "    for family in (socket.AF_UNIX, socket.AF_VSOCK, socket.AF_PACKET):\n"
+        "        try:\n"
+        "            socket.socket(family).close()\n"
+        "            print('opened', family)\n"
+        "        except PermissionError:\n"
+        "            print('refused', family)\n"
+        "    dist.all_reduce(x, group=group)\n",
+    )
+    assert verdict.passed, verdict
+    assert "opened" not in verdict.printed
+    assert "refused" in verdict.printed

@@ -49,6 +49,10 @@ REFUSED: dict[str, tuple[int, int]] = {
     "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440),
     "process_mrelease": (448, 448),
+    # it tells of files that Landlock keeps closed
+    "inotify_init": (253, -1),
+    "inotify_init1": (294, 26),
+    "inotify_add_watch": (254, 27),
     "setpriority": (141, 140),
     "sched_setparam": (142, 118),
     "sched_setscheduler": (144, 119),
@@ -121,18 +125,10 @@ REFUSED: dict[str, tuple[int, int]] = {
     "semget": (64, 190),
     "mq_open": (240, 180),
     # attributes of files, which Landlock does not cover
-    "chmod": (90, -1),
-    "fchmod": (91, 52),
-    "fchmodat": (268, 53),
-    "fchmodat2": (452, 452),
     "chown": (92, -1),
     "lchown": (94, -1),
     "fchown": (93, 55),
     "fchownat": (260, 54),
-    "utime": (132, -1),
-    "utimes": (235, -1),
-    "futimesat": (261, -1),
-    "utimensat": (280, 88),
     "setxattr": (188, 5),
     "lsetxattr": (189, 6),
     "fsetxattr": (190, 7),
@@ -142,6 +138,17 @@ REFUSED: dict[str, tuple[int, int]] = {
     # Landlock before version 3 does not cover it
     "truncate": (76, 45),
 }
+# Attributes of files as well, but shutil.copy sets them: they are left as they are and said to be set.
+PRETENDED: dict[str, tuple[int, int]] = {
+    "chmod": (90, -1),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "utime": (132, -1),
+    "utimes": (235, -1),
+    "futimesat": (261, -1),
+    "utimensat": (280, 88),
+}
 # fmt: on
 _CLONE = (56, 220)
 _KILL, _TGKILL = (62, 129), (234, 131)
@@ -149,9 +156,16 @@ _SIGQUEUE, _TGSIGQUEUE = (129, 138), (297, 240)
 _SIGACTION = (13, 134)
 _PRCTL, _FCNTL, _IOCTL = (157, 167), (72, 25), (16, 29)
 _PRLIMIT, _SETAFFINITY = (302, 261), (203, 122)
-_SOCKETPAIR, _SENDTO = (53, 199), (44, 206)
+_SOCKET, _SOCKETPAIR, _SENDTO = (41, 198), (53, 199), (44, 206)
+# AF_INET, AF_INET6, AF_NETLINK (names of interfaces): what a network namespace holds in. Sockets of the file
+# system, the judge's own door among them, and of virtual machines would lead out of it.
+_FAMILIES = (2, 10, 16)
 _CLONE_THREAD = 0x10000
-_TERMINAL_IOCTLS = (0x5412, 0x541C, 0x8901, 0x8902)  # TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP
+_REFUSED_IOCTLS = (
+    *(0x5412, 0x541C, 0x8901, 0x8902),  # TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP
+    # FS_IOC_SETFLAGS (and its 32-bit form), FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY: readable is enough
+    *(0x40086602, 0x40046602, 0x401C5820, 0x40806685),
+)
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF0000, 0x80000000, 0x00050000
@@ -190,7 +204,7 @@ def _not_if_equal(index: int, *refused: int) -> list[Instruction]:
 
 
 def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
-    """The filter for the process ``pid``; ``sockets`` leaves them (for a namespace without a network)."""
+    """The filter for the process ``pid``; ``sockets`` keeps those of a network (a namespace without one)."""
     kept = ("socket", "connect", "accept", "accept4", "bind", "listen") if sockets else ()
     code: list[Instruction] = [
         (_LOAD, 0, 0, 4),
@@ -215,9 +229,10 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
         *_when(_SIGACTION[COLUMN], _not_if_equal(0, int(STACK_SIGNAL))),
         *_when(_PRCTL[COLUMN], _not_if_equal(0, 1, 36)),  # PDEATHSIG, CHILD_SUBREAPER
         *_when(_FCNTL[COLUMN], _not_if_equal(1, 8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
-        *_when(_IOCTL[COLUMN], _not_if_equal(1, *_TERMINAL_IOCTLS)),
+        *_when(_IOCTL[COLUMN], _not_if_equal(1, *_REFUSED_IOCTLS)),
         *_when(_PRLIMIT[COLUMN], _only_if_equal(0, 0, pid)),
         *_when(_SETAFFINITY[COLUMN], _only_if_equal(0, 0, pid)),
+        *(_when(_SOCKET[COLUMN], _only_if_equal(0, *_FAMILIES)) if sockets else ()),
         *_when(
             _SOCKETPAIR[COLUMN],
             [
@@ -245,6 +260,8 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
     for name, numbers in REFUSED.items():
         if name not in kept:
             code += _when(numbers[COLUMN], [_fail(errno.EPERM)])
+    for numbers in PRETENDED.values():
+        code += _when(numbers[COLUMN], [_fail(0)])
     return [*code, (_RETURN, 0, 0, _ALLOW)]
 
 
