@@ -39,6 +39,7 @@ _resolve: Callable[..., Tensor] = torch.Tensor.resolve_conj
 _no_overrides = torch._C.DisableTorchFunctionSubclass
 _string_at = ctypes.string_at
 _cpu = torch.device("cpu")
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 _no_grad = torch.no_grad
 
 
@@ -75,37 +76,56 @@ class Encoder:
             return {"i": hex(value)}
         if kind is float:
             return {"f": value.hex() if math.isfinite(value) else repr(value)}
-        if isinstance(value, Tensor):
+        if issubclass(kind, Tensor):
             return self._tensor(value)
         if depth < MAX_DEPTH and kind in (list, tuple):
             return {"l" if kind is list else "u": [self.node(v, depth + 1) for v in value]}
         if depth < MAX_DEPTH and issubclass(kind, dict):
             return {"d": [[self.node(k, depth + 1), self.node(v, depth + 1)] for k, v in dict.items(value)]}
-        return {"o": [f"{kind.__module__}.{kind.__qualname__}", _safe_repr(value)]}
+        return {"o": [_kind(kind), _safe_repr(value)]}
 
     def _tensor(self, value: Tensor) -> Any:
         with _no_overrides(), _no_grad():
-            name = _NAMES.get(value.dtype)
-            shape = [int(n) for n in value.shape]
-            if name is None or value.layout is not torch.strided:
-                return {"o": ["torch.Tensor", f"tensor of {value.dtype}, {value.layout}"]}
-            if value.device.type == "meta":
-                return {"m": [name, shape]}
-            size = math.prod(shape) * value.dtype.itemsize
-            if self.size + size > MAX_BYTES:
-                raise TranscriptError(f"more than {MAX_BYTES >> 20} MiB of tensors")
-            plain = _contiguous(_resolve(_to(_detach(value), _cpu)))
-            raw = _string_at(plain.data_ptr(), size) if size else b""
-        self.chunks.append(raw)
+            try:
+                return self._strided(value, _detach(value))
+            except TranscriptError:
+                raise
+            except Exception:  # noqa: BLE001 - a tensor without storage, or one whose own dispatch raises
+                return {"o": [_kind(type(value)), "a tensor whose values cannot be read"]}
+
+    def _strided(self, value: Tensor, plain: Tensor) -> Any:
+        if type(plain) not in _PLAIN or plain.is_nested:
+            return {"o": [_kind(type(value)), "a tensor that is no plain one"]}
+        name, shape = _NAMES.get(plain.dtype), [int(n) for n in plain.shape]
+        if name is None or plain.layout is not torch.strided:
+            return {"o": ["torch.Tensor", f"tensor of {plain.dtype}, {plain.layout}"]}
+        if plain.device.type == "meta":
+            return {"m": [name, shape]}
+        size = math.prod(shape) * plain.dtype.itemsize
+        if self.size + size > MAX_BYTES:
+            raise TranscriptError(f"more than {MAX_BYTES >> 20} MiB of tensors")
+        plain = _contiguous(_resolve(_to(plain, _cpu)))
+        address = plain.data_ptr()
+        if size and not address:
+            return {"o": ["torch.Tensor", "a tensor without storage"]}
+        self.chunks.append(_string_at(address, size) if size else b"")
         self.size += size
         return {"t": [self.size - size, size, name, shape]}
 
 
+def _kind(kind: type) -> str:
+    """The full name of a type; the submission's own metaclass may say anything."""
+    try:
+        return f"{kind.__module__}.{kind.__qualname__}"[:200]
+    except BaseException:  # noqa: BLE001
+        return "a class without a name"
+
+
 def _safe_repr(value: Any) -> str:
     try:
-        return repr(value)[:_MAX_TEXT]
+        return str(repr(value)[:_MAX_TEXT])
     except BaseException as error:  # noqa: BLE001 - the submission's own __repr__ may do anything
-        return f"<repr raised {type(error).__name__}>"
+        return f"<repr raised {_kind(type(error))}>"
 
 
 def encode(value: Any) -> bytes:
@@ -139,7 +159,7 @@ def decode(message: bytes) -> Any:
     body = HEADER.size + header
     try:
         node = json.loads(message[HEADER.size : body])
-        return _value(node, memoryview(message)[body:], 0)
+        return Decoder(memoryview(message)[body:]).value(node)
     except TranscriptError:
         raise
     except (
@@ -154,50 +174,60 @@ def decode(message: bytes) -> Any:
         raise TranscriptError(f"the message is malformed: {type(error).__name__}") from None
 
 
-def _value(node: Any, raw: memoryview, depth: int) -> Any:
-    if depth > MAX_DEPTH + 1:
-        raise TranscriptError("the message is nested too deeply")
-    if not isinstance(node, dict):
-        if isinstance(node, list | float):
-            raise TranscriptError("the message holds an unknown node")
-        return node
-    ((tag, content),) = node.items()
-    match tag:
-        case "f":
-            return float.fromhex(content)
-        case "i":
-            return int(content, 16)
-        case "t":
-            return _read_tensor(content, raw)
-        case "m":
-            return torch.empty(_shape(content[1]), dtype=DTYPES[content[0]], device="meta")
-        case "l":
-            return [_value(item, raw, depth + 1) for item in content]
-        case "u":
-            return tuple(_value(item, raw, depth + 1) for item in content)
-        case "d":
-            return {_value(k, raw, depth + 1): _value(v, raw, depth + 1) for k, v in content}
-        case "o":
-            return Opaque(str(content[0])[:200], str(content[1])[:_MAX_TEXT])
-    raise TranscriptError("the message holds an unknown node")
+class Decoder:
+    """Turns JSON nodes back into values; ``raw`` holds the tensors' bytes, one tensor after the other."""
+
+    def __init__(self, raw: memoryview):
+        self._raw = raw
+        self._read = 0
+
+    def value(self, node: Any, depth: int = 0) -> Any:
+        """The value of ``node``; raises `TranscriptError` or what malformed data raises."""
+        if depth > MAX_DEPTH + 1:
+            raise TranscriptError("the message is nested too deeply")
+        if not isinstance(node, dict):
+            if isinstance(node, list | float):
+                raise TranscriptError("the message holds an unknown node")
+            return node
+        ((tag, content),) = node.items()
+        match tag:
+            case "f":
+                return float.fromhex(content)
+            case "i":
+                return int(content, 16)
+            case "t":
+                return self._tensor(content)
+            case "m":
+                return torch.empty(_shape(content[1]), dtype=DTYPES[content[0]], device="meta")
+            case "l":
+                return [self.value(item, depth + 1) for item in content]
+            case "u":
+                return tuple(self.value(item, depth + 1) for item in content)
+            case "d":
+                return {self.value(k, depth + 1): self.value(v, depth + 1) for k, v in content}
+            case "o":
+                return Opaque(str(content[0])[:200], str(content[1])[:_MAX_TEXT])
+        raise TranscriptError("the message holds an unknown node")
+
+    def _tensor(self, content: list[Any]) -> Tensor:
+        offset, size, name, sizes = content
+        dtype = DTYPES[name]
+        shape = _shape(sizes)
+        # In one row: bytes that many tensors name would be copied for each, gigabytes from one message.
+        if type(offset) is not int or offset != self._read:
+            raise TranscriptError("a tensor's bytes are not those after the one before")
+        if type(size) is not int or size != math.prod(shape) * dtype.itemsize:
+            raise TranscriptError("a tensor's bytes do not fit its shape")
+        if offset + size > len(self._raw):
+            raise TranscriptError("a tensor lies outside the message")
+        if size == 0:
+            return torch.empty(shape, dtype=dtype)
+        self._read += size
+        raw = bytearray(self._raw[offset : self._read])
+        return torch.frombuffer(raw, dtype=torch.uint8).view(dtype).reshape(shape)
 
 
 def _shape(sizes: list[Any]) -> list[int]:
     if len(sizes) > 16 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
         raise TranscriptError("a tensor has an impossible shape")
     return sizes
-
-
-def _read_tensor(content: list[Any], raw: memoryview) -> Tensor:
-    offset, size, name, sizes = content
-    dtype = DTYPES[name]
-    shape = _shape(sizes)
-    if type(offset) is not int or not 0 <= offset <= offset + size <= len(raw):
-        raise TranscriptError("a tensor lies outside the message")
-    if size != math.prod(shape) * dtype.itemsize:
-        raise TranscriptError("a tensor's bytes do not fit its shape")
-    if size == 0:
-        return torch.empty(shape, dtype=dtype)
-    return (
-        torch.frombuffer(bytearray(raw[offset : offset + size]), dtype=torch.uint8).view(dtype).reshape(shape)
-    )

@@ -111,6 +111,7 @@ def test_a_damaged_message_gives_a_value_or_transcript_error(value: object, data
             '{"t": [0, 8, "int64", [1, 99999999999]]}',
             '{"t": [0, 8, "q", [1]]}',
         ),
+        '{"l": [{"t": [0, 8, "uint8", [8]]}, {"t": [0, 8, "uint8", [8]]}]}',
         *('{"t": [4, 8, "int64", [1]]}', '{"t": [0, 8, "int32", [1]]}', '{"t": [true, 8, "int64", [1]]}'),
         *(
             '{"m": ["int64", [1.5]]}',
