@@ -50,7 +50,7 @@ class Run:
             if sent["nonce"] != nonce:
                 raise TranscriptError("the message has no valid mark")
             if "problem" in sent:
-                self.fail(ERROR, str(sent["problem"]))
+                self.fail(ERROR, str(sent["problem"])[:1000])
                 return
             values, errors, problem = dict(sent["values"]), dict(sent["errors"]), sent["import"]
             raised = Raised(problem, module) if problem is not None else None

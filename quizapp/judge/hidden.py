@@ -20,6 +20,7 @@ TOLERANCES = {
     torch.float16: (3e-3, 1e-3),
 }
 DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
+_LONGEST = 2000  # characters of a message: evidence that it quotes may be of any length
 
 
 class Finding(AssertionError):
@@ -34,8 +35,10 @@ class Raised:
     """An exception of the submission: names of its type and bases, message, line in the user's file."""
 
     def __init__(self, details: Mapping[str, Any], module: str):
-        self.types = tuple(str(name) for name in details["types"])
-        self.message = str(details["message"])
+        self.types = tuple(str(name)[:200] for name in details["types"])
+        if not self.types:
+            raise ValueError("an exception has a type")
+        self.message = str(details["message"])[:_LONGEST]
         if "gloo/transport" in self.message and "imed out" not in self.message:
             self.message = "the connection to another rank closed: it ended or failed without this call"
         self.line = int(details["line"])
@@ -231,15 +234,9 @@ def run_test(test: Callable[[Observe], None], observe: Observe) -> TestResult:
         passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
     except AssertionError as failed:
         passed, message = False, str(failed) or "This behaviour does not hold."
-    except (
-        TypeError,
-        ValueError,
-        KeyError,
-        IndexError,
-        AttributeError,
-        RuntimeError,
-        OverflowError,
-    ) as error:
-        # Evidence of an unforeseen type or shape: it is wrong, whatever it is.
+    except Exception as error:  # noqa: BLE001
+        # Evidence of an unforeseen type, shape or size: it is wrong, whatever it is.
         passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}..."
     return TestResult(name, number, passed, message, time.perf_counter() - begin)

@@ -42,8 +42,8 @@ class Record:
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - a submission may raise SystemExit too
-            self.exhausted |= isinstance(error, MemoryError) or "can't allocate memory" in _text(error)
-            self.errors["/".join(self._path)] = self.describe(error)
+            told = self.errors["/".join(self._path)] = self.describe(error)
+            self.exhausted |= "MemoryError" in told["types"] or "can't allocate memory" in told["message"]
         finally:
             self._path.pop()
 
@@ -57,24 +57,44 @@ class Record:
 
         ``where`` is construct, call or backward.
         """
-        if isinstance(error, SyntaxError):
-            line = error.lineno or 0
-        else:
-            line = _last_line(error.__traceback__, self._filename)
+        trace = _trace_of(error)
+        message = _text(error).replace(self._filename, self._filename.rpartition("/")[2])
         return {
-            "types": [kind.__name__ for kind in type(error).__mro__ if kind is not object],
-            "message": _text(error).replace(self._filename, self._filename.rpartition("/")[2])[:500],
-            "line": line,
-            "where": _where(error.__traceback__, self._filename),
+            "types": [
+                _name_of(kind)[:200] for kind in _mro_of(type(error))[:_MAX_TYPES] if kind is not object
+            ],
+            "message": message[:500],
+            "line": _last_line(trace, self._filename) or _line_of_syntax(error, self._filename),
+            "where": _where(trace, self._filename),
         }
+
+
+# A submission's own exception may raise wherever it is looked at: only the original slots are read.
+_trace_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
+_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
+_MAX_TYPES = 50
 
 
 def _text(error: BaseException) -> str:
     try:
-        # The text of a syntax error repeats file and line.
-        return error.msg if isinstance(error, SyntaxError) else str(error)
+        # The text of a syntax error repeats file and line; one that was raised by hand may have none.
+        syntax = issubclass(type(error), SyntaxError)
+        text = error.msg or "" if syntax else error  # type: ignore[attr-defined]
+        return "".join([str(text)])  # a plain string, whatever the submission's own __str__ gave
     except BaseException:  # noqa: BLE001 - the submission's own __str__ may do anything
         return ""
+
+
+def _line_of_syntax(error: BaseException, filename: str) -> int:
+    """The line that a syntax error in the submission's file names; 0 for others."""
+    kind = type(error)
+    if not issubclass(kind, SyntaxError):
+        return 0
+    try:
+        return int(error.lineno or 0) if error.filename in (filename, None) else 0  # type: ignore[attr-defined]
+    except BaseException:  # noqa: BLE001 - a submission may have put anything there
+        return 0
 
 
 def _last_line(trace: TracebackType | None, filename: str) -> int:

@@ -4,7 +4,7 @@ import re
 import time
 from pathlib import Path
 
-_FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>\d+) in ', re.MULTILINE)
+_FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>[0-9]{1,7}) in ', re.MULTILINE)
 
 
 def read_stack(path: Path, module: str, seconds: float) -> str:

@@ -82,19 +82,36 @@ def _answer(job: Job, result: int, *, own_network: bool) -> None:
         message = encode(_evidence(job, own_network=own_network) | {"nonce": job.nonce})
     except TranscriptError as error:
         message = encode({"problem": f"Your code returned {error}.", "nonce": job.nonce})
+    except _Unprepared as error:
+        message = encode({"problem": str(error), "nonce": job.nonce})
     view = memoryview(message)
     while view:
         view = view[_write(result, view) :]
 
 
+class _Unprepared(Exception):
+    """The scratch folder cannot be used: no fault of the submission."""
+
+
+def _settle(job: Job, base: Path) -> Path:
+    """Put the submission into its place in the scratch folder and go there; its path."""
+    place = base / "work" / f"rank{job.rank}"
+    try:
+        _arrange_stack_dump(base / f"stack{job.rank}")
+        place.mkdir(mode=0o700)
+        path = place / job.module
+        path.write_bytes(job.source)
+    except OSError as error:
+        text = f"The judge cannot write below {base.parent.parent}: {error.strerror}; free space there."
+        raise _Unprepared(text) from None
+    os.chdir(place)
+    return path
+
+
 def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
     base = Path(job.base)
-    _arrange_stack_dump(base / f"stack{job.rank}")
-    place = base / "work" / f"rank{job.rank}"
-    place.mkdir(mode=0o700)
-    path = place / job.module
-    path.write_bytes(job.source)
-    os.chdir(place)
+    path = _settle(job, base)
+    place = path.parent
     os.environ.update({"TMPDIR": str(place), "HOME": str(place)})
     tempfile.tempdir = None
     if job.world > 1:
