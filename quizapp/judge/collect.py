@@ -3,7 +3,6 @@
 import contextlib
 import os
 import selectors
-import signal
 import threading
 import time
 from dataclasses import dataclass, field
@@ -18,7 +17,9 @@ from quizapp.judge.transcript import HEADER, MAX_BYTES, MAX_HEADER, message_size
 from quizapp.judge.zygotelink import Lost
 
 RUNNING, COMPLETE, ENDED, FLOODED = "running", "complete", "ended", "flooded"
-HUNGRY, OVERFULL, LATE, STOPPED = "hungry", "overfull", "late", "stopped"
+HUNGRY, OVERFULL, CROWDED = "hungry", "overfull", "crowded"
+LATE, STOPPED = "late", "stopped"
+MAX_THREADS = 1000
 _TICK = 0.02
 _DUMP_WAIT = 0.1
 # Shared library pages count as resident too.
@@ -39,11 +40,11 @@ class Report:
     stack: str = ""
 
     @property
-    def signal(self) -> signal.Signals | None:
-        """The signal that ended the worker, if one did."""
+    def signal(self) -> int | None:
+        """The number of the signal that ended the worker, if one did."""
         if self.code is None or not os.WIFSIGNALED(self.code):
             return None
-        return signal.Signals(os.WTERMSIG(self.code))
+        return os.WTERMSIG(self.code)
 
 
 def gather(workers: list[Worker], module: str, deadline: float, cancelled: threading.Event) -> list[Report]:
@@ -88,7 +89,7 @@ def _pump(
             ticks += 1
             next_tick = time.monotonic() + _TICK
             _watch(reports, folders=ticks % 10 == 0)
-        if any(report.state in (ENDED, FLOODED, HUNGRY, OVERFULL) for report in reports):
+        if any(report.state in (ENDED, FLOODED, HUNGRY, OVERFULL, CROWDED) for report in reports):
             _stop_others(reports)
             return
 
@@ -126,23 +127,30 @@ def _read(report: Report, descriptor: int) -> bool:
 
 
 def _watch(reports: list[Report], *, folders: bool) -> None:
-    """Shared memory escapes the limit on data, and files the limit on each file: look at the sums."""
+    """What no limit of the kernel covers: shared memory, threads with small stacks, the sum of all files."""
     for report in reports:
-        if report.state == RUNNING and report.pid > 0 and _resident(report.pid) > _RESIDENT:
-            report.state = HUNGRY
+        if report.state == RUNNING and report.pid > 0:
+            threads, resident = _usage(report.pid)
+            if resident > _RESIDENT:
+                report.state = HUNGRY
+            elif threads > MAX_THREADS:
+                report.state = CROWDED
         if report.state == RUNNING and folders and report.worker.scratch.overfull():
             report.state = OVERFULL
 
 
-def _resident(pid: int) -> int:
+def _usage(pid: int) -> tuple[int, int]:
+    """The process's threads and resident bytes; zeros where the system does not say."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        return int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1]) * limits.PAGE
-    return 0
+        # The name in parentheses may hold anything.
+        fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
+        return int(fields[17]), int(fields[21]) * limits.PAGE
+    return 0, 0
 
 
 def _locate(reports: list[Report], module: str) -> None:
     """Ask the workers that still run where they are, before they are killed."""
-    asked = [report for report in reports if report.state in (LATE, HUNGRY, OVERFULL)]
+    asked = [report for report in reports if report.state in (LATE, HUNGRY, OVERFULL, CROWDED)]
     for report in asked:
         report.worker.handle.dump()
     limit = time.monotonic() + _DUMP_WAIT

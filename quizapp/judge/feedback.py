@@ -5,10 +5,12 @@ from signal import Signals
 
 from quizapp.judge.collect import (
     COMPLETE,
+    CROWDED,
     ENDED,
     FLOODED,
     HUNGRY,
     LATE,
+    MAX_THREADS,
     OVERFULL,
     STOPPED,
     Report,
@@ -19,7 +21,7 @@ from quizapp.judge.stack import place
 from quizapp.judge.verdict import ERROR, MEMORY, TIMEOUT
 
 MEMORY_TEXT = f"the {limits.MEMORY >> 30} GiB it may have"
-_CRASHES = {
+_CRASHES: dict[int, str] = {
     Signals.SIGSEGV: "a segmentation fault",
     Signals.SIGBUS: "a bus error",
     Signals.SIGABRT: "an abort",
@@ -65,9 +67,13 @@ def _hungry(_: Report, where: str, __: float) -> tuple[str, str]:
 
 def _overfull(_: Report, where: str, __: float) -> tuple[str, str]:
     limit = f"{MAX_BYTES >> 20} MiB"
-    return ERROR, f"Your code wrote more files than the {limit} it may" + (
-        f"; it was{where}." if where else "."
-    )
+    text = f"Your code wrote more files than the {limit} it may, or folders too deep or locked to look into"
+    return ERROR, text + (f"; it was{where}." if where else ".")
+
+
+def _crowded(_: Report, where: str, __: float) -> tuple[str, str]:
+    text = f"Your code started more than the {MAX_THREADS} threads it may have"
+    return ERROR, text + (f"; it was{where}." if where else ".")
 
 
 def _flooded(_: Report, __: str, ___: float) -> tuple[str, str]:
@@ -78,22 +84,30 @@ def _stopped(_: Report, __: str, ___: float) -> tuple[str, str]:
     return ERROR, "This grade was called off for a newer one."
 
 
-def _ended(report: Report, where: str, seconds: float) -> tuple[str, str]:
+def _ended(report: Report, where: str, _: float) -> tuple[str, str]:
     number = report.signal
     if number in _CRASHES:
         return ERROR, f"Your code crashed Python with {_CRASHES[number]}{where}."
     if number == Signals.SIGXCPU:
-        return _late(report, where, seconds)
+        return TIMEOUT, f"Your code used up the processor time that it may take{where}."
     if number == Signals.SIGKILL:
         return MEMORY, f"The system killed your code{where}, most likely for lack of memory."
     if number is not None:
-        return ERROR, f"Your code ended its process by {number.name}{where} before the tests were done."
+        return ERROR, f"Your code ended its process by {_name(number)}{where} before the tests were done."
     return ERROR, "Your code ended its process before the tests were done; let its functions return instead."
+
+
+def _name(number: int) -> str:
+    try:
+        return Signals(number).name
+    except ValueError:  # most of the real-time signals have none
+        return f"signal {number}"
 
 
 _TELL: dict[str, Callable[[Report, str, float], tuple[str, str]]] = {
     HUNGRY: _hungry,
     OVERFULL: _overfull,
+    CROWDED: _crowded,
     FLOODED: _flooded,
     ENDED: _ended,
     LATE: _late,

@@ -3,8 +3,14 @@
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Collection
 from pathlib import Path
+
+_ROUNDS = 1000
+# A process that hands over to its child is on no list for a moment: one look at an empty list proves nothing.
+_QUIET = 3
+_PATIENCE = 2.0  # seconds
 
 
 def children(pid: int) -> set[int]:
@@ -30,24 +36,37 @@ def descendants(pid: int) -> set[int]:
 def kill_tree(pid: int) -> None:
     """Kill everything below ``pid``: stopped first, until no new one appears, so that none escapes."""
     stopped: set[int] = set()
-    for _ in range(1000):
+    quiet = 0
+    for _ in range(_ROUNDS):
         new = descendants(pid) - stopped
-        if not new:
-            break
         for child in new:
             _send(child, signal.SIGSTOP)
         stopped |= new
+        quiet = 0 if new else quiet + 1
+        if quiet >= _QUIET or not stopped:
+            break
     for child in stopped:
         _send(child, signal.SIGKILL)
 
 
 def kill_strays(known: Collection[int]) -> None:
-    """Kill and reap children of this process that are not in ``known``: orphans that it adopted."""
-    for pid in children(os.getpid()) - set(known):
-        kill_tree(pid)
-        _send(pid, signal.SIGKILL)
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(pid, 0)
+    """Kill and reap children of this process that are not in ``known``: orphans that it adopted.
+
+    One that forks and leaves at once is another one by the time that the signal comes, so they are looked
+    for until none is there any more.
+    """
+    begin = time.monotonic()
+    quiet = 1
+    while quiet < _QUIET and time.monotonic() - begin < _PATIENCE:
+        strays = children(os.getpid()) - set(known)
+        for pid in strays:
+            _send(pid, signal.SIGSTOP)
+            kill_tree(pid)
+            _send(pid, signal.SIGKILL)
+        for pid in strays:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, 0)
+        quiet = 0 if strays else quiet + 1
 
 
 def _send(pid: int, number: int) -> None:

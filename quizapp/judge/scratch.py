@@ -49,19 +49,24 @@ class Scratch:
         return self.base / f"stack{rank}"
 
     def overfull(self) -> bool:
-        """Whether the submission wrote more than it may."""
+        """Whether the submission wrote more than it may, or where nobody can see how much."""
         size = entries = 0
         waiting = [str(self.work)]
         while waiting:
-            with suppress(OSError), os.scandir(waiting.pop()) as found:
-                for entry in found:
-                    entries += 1
-                    if entries > MAX_ENTRIES:
-                        return True
-                    with suppress(OSError):
-                        size += entry.stat(follow_symlinks=False).st_blocks * 512
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(entry.path)
+            try:
+                with os.scandir(waiting.pop()) as found:
+                    for entry in found:
+                        entries += 1
+                        if entries > MAX_ENTRIES:
+                            return True
+                        with suppress(FileNotFoundError):
+                            size += entry.stat(follow_symlinks=False).st_blocks * 512
+                            if entry.is_dir(follow_symlinks=False):
+                                waiting.append(entry.path)
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError:  # a path of more than 4 KiB, a folder that may not be listed
+                return True
         return size > MAX_BYTES
 
     def remove(self) -> None:

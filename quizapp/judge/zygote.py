@@ -118,8 +118,11 @@ class Zygote:
         return None
 
     def _bury(self) -> None:
-        """Reap those that have gone."""
-        self._dying = {pid for pid in self._dying if not os.waitpid(pid, os.WNOHANG)[0]}
+        """Reap those that have gone, and kill what they leave behind only now."""
+        gone = {pid for pid in self._dying if os.waitpid(pid, os.WNOHANG)[0]}
+        self._dying -= gone
+        if gone and self._maker is None:
+            kill_strays({*self._workers.values(), *self._dying})
 
 
 def run(control: socket.socket, *, namespaces: bool) -> None:

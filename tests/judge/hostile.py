@@ -580,3 +580,108 @@ _at_import(
         d.TCPStore('127.0.0.1', PORT, 1, False, datetime.timedelta(seconds=0.3))
     """,
 )
+_at_import(
+    "signals",
+    ("timeout",),
+    HANG,
+    writes_its_own_stack="""
+        import os, stat
+        text = b'Current thread 0x1 (most recent call first):\\n  File "/x/blend.py", line '
+        for fd in range(3, 256):
+            try:
+                if stat.S_ISREG(os.fstat(fd).st_mode): os.write(fd, text + b'9' * 6000 + b' in f\\n')
+            except OSError: pass
+        while True: pass
+    """,
+)
+# Below T3, where a worker is the first process of its namespace, these end it.
+_at_import(
+    "signals",
+    ("error", "failed"),
+    real_time="import os; os.kill(os.getpid(), 40)",
+    real_time_last="import os; os.kill(os.getpid(), 62)",
+)
+_at_import(
+    "exceptions",
+    ("error",),
+    bare_syntax_error="raise SyntaxError",
+    odd_line="error = SyntaxError('odd'); error.lineno = 'x'; raise error",
+    odd_message="raise SyntaxError(None)",
+    liar="""
+        class Meta(type):
+            __name__ = property(lambda self: 1 / 0)
+        class Liar(Exception, metaclass=Meta):
+            __class__ = property(lambda self: 1 / 0)
+            __traceback__ = property(lambda self: 1 / 0)
+        raise Liar('boo')
+    """,
+    odd_text="""
+        class Text(str):
+            def replace(self, *a): raise SystemExit
+        class Odd(Exception):
+            def __str__(self): return Text('boo')
+        raise Odd
+    """,
+    long_name="raise type('X' * 900_000, (Exception,), {})('boo')",
+)
+_in_call(
+    "lies",
+    ("failed",),
+    nested_tensor="return torch.nested.nested_tensor([torch.ones(1), torch.ones(2)], layout=torch.jagged)",
+    lying_shape="""
+        class Lie(torch.Tensor):
+            shape = property(lambda self: (10 ** 7,))
+            detach = clone = lambda self, *a: self
+        return (x * 0).as_subclass(Lie)
+    """,
+    lying_class="""
+        class Lie:
+            __class__ = property(lambda self: torch.Tensor)
+            dtype, shape = [], (2,)
+            detach = clone = lambda self: self
+            device, layout = torch.device('cpu'), torch.strided
+        return Lie()
+    """,
+    no_storage="return torch._efficientzerotensor(3)",
+    raising_dispatch="""
+        class Bad(torch.Tensor):
+            @staticmethod
+            def __new__(cls, inner):
+                return torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+                if 'detach' in str(func): return Bad(args[0])
+                return args[0] if 'clone' in str(func) else 1 / 0
+        return Bad(x)
+    """,
+)
+_at_import(
+    "memory",
+    ("error",),
+    20.0,
+    small_stacks="""
+        import threading, time
+        threading.stack_size(32768)
+        event = threading.Event()
+        try:
+            while True: threading.Thread(target=event.wait, daemon=True).start()
+        except RuntimeError: time.sleep(1000)
+    """,
+    deep_files="""
+        import os
+        for _ in range(20): os.mkdir('d' * 250); os.chdir('d' * 250)
+        while True:
+            for i in range(9):
+                with open(f'f{i}', 'wb') as f: f.write(b'x' * (40 << 20))
+    """,
+)
+_at_import(
+    "processes",
+    hands_over="""
+        import os, time
+        if os.fork() == 0:
+            end = time.monotonic() + 60
+            while time.monotonic() < end:
+                if os.fork(): os._exit(0)
+    """,
+)
