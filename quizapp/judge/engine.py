@@ -252,7 +252,7 @@ class Engine:
                 observe = Observe(track.given, track.run.values, track.run.errors, module, task.device)
                 with self._lock:
                     track.tests = [run_test(test, observe) for test in task.assets.tests]
-                track.tests += not_allowed(task.assets.exercise, task.text)
+                track.tests += not_allowed(task.assets.exercise, task.source)
             if not track.good:
                 break
 

@@ -5,12 +5,13 @@ import builtins
 from collections.abc import Iterable, Iterator
 
 
-def used_names(source: str) -> Iterator[tuple[str, int]]:
+def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
     """Every dotted name that ``source`` refers to, imports resolved, with its line.
 
     Attributes of unknown objects come as ``.name``; names given as constant strings to ``getattr``,
     ``__import__`` and ``import_module`` are included. Comments, docstrings and names that the source
-    gives to things of its own (a variable ``adapters``) are not.
+    gives to things of its own (a variable ``adapters``) are not. Bytes are read in the encoding that they
+    name, as Python reads them. Raises what `ast.parse` raises.
     """
     tree = ast.parse(source)
     aliases: dict[str, str] = {}
@@ -86,11 +87,11 @@ def _by_string(node: ast.Call, aliases: dict[str, str]) -> Iterator[tuple[str, i
         yield texts[0], node.lineno
 
 
-def first_use(source: str, names: Iterable[str]) -> tuple[str, int] | None:
+def first_use(source: str | bytes, names: Iterable[str]) -> tuple[str, int] | None:
     """The first forbidden name that ``source`` uses and its line, or None.
 
     A name such as ``torch.optim.Adam`` also forbids what lies below it; ``.nan_to_num`` forbids the
-    attribute on any object; ``Adam`` alone forbids the bare name.
+    attribute on any object; ``Adam`` alone forbids the bare name. Raises what `ast.parse` raises.
     """
     wanted = set(names)
     hits = []

@@ -1,6 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
+from quizapp.bank.model import Forbidden
 from quizapp.judge.forbidden import first_use
+from quizapp.judge.outcome import not_allowed
+from tests.judge.field import exercise
 
 
 @pytest.mark.parametrize(
@@ -33,3 +38,17 @@ def test_own_names_may_be_spelt_like_a_library(source):
 )
 def test_libraries_are_found(source, hit):
     assert first_use(source, ["adapters", "open", "torch.optim", ".backward"]) == hit
+
+
+def test_a_source_is_read_in_the_encoding_that_python_reads_it_in():
+    source = b"# coding: utf-7\n# a comment +AAo-import adapters\n"
+    assert first_use(source, ["adapters"]) == ("adapters", 3)
+    assert first_use(b"\xef\xbb\xbfimport adapters\r\n", ["adapters"]) == ("adapters", 1)
+
+
+def test_code_that_cannot_be_searched_is_not_allowed():
+    rule = Forbidden(behaviour=0, names=("adapters",), says="Write it yourself.")
+    deep = b"x = " + b"+".join([b"1"] * 5000)
+    (result,) = not_allowed(replace(exercise("blend"), forbidden=(rule,)), deep)
+    assert not result.passed
+    assert "nested too deeply" in result.message
