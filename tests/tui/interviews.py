@@ -87,11 +87,13 @@ async def time_up(pilot: Pilot[int]) -> None:
     pilot.app.push_screen(screen)
     await pilot.pause()
     await pilot.press(*POOR[:40])
-    assert interview.session.item is not None
-    hand.seconds += 1.6 * interview.session.item.budget
-    screen.tick()
+    item = interview.session.item
+    while interview.session.item is item:
+        hand.seconds += 1.0
+        screen.tick()
     await pilot.pause()
     pilot.app.clear_notifications()
+    await pilot.pause()
 
 
 async def sure(pilot: Pilot[int]) -> None:

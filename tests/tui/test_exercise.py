@@ -281,3 +281,23 @@ async def test_what_is_typed_is_saved_when_the_fingers_rest_and_when_the_program
         await pilot.pause()
     assert path.read_text().startswith("xyz")
     assert judge.orders == []
+
+
+async def test_one_pane_is_marked_the_one_that_takes_the_keys(app: App) -> None:
+    running = app("exercise", slug="double")
+    async with running.run_test(size=(130, 40)) as pilot:
+        await pilot.pause()
+
+        def marked() -> list[str]:
+            panes = {str(pane.id): pane.styles.border_top[1] for pane in running.screen.query(".pane")}
+            return [name for name, colour in panes.items() if list(panes.values()).count(colour) == 1]
+
+        shown = []
+        for key in ("f4", "f3", "f2", "f3"):
+            await pilot.press(key)
+            await pilot.pause()
+            shown.append(marked())
+        assert shown == [["verdict"], ["code"], ["prompt"], ["code"]]
+        running.screen.action_show("verdict", focus=False)
+        await pilot.pause()
+        assert marked() == ["code"]
