@@ -86,7 +86,9 @@ def probe_tol(code, given, record):
         record("x", x)
         record("losses", losses)
     with record.step("rising"):
-        record("losses", code.gradient_descent(square, start, 1.25, 12)[1])
+        x, losses = code.gradient_descent(square, start, 1.25, 12)
+        record("x", x)
+        record("losses", losses)
     with record.step("level"):
         record("losses", code.gradient_descent(square, start, 1.0, 4)[1])
     with record.step("infinite"):

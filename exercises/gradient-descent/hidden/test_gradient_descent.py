@@ -143,6 +143,8 @@ def test_only_a_zero_gradient_ends_early(observe):
     got = observe["tol/rising/losses"]
     expect(len(got) == 13, says, f"sum(x^2), lr=1.25, 12 steps: {len(got) - 1} updates")
     close(got, want, "The losses of a run with too large a step are wrong.", **CLOSE)
+    says = "The result is the last x, the one that the last loss belongs to, not the best one."
+    close(observe["tol/rising/x"], START * 1.5**12, says, **CLOSE, call="sum(x^2), lr=1.25, 12 steps")
     got = len(observe["tol/level/losses"]) - 1
     says = "Losses that stay the same do not end the run: only the gradient's norm does."
     expect(got == 4, says, f"sum(x^2), lr=1, 4 steps: {got} updates")
