@@ -43,6 +43,7 @@ def probe_order(code, given, record):
         record("passes", passes(code.ResumableSampler(n, seed=seed), 3))
     with record.step("plain"):
         record("passes", passes(code.ResumableSampler(n, shuffle=False), 2))
+        record("same_seed", passes(code.ResumableSampler(n, seed=seed, shuffle=False), 2))
     with record.step("defaults"):
         record("pass", list(code.ResumableSampler(n)))
         record("zero", list(code.ResumableSampler(n, seed=0, shuffle=True, rank=0, world_size=1)))

@@ -142,6 +142,10 @@ def probe_rewards(code, given, record):
         record("out", code.kl_rewards(*plain, kl_coef=0.0))
     with record.step("nothing"):
         record("out", code.kl_rewards(*plain[:3], torch.zeros_like(case["mask"])))
+    with record.step("one_row"):
+        row = int(case["mask"].sum(1).argmax())
+        record("row", row)
+        record("out", code.kl_rewards(*(t[row : row + 1] for t in plain)))
     for name, i in (("float32", 0), ("float64", 2)):
         case = given["cases"][i]
         scores = case["scores"].to(torch.float64 if name == "float32" else torch.float32)
@@ -182,6 +186,10 @@ def probe_gae(code, given, record):
         advantages, returns = code.gae(*plain[:2], torch.zeros_like(case["mask"]))
         record("advantages", advantages)
         record("returns", returns)
+    with record.step("one_row"):
+        row = int(case["mask"].sum(1).argmax())
+        record("row", row)
+        record("both", list(code.gae(*(t[row : row + 1] for t in plain))))
     for name, i in (("float32", 0), ("float64", 2)):
         case = given["cases"][i]
         rewards = case["rewards"].to(torch.float64 if name == "float32" else torch.float32)

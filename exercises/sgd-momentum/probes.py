@@ -66,6 +66,7 @@ CASES = {
     "momentum": {"lr": 0.1, "momentum": 0.9},
     "light": {"lr": 0.1, "momentum": 0.3},
     "decay": {"lr": 0.1, "weight_decay": 0.3},
+    "small_decay": {"lr": 0.1, "weight_decay": 5e-4},
     "decay_momentum": {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.3},
     "nesterov": {"lr": 0.1, "momentum": 0.9, "nesterov": True},
     "nesterov_decay": {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.3, "nesterov": True},
@@ -131,6 +132,7 @@ def probe_groups(code, given, record):
 
         def warm(i):
             optimizer.param_groups[0]["lr"] = 0.0 if i % 4 < 2 else 0.1
+            optimizer.param_groups[0]["momentum"] = 0.9 if i < 10 else 0.6
 
         record("seen", follow(optimizer, params, given["grads"], warm))
 
@@ -206,6 +208,13 @@ def probe_resume(code, given, record):
 
 
 def probe_single(code, given, record):
+    with record.step("bfloat16"):
+        params = leaves(given["starts"], torch.bfloat16)
+        optimizer = code.SGD(params, lr=0.1, momentum=0.9)
+        follow(optimizer, params, given["grads"][:2])
+        values = [v for p in params for v in optimizer.state[p].values() if isinstance(v, torch.Tensor)]
+        record("dtypes", sorted({str(v.dtype) for v in values if v.dim()}))
+        record("params", [str(p.dtype) for p in params])
     params = leaves(given["starts"], torch.float32)
     record("seen", follow(code.SGD(params, **CASES["nesterov_decay"]), params, given["grads"]))
 

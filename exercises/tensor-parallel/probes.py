@@ -158,10 +158,24 @@ def probe_blocks(code, given, record):
         with torch.no_grad():
             record("out", down.eval()(torch.tanh(up.eval()(block["x"].cpu()))))
         record("calls", [list(call) for call in calls])
+        with torch.no_grad():
+            record("again", down(torch.tanh(up(block["x"].cpu()[0]))))
     if SUB is not None:
         with together(record, "sub", SUB):
             if dist.get_rank(SUB) >= 0:
                 run_block(code, record, given["blocks"][3], SUB)
+        with together(record, "both"):
+            block = given["blocks"][3]
+            up, down = (
+                code.ColumnParallelLinear(full(block["up"])),
+                code.RowParallelLinear(full(block["down"])),
+            )
+            if dist.get_rank(SUB) >= 0:
+                (
+                    code.ColumnParallelLinear(full(block["up"]), SUB),
+                    code.RowParallelLinear(full(block["down"]), SUB),
+                )
+            record("out", down(torch.tanh(up(block["x"].cpu()))))
 
 
 @distributed

@@ -231,6 +231,15 @@ def probe_hooks(code, given, record):
         log.clear()
         model(given["x"])
         record("foreign", len(log))
+    with record.step("nested"):
+        outer_model, inner_model = Tree(given), nn.Sequential(nn.ReLU())
+        with code.ActivationMonitor(outer_model) as outer:
+            with code.ActivationMonitor(inner_model) as inner:
+                inner_model(given["x"])
+            outer_model(given["x"])
+        record("outer", sorted(outer.stats))
+        record("inner", sorted(inner.stats))
+        record("left", sum(hook_counts(inner_model)) + sum(hook_counts(outer_model)))
     for error in (RuntimeError, ValueError, KeyError):
         with record.step(f"passes_{error.__name__}"):
             passed = False

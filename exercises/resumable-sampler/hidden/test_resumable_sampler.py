@@ -24,7 +24,8 @@ def test_pass_is_a_permutation(observe):
 @behaviour(1)
 def test_order_is_shuffled(observe):
     n = observe.given["n"]
-    expect(epochs(observe)[0] != list(range(n)), "With shuffle=True the order must not be range(length).")
+    for order in (epochs(observe)[0], observe["order/defaults/pass"]):
+        expect(order != list(range(n)), "With shuffle=True the order must not be range(length).")
 
 
 @behaviour(1)
@@ -33,6 +34,10 @@ def test_unshuffled_is_the_range(observe):
     expect(
         observe["order/plain/passes"] == [list(range(n))] * 2,
         "With shuffle=False every pass is range(length).",
+    )
+    expect(
+        observe["order/plain/same_seed"] == [list(range(n))] * 2,
+        "With shuffle=False every pass is range(length), also after a shuffled sampler of the same seed.",
     )
 
 

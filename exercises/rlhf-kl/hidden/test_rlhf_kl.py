@@ -102,6 +102,18 @@ def test_default_and_zero_coefficient(observe):
     )
 
 
+@behaviour(1, on_error="A batch of one row is a batch, too.")
+def test_rewards_of_a_single_row(observe):
+    case, row = observe.given["cases"][0], observe["rewards/one_row/row"]
+    close(
+        observe["rewards/one_row/out"],
+        expected_rewards(case, 0.1)[row : row + 1],
+        "The rewards of a batch of one row are wrong.",
+        **LOOSE,
+        device=observe.device,
+    )
+
+
 @behaviour(2)
 def test_rubbish_at_masked_positions(observe):
     for i, case in cases(observe):
@@ -287,6 +299,18 @@ def test_gamma_and_lam_at_their_limits(observe):
     ):
         check_gae(observe, f"gae/{name}/advantages", case, gamma, lam, "The advantages are wrong.")
     check_gae(observe, "gae/default/advantages", case, 1.0, 0.95, "The defaults are gamma=1.0 and lam=0.95.")
+
+
+@behaviour(4, on_error="A batch of one row is a batch, too.")
+def test_advantages_of_a_single_row(observe):
+    case, row = observe.given["cases"][0], observe["gae/one_row/row"]
+    want = expected_gae(case, 1.0, 0.95)[row : row + 1]
+    values = torch.where(case["mask"], case["values"].double(), 0.0)[row : row + 1]
+    for name, got, right in zip(
+        ("advantages", "returns"), observe["gae/one_row/both"], (want, want + values), strict=True
+    ):
+        says = f"The {name} of a batch of one row are wrong."
+        close(got, right, says, **LOOSE, device=observe.device)
 
 
 @behaviour(5)

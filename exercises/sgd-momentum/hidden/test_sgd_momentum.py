@@ -8,6 +8,7 @@ CASES = {
     "momentum": {"lr": 0.1, "momentum": 0.9},
     "light": {"lr": 0.1, "momentum": 0.3},
     "decay": {"lr": 0.1, "weight_decay": 0.3},
+    "small_decay": {"lr": 0.1, "weight_decay": 5e-4},
     "decay_momentum": {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.3},
     "nesterov": {"lr": 0.1, "momentum": 0.9, "nesterov": True},
     "nesterov_decay": {"lr": 0.1, "momentum": 0.8, "weight_decay": 0.3, "nesterov": True},
@@ -143,7 +144,7 @@ def test_gradients_in_the_same_tensors(observe):
 
 @behaviour(3)
 def test_weight_decay(observe):
-    for name in ("decay", "decay_momentum"):
+    for name in ("decay", "small_decay", "decay_momentum"):
         check(
             observe,
             f"run/{name}/seen",
@@ -253,9 +254,9 @@ def test_steps_at_a_learning_rate_of_zero(observe):
     check(
         observe,
         "groups/paused/seen",
-        lambda i, k: {"lr": 0.0 if i % 4 < 2 else 0.1, "momentum": 0.9},
-        "At a learning rate of 0, as at the start of a warmup, the velocity goes on: v = momentum * v + g.",
-        call="lr 0 in two of four steps",
+        lambda i, k: {"lr": 0.0 if i % 4 < 2 else 0.1, "momentum": 0.9 if i < 10 else 0.6},
+        "lr and momentum are read from the only group, too, and at a learning rate of 0 the velocity goes on.",
+        call="lr 0 in two of four steps, momentum 0.9 and from step 11 on 0.6",
     )
 
 
@@ -351,6 +352,16 @@ def test_resumed_trajectory(observe):
         grads=with_gaps(observe.given),
         skip=6,
     )
+
+
+@behaviour(11)
+def test_buffers_have_the_dtype_of_their_parameter(observe):
+    expect(
+        observe["single/bfloat16/dtypes"] == ["torch.bfloat16"],
+        "Buffers take the dtype of their parameter.",
+        f"for bfloat16 parameters self.state holds {observe['single/bfloat16/dtypes']}",
+    )
+    expect(set(observe["single/bfloat16/params"]) == {"torch.bfloat16"}, "A parameter changed its dtype.")
 
 
 @behaviour(11)

@@ -223,6 +223,14 @@ def test_pair_without_gradients(observe):
             "The forward pass is one all-reduce, without gradients, too.",
             where,
         )
+        close(
+            observe[f"{path}/again"],
+            reference(block)[0][0],
+            "The same layers give another result for a second input of another shape.",
+            rtol=1e-5,
+            atol=1e-5,
+            call=where,
+        )
 
 
 def stacked(observe):
@@ -410,6 +418,20 @@ def test_groups(observe):
         close(observe[f"{path}/x_grad"], grad, says, rtol=1e-5, atol=1e-5, call=where)
         got = [observe[f"{path}/{layer}_{key}"] for layer in ("up", "down") for key in ("weight", "bias")]
         check_grads(got, grads, place, 2, where, {"rtol": 1e-5, "atol": 1e-5})
+
+
+@behaviour(9, on_error="A layer keeps the group that it was made with, whatever groups other layers have.")
+def test_layers_of_two_groups_side_by_side(observe):
+    block = observe.given["blocks"][3]
+    for rank in range(3):
+        close(
+            observe[f"blocks/world3/rank{rank}/both/out"],
+            reference(block)[0],
+            "A layer keeps the group that it was made with, whatever groups other layers have.",
+            rtol=1e-5,
+            atol=1e-5,
+            call=f"layers of all ranks, used after layers of a part of them were made, rank {rank}",
+        )
 
 
 @behaviour(10)

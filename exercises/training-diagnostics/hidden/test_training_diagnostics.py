@@ -344,6 +344,16 @@ def test_foreign_hooks_stay(observe):
 
 
 @behaviour(7)
+def test_monitors_do_not_share(observe):
+    expect(
+        observe["hooks/nested/outer"] == LEAVES and observe["hooks/nested/inner"] == ["0"],
+        "Two monitors at once: each removes its own hooks and fills its own stats, nothing else.",
+        f"outer {observe['hooks/nested/outer']}, inner {observe['hooks/nested/inner']}",
+    )
+    expect(observe["hooks/nested/left"] == 0, LEFT, "two monitors at once")
+
+
+@behaviour(7)
 def test_hooks_are_removed_after_an_exception(observe):
     for name in ("block", "forward"):
         expect(
