@@ -13,9 +13,9 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
     gives to things of its own (a variable ``adapters``) are not. Bytes are read in the encoding that they
     name, as Python reads them. Raises what `ast.parse` raises.
     """
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
     aliases: dict[str, str] = {}
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
                 yield name.name, node.lineno
@@ -26,11 +26,14 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
             for name in node.names:
                 aliases[name.asname or name.name] = f"{node.module or ''}.{name.name}"
                 yield f"{node.module or ''}.{name.name}", node.lineno
-    own = _own_names(tree) - aliases.keys()
-    for node in ast.walk(tree):
+    own = _own_names(nodes) - aliases.keys()
+    # Of a chain a.b.c the whole tells all: one name for each of its parts would take time with its square.
+    inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    for node in nodes:
         if isinstance(node, ast.Attribute):
-            if _root(node) not in own:
-                yield _dotted(node, aliases) or f".{node.attr}", node.lineno
+            dotted = None if id(node) in inner or _root(node) in own else _dotted(node, aliases)
+            if dotted:
+                yield dotted, node.lineno
             yield f".{node.attr}", node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own:
             yield aliases.get(node.id, node.id), node.lineno
@@ -38,10 +41,10 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
             yield from _by_string(node, aliases)
 
 
-def _own_names(tree: ast.Module) -> set[str]:
+def _own_names(nodes: Iterable[ast.AST]) -> set[str]:
     """Names bound by assignment, as arguments or by a definition; none where modules come in by a call."""
     own: set[str] = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Name) and node.id == "__import__":
             return set()
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -88,16 +91,25 @@ def _by_string(node: ast.Call, aliases: dict[str, str]) -> Iterator[tuple[str, i
 
 
 def first_use(source: str | bytes, names: Iterable[str]) -> tuple[str, int] | None:
-    """The first forbidden name that ``source`` uses and its line, or None.
+    """The first forbidden name that ``source`` uses and its line, or None; see `first_of`."""
+    return first_of(used_names(source), names)
+
+
+def first_of(uses: Iterable[tuple[str, int]], names: Iterable[str]) -> tuple[str, int] | None:
+    """The first of ``uses`` that is one of the forbidden ``names``, or None.
 
     A name such as ``torch.optim.Adam`` also forbids what lies below it; ``.nan_to_num`` forbids the
-    attribute on any object; ``Adam`` alone forbids the bare name. Raises what `ast.parse` raises.
+    attribute on any object; ``Adam`` alone forbids the bare name.
     """
     wanted = set(names)
+    depth = max((name.count(".") + 1 for name in wanted), default=0)
     hits = []
-    for used, line in used_names(source):
-        parts = used.split(".")
-        prefixes = {used} if used.startswith(".") else {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+    for used, line in uses:
+        if used.startswith("."):
+            prefixes = {used}
+        else:
+            parts = used.split(".", depth)[:depth]
+            prefixes = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
         if prefixes & wanted:
-            hits.append((used.lstrip("."), line))
+            hits.append((used[:100].lstrip("."), line))
     return min(hits, key=lambda hit: hit[1], default=None)

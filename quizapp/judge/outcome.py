@@ -10,7 +10,7 @@ import torch
 import quizapp
 from quizapp.bank.model import Exercise
 from quizapp.judge.evidence import memory_sentence
-from quizapp.judge.forbidden import first_use
+from quizapp.judge.forbidden import first_of, used_names
 from quizapp.judge.hidden import Raised
 from quizapp.judge.printed import clean
 from quizapp.judge.verdict import ERROR, FAILED, MEMORY, PASSED, TestResult
@@ -42,15 +42,19 @@ def cleaned(tests: Iterable[TestResult]) -> Iterable[TestResult]:
 
 def not_allowed(exercise: Exercise, source: bytes) -> list[TestResult]:
     """One result for each rule on forbidden names."""
+    if not exercise.forbidden:
+        return []
+    try:
+        uses = list(used_names(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # Python could run it, for it was run; only such code gets here.
+        text = "Your module is nested too deeply to look for what is not allowed."
+        return [TestResult("not_allowed", rule.behaviour, False, text) for rule in exercise.forbidden]
     results = []
     for rule in exercise.forbidden:
-        try:
-            use = first_use(source, rule.names)
-            message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            # Python could run it, for it was run; only such code gets here.
-            message = "Your module is nested too deeply to look for what is not allowed."
-        results.append(TestResult("not_allowed", rule.behaviour, not message, message))
+        use = first_of(uses, rule.names)
+        message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
+        results.append(TestResult("not_allowed", rule.behaviour, use is None, message))
     return results
 
 

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from quizapp.bank.model import Forbidden
-from quizapp.judge.forbidden import first_use
+from quizapp.judge.forbidden import first_of, first_use, used_names
 from quizapp.judge.outcome import not_allowed
 from tests.judge.field import exercise
 
@@ -52,3 +52,10 @@ def test_code_that_cannot_be_searched_is_not_allowed():
     (result,) = not_allowed(replace(exercise("blend"), forbidden=(rule,)), deep)
     assert not result.passed
     assert "nested too deeply" in result.message
+
+
+def test_a_long_chain_gives_one_long_name_not_one_for_each_part():
+    uses = list(used_names("import torch\ntorch" + ".b" * 2000))
+    assert sum(len(name) for name, _ in uses) < 20_000
+    assert first_of(uses, ["torch.b.b"]) is not None
+    assert first_of(uses, ["torch.c"]) is None
