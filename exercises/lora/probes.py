@@ -207,7 +207,8 @@ def probe_merge(code, given, record):
 def state(layer):
     flags = {name: p.requires_grad for name, p in layer.named_parameters()}
     values = {name: value.detach().clone() for name, value in layer.state_dict().items()}
-    return {"flags": flags, "values": values, "training": layer.training}
+    grads = {name: None if p.grad is None else p.grad.clone() for name, p in layer.named_parameters()}
+    return {"flags": flags, "values": values, "grads": grads, "training": layer.training}
 
 
 def probe_merge_again(code, given, record):
@@ -215,6 +216,7 @@ def probe_merge_again(code, given, record):
         with record.step(i):
             layer = adapter(code, case)
             x = case["x"][1]
+            layer(x).sum().backward()
             record("before", state(layer))
             first = layer.merge()
             record("after", state(layer))
@@ -324,6 +326,15 @@ def probe_inject(code, given, record):
     with record.step("more"):
         record("returned", code.inject_lora(model, ("head",), 1, 3.0))
         record("survey", survey(code, model))
+        record("after", model(tokens))
+    with record.step("trained"):
+        model = tagger(given, record.device)
+        code.inject_lora(model, ["wq", "wv"], 2, 3.0)
+        with torch.no_grad():
+            for layer in adapters(code, model).values():
+                layer.lora_B.fill_(0.1)
+        record("before", model(tokens))
+        code.inject_lora(model, ["wq", "head"], 1, 5.0)
         record("after", model(tokens))
     with record.step("nothing"):
         model = tagger(given, record.device)

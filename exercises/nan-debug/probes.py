@@ -205,10 +205,12 @@ class Tagger(nn.Module):
 class Trainer:
     """Model, optimizer and scaler, and what they look like after a step."""
 
-    def __init__(self, code, given, record, **scaler):
+    def __init__(self, code, given, record, grouped=False, **scaler):
         self.code, self.given = code, given
         self.model = Tagger(given["model"])
-        self.optimizer = torch.optim.SGD(self.model.parameters(), lr=0.3, momentum=0.9, weight_decay=0.01)
+        params = list(self.model.parameters())
+        groups = [{"params": params[:2]}, {"params": params[2:]}] if grouped else params
+        self.optimizer = torch.optim.SGD(groups, lr=0.3, momentum=0.9, weight_decay=0.01)
         self.scaler = torch.amp.GradScaler(record.device.type, **{"init_scale": 4096.0, **scaler})
 
     def step(self, i, x=None, y=None, **options):
@@ -234,6 +236,7 @@ def probe_train(code, given, record):
         ("tight", {"max_norm": 0.05}, {}),
         ("loose", {"max_norm": 1e3}, {}),
         ("growing", {"max_norm": 0.4}, {"growth_interval": 2}),
+        ("grouped", {"max_norm": 0.3}, {"grouped": True}),
     ):
         with record.step(name):
             trainer = Trainer(code, given, record, **scaler)
@@ -291,6 +294,16 @@ def probe_bad_loss(code, given, record):
                 record("after", trainer.look())
                 record("next", trainer.step(2))
                 record("params", trainer.params())
+
+
+def probe_huge_loss(code, given, record):
+    """A loss that is finite but overflows once it is scaled; its gradient is an ordinary one."""
+    x, y = given["batch"]["x"][1].clone(), given["batch"]["y"][1]
+    x[1, 2, given["model"][0].shape[1] + int(y[1, 2])] = -1e37
+    trainer = Trainer(code, given, record)
+    record("x", x)
+    record("returned", trainer.step(1, x))
+    record("params", trainer.params())
 
 
 def probe_bad_gradient(code, given, record):

@@ -116,6 +116,8 @@ def inputs(draw):
     tiny = made(draw, (6, 10), 10)
     tiny["w"][2] *= 1e-6 / tiny["absmax"][2]
     tiny["w"][4] *= 4e-9 / tiny["absmax"][4]
+    tiny["w"][1] *= 3e-15 / tiny["absmax"][1]
+    tiny["w"][5] *= 2e-30 / tiny["absmax"][5]
     tiny["absmax"] = tiny["w"].abs().amax(1)
     restore = []
     for shape, block_size in (
@@ -141,7 +143,12 @@ def inputs(draw):
         "typed": made(draw, (9, 7), 8),
         "strided": made(draw, (9, 14), 11),
         "restore": restore,
-        "linear": [linear_case(draw, 64, True), linear_case(draw, 7, False), linear_case(draw, 16, True)],
+        "linear": [
+            linear_case(draw, 64, True),
+            linear_case(draw, 7, False),
+            linear_case(draw, 16, True),
+            linear_case(draw, 96, False),
+        ],
     }
 
 
@@ -173,7 +180,11 @@ def probe_quantize(code, given, record):
         result, absmax = code.quantize_nf4(given["default"]["w"])
         record("packed", result)
         record("absmax", absmax)
+        result, absmax = code.quantize_nf4(given["default"]["w"], 64)
+        record("packed_64", result)
+        record("absmax_64", absmax)
         with record.step("back"):
+            record("values_64", code.dequantize_nf4(result, absmax, (10, 13), 64))
             record("values", code.dequantize_nf4(result, absmax, (10, 13)))
 
 
@@ -322,9 +333,11 @@ def probe_gradient(code, given, record):
     for i, case in enumerate(given["linear"]):
         with record.step(i):
             layer = code.NF4Linear(base_layer(case["w"], case["bias"]), case["block_size"])
-            x = case["x"][2].clone().requires_grad_()
-            layer(x).backward(case["upstream"])
-            record("x", x.grad)
+            for name in ("x", "x_eval"):
+                layer.train(name == "x")
+                x = case["x"][2].clone().requires_grad_()
+                layer(x).backward(case["upstream"])
+                record(name, x.grad)
 
 
 def probe_state(code, given, record):
@@ -347,6 +360,9 @@ def probe_errors(code, given, record):
         spoiled[2, 3] = bad
         record.raises(name, lambda w=spoiled: code.quantize_nf4(w, 8))
         record.raises(f"{name}_half", lambda w=spoiled: code.quantize_nf4(w.to(torch.bfloat16), 8))
+    both = good.clone()
+    both[1, 1], both[2, 3] = float("inf"), -float("inf")
+    record.raises("both", lambda: code.quantize_nf4(both, 8))
     only = torch.full((2, 2), float("nan"), device=record.device)
     record.raises("nan_only", lambda: code.quantize_nf4(only))
     for name, size in (("zero", 0), ("negative", -3)):
@@ -369,5 +385,9 @@ def probe_errors(code, given, record):
     record.raises("absmax_long", lambda: code.dequantize_nf4(result, torch.cat([absmax, absmax]), (4, 6), 8))
     record.raises("absmax_one", lambda: code.dequantize_nf4(result, absmax[:1], (4, 6), 8))
     record.raises("packed_long", lambda: code.dequantize_nf4(torch.cat([result, result]), absmax, (4, 6), 8))
+    with record.step("huge"):
+        result_huge, absmax_huge = code.quantize_nf4(torch.full_like(good, 2e38), 8)
+        record("packed", result_huge)
+        record("absmax", absmax_huge)
     with record.step("limits"):
         record("out", code.dequantize_nf4(result, absmax, (4, 6), 8))

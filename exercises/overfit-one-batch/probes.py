@@ -130,6 +130,20 @@ def scripted(values, picks=None):
     return loss_fn
 
 
+class Tied(nn.Module):
+    """Two layers that share a weight, which the loss does not need."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.used = nn.Parameter(torch.ones(2, device=device))
+        self.first = nn.Linear(2, 2, bias=False, device=device)
+        self.second = nn.Linear(2, 2, bias=False, device=device)
+        self.second.weight = self.first.weight
+
+    def forward(self, x):
+        return (self.used * x).sum()
+
+
 def net_of(given, before=None):
     return Net(given["weights"], before)
 
@@ -248,6 +262,7 @@ def probe_scripted(code, given, record):
         ("rising", [a, 0.04, 2.0, 2.0], {"steps": 4}),
         ("last", [a, b, 0.01, 0.02], {"steps": 3}),
         ("stuck", [a, b, c, c, 0.01], {"steps": 4}),
+        ("constant", [a], {"steps": 130}),
         ("fell", [1e4, 1.0, 0.0625, 0.0501], {"steps": 4}),
         ("one", [a, 0.01], {"steps": 1}),
         ("negative", [a, -1.0, -2.0], {}),
@@ -296,6 +311,10 @@ def probe_no_gradient(code, given, record):
         flip = torch.zeros_like(given["weights"]["b2"])
         flip[0], flip[1] = 1.0, -1.0
         check(code, given, record, Slope(flip), lambda out, y: out + 9.0, steps=3)
+    for name, direction in (("downhill", [-1.0, -0.5]), ("tiny", [1e-12, 0.0])):
+        with record.step(name):
+            slope = Slope(torch.tensor(direction, dtype=torch.float64, device=record.device))
+            check(code, given, record, slope, lambda out, y: out + 9.0, steps=3)
     with record.step("frozen"):
         frozen = net_of(given)
         for p in frozen.parameters():
@@ -318,6 +337,9 @@ def probe_idle(code, given, record):
         with record.step(name):
             report = code.overfit_one_batch(Parts(record.device), x, x, scripted(values, picks), steps=steps)
             record("report", report)
+    with record.step("tied"):
+        report = code.overfit_one_batch(Tied(record.device), x, x, lambda out, y: out + 9.0, steps=3)
+        record("report", report)
     with record.step("no_graph"):
         report = code.overfit_one_batch(Parts(record.device), x, x, lambda out, y: out.detach().sum())
         record("report", report)

@@ -21,7 +21,7 @@ def random_schedule(draw, stages, microbatches):
         schedule[stage].append(operation)
 
 
-SIZES = [(1, 1), (1, 4), (2, 1), (2, 5), (3, 4), (3, 2), (4, 1), (4, 7), (5, 3), (5, 5), (6, 11)]
+SIZES = [(1, 1), (1, 4), (2, 1), (2, 5), (3, 4), (3, 2), (4, 1), (4, 7), (5, 3), (5, 5), (6, 11), (3, 50)]
 
 
 def inputs(draw):

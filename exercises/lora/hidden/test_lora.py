@@ -395,6 +395,11 @@ def test_merge_leaves_the_adapter_alone(observe):
             and all(torch.equal(before["values"][key], after["values"][key]) for key in before["values"]),
             "merge() changed the adapter's tensors: build a new layer.",
         )
+        grads = [(before["grads"][key], after["grads"].get(key)) for key in before["grads"]]
+        expect(
+            all(a is b is None or (a is not None and b is not None and torch.equal(a, b)) for a, b in grads),
+            "merge() changed or cleared the adapter's gradients.",
+        )
         x = case["x"][1]
         close(
             observe[f"merge_again/{i}/adapter"],
@@ -576,6 +581,15 @@ def test_injection_keeps_the_output(observe):
             atol=1e-5,
             device=observe.device,
         )
+    close(
+        observe["inject/trained/after"],
+        observe.tensor("inject/trained/before"),
+        "A second call changed adapters that were trained before: it only adds new ones.",
+        rtol=1e-5,
+        atol=1e-5,
+        device=observe.device,
+        call="inject_lora(model, ['wq', 'head'], 1, 5.0) on a model whose wq has an adapter of rank 2, alpha 3",
+    )
 
 
 @behaviour(11)
@@ -607,6 +621,8 @@ def test_injected_adapters_have_the_given_rank_and_alpha(observe):
         call=f"inject_lora(model, ['first'], {rank}, {alpha}), then both factors were filled",
         mistakes={
             "inject_lora does not hand alpha on to its adapters.": 3 * affine(case, x) + update(case, x),
+            "The adapter works on a copy: the model's own weights should be used.": affine(case, x)
+            + alpha / rank * update(case, x),
         },
     )
 

@@ -390,7 +390,13 @@ def check_params(observe, path, want, says, mistaken=None, call=""):
 @behaviour(8)
 def test_training_equals_unscaled_training(observe):
     late = "The threshold was compared with gradients a thousand times too large."
-    for name, max_norm in (("default", 1.0), ("tight", 0.05), ("loose", 1e3), ("growing", 0.4)):
+    for name, max_norm in (
+        ("default", 1.0),
+        ("tight", 0.05),
+        ("loose", 1e3),
+        ("growing", 0.4),
+        ("grouped", 0.3),
+    ):
         true, blurred, free = (
             Reference(observe, max_norm),
             Reference(observe, max_norm, 4096.0),
@@ -406,7 +412,9 @@ def test_training_equals_unscaled_training(observe):
                 observe,
                 f"train/{name}/params{i}",
                 true.params,
-                "The parameters are not those of training without a scaler at the same max_norm.",
+                "The parameters are not those of training without a scaler at the same max_norm."
+                if name != "grouped"
+                else "With two parameter groups the norm is still that of all gradients together.",
                 mistaken,
                 f"train_step number {i + 1} with max_norm={max_norm}",
             )
@@ -441,6 +449,17 @@ def check_next(observe, path, what):
     check_params(
         observe, f"{path}/params", run.params, f"After {what} the next good batch should train normally."
     )
+
+
+@behaviour(9)
+def test_only_the_loss_itself_is_judged(observe):
+    run = Reference(observe)
+    loss = run.step(1, observe["huge_loss/x"])
+    says = "A finite loss trains normally, even if it overflows once it is scaled: test the loss itself."
+    got = observe["huge_loss/returned"]
+    expect(type(got) is float, says, f"a loss of {loss:.3g} gave {got!r}")
+    close(got, loss, says, rtol=1e-4, device=observe.device)
+    check_params(observe, "huge_loss/params", run.params, says)
 
 
 LOSSES = {"nan": "a NaN loss", "inf": "an infinite loss"}

@@ -193,7 +193,7 @@ def test_sound_model_passes(observe):
 @behaviour(4)
 def test_stuck(observe):
     fell = "A sound model memorises one batch. A loss that merely falls is not a pass."
-    for name, count in (("stuck", 4), ("fell", 4), ("one", 1)):
+    for name, count in (("stuck", 4), ("fell", 4), ("one", 1), ("constant", 130)):
         found = report(observe, f"scripted/{name}")
         expect(
             len(found["losses"]) == count,
@@ -400,6 +400,14 @@ def test_gradient_that_sums_to_zero(observe):
     )
 
 
+@behaviour(8)
+def test_gradient_of_any_sign_and_size(observe):
+    for name, what in (("downhill", "whose elements are all negative"), ("tiny", "of size 1e-12")):
+        says = f"A gradient {what} is not zero."
+        found = outcome(observe, f"no_gradient/{name}", "stuck", 3, says, says)
+        expect(found["idle"] == [], f"A parameter with a gradient {what} is not idle.")
+
+
 def without(*names):
     return [name for name in PARTS if name not in names]
 
@@ -440,6 +448,16 @@ def test_idle_parameters(observe):
             says = "Frozen on purpose is not idle."
         expect(set(idle) == set(want), says, f"idle is {idle}, expected {want}")
         expect(idle == want, "idle should follow the order of named_parameters().", f"got {idle}")
+
+
+@behaviour(9)
+def test_tied_parameters_are_named_once(observe):
+    idle = report(observe, "idle/tied")["idle"]
+    expect(
+        idle == ["first.weight"],
+        "A weight that two layers share has one name in named_parameters().",
+        f"idle is {idle}, expected ['first.weight']",
+    )
 
 
 @behaviour(9)
