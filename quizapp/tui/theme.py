@@ -2,8 +2,9 @@
 
 import os
 import sys
+from dataclasses import replace
 
-from textual.theme import Theme
+from textual.theme import BUILTIN_THEMES, Theme
 
 DARK = Theme(
     name="dark", dark=True,
@@ -49,7 +50,21 @@ for _theme in (DARK, LIGHT, CONTRAST):
             _theme.background or "",
         ),
     }  # fmt: skip
-OURS = (DARK, LIGHT, CONTRAST)
+# A console's blue, red and magenta are hardly seen on black: cyan and the brighter shades stand in.
+# Hints are not dim: the chosen row and the terminal's own greys leave no room for it.
+_BARS = ("scrollbar", "scrollbar-hover", "scrollbar-active")
+_ANSI_DARK = BUILTIN_THEMES["ansi-dark"]
+ANSI_DARK = replace(
+    _ANSI_DARK,
+    primary="ansi_cyan", secondary="ansi_cyan", accent="ansi_bright_magenta", error="ansi_bright_red",
+    variables=_ANSI_DARK.variables | dict.fromkeys(_BARS, "ansi_cyan") | {"hint-style": "not bold"},
+)  # fmt: skip
+_ANSI_LIGHT = BUILTIN_THEMES["ansi-light"]
+ANSI_LIGHT = replace(
+    _ANSI_LIGHT,
+    variables=_ANSI_LIGHT.variables | dict.fromkeys(_BARS, "ansi_bright_black") | {"hint-style": "not bold"},
+)
+OURS = (DARK, LIGHT, CONTRAST, ANSI_DARK, ANSI_LIGHT)
 NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
 
 

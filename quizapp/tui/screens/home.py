@@ -157,7 +157,7 @@ class HomeScreen(Place):
         ]
         self.query_one("#counts", Static).update(Content("\n").join(lines))
         if due or counts.new:
-            text = Content.styled("  ▶ Start (enter)  ", "bold $background on $primary")
+            text = Content.styled("  ▶ Start (enter)  ", "bold reverse $primary")
             text = text.stylize(Style.from_meta({"@click": "screen.start"}), 0, len(text))
         else:
             text = Content.styled("Done for today.", "bold $success")

@@ -179,7 +179,7 @@ class MockScreen(Place):
                 (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
             )  # fmt: skip
             link = Style.from_meta({"@click": f"screen.at({index + len(FIELDS)})"})
-            lines.append(row.truncate(width).stylize(link, 0, width))
+            lines.append(row.truncate(width, ellipsis=True).stylize(link, 0, width))
         if self.blind:
             text = f"b  {plural(len(self.blind), 'old answer')} to mark again blind"
             again = Style.from_meta({"@click": "screen.blind"})
