@@ -62,7 +62,9 @@ def inputs(draw):
         "uneven": case(draw, [[3, 3], [3, 3, 3, 3], []], [2, 2, 2], 3),
         "none": case(draw, [[], [3, 3, 3], [3]], [2, 2, 2], 2),
         "sizes": case(draw, [[2, 7], [9, 1], [4, 5]], [2, 2, 2], 1),
-        "bad": case(draw, [[3, 3, 3], [3, 3, 3, 3], [3, 3]], [2, 2, 2], 2),
+        "bad": case(draw, [[3, 3, 3], [3, 3, 3, 3, 3], [3, 3]], [2, 2, 2], 2),
+        "nobody": case(draw, [[], [], []], [2, 2, 2], 1),
+        "stale": case(draw, [[3], [2, 3], [4]], [2, 1, 3], 2, stale=7.0),
         "bad_last": case(draw, [[3], [3, 3], [3]], [2, 2, 2], 1),
         "parts": case(draw, [[3, 3], [3, 3], [3, 3]], [1, 6, 0], 1),
         "empty": case(draw, [[3], [3], [3]], [0, 4, 2], 1),
@@ -71,6 +73,7 @@ def inputs(draw):
     }
     cases["bad"]["batches"][1][1][0][2, 1] = float("nan")
     cases["bad"]["batches"][0][2][1][0, 1] = float("inf")
+    cases["bad"]["batches"][1][3][1][1, 0] = float("nan")
     cases["bad_last"]["batches"][1][1][1][1, 0] = float("-inf")
     zero = case(draw, [[2] * 4] * 3, [2, 2, 2], 2)
     zero["weights"] = {k: torch.zeros_like(v) for k, v in zero["weights"].items()}
@@ -129,6 +132,9 @@ def probe_train(code, given, record):
     for name, one in given.items():
         with together(record, name):
             model = Net(one["weights"])
+            for key, p in model.named_parameters():
+                if "stale" in one:
+                    p.grad = torch.full_like(p, one["stale"])
             batches = [pair(b) for b in one["batches"][record.rank]]
             batches = tuple(batches) if name == "none" else batches
             val = pair(one["val"][record.rank])

@@ -157,6 +157,18 @@ def test_ranks_end_with_equal_parameters(observe):
                 )
 
 
+@behaviour(1, on_error=ENTER)
+def test_gradients_from_before_do_not_enter(observe):
+    check_params(observe, "stale", "Gradients from before this call entered the first step.")
+
+
+@behaviour(2, on_error=OUT)
+def test_no_batches_at_all(observe):
+    check_counts(observe, "nobody", "Without any batch on any rank there is no iteration.")
+    check_losses(observe, "nobody", "Without any batch there is no evaluation.")
+    check_params(observe, "nobody", "Without any batch the model stays as it was.")
+
+
 @behaviour(2, on_error=OUT)
 def test_uneven_numbers_of_batches(observe):
     for name in ("uneven", "none"):
@@ -227,6 +239,14 @@ def test_train_mode_and_gradients(observe):
             )
 
 
+@behaviour(5, on_error=ENTER)
+def test_train_mode_after_an_early_stop(observe):
+    for name in ("stop", "zero"):
+        for _, _, path, where in places(name):
+            says = "After an evaluation that stops the training, too, the model is back in train mode."
+            expect(all(observe[f"{path}/training"]), says, where)
+
+
 @behaviour(6, on_error="A rank with an empty validation part must take part and add nothing.")
 def test_validation_parts_are_weighted(observe):
     for name in ("parts", "empty"):
@@ -258,7 +278,7 @@ def test_a_loss_equal_to_the_target_stops(observe):
 
 @behaviour(8, on_error=ENTER)
 def test_on_eval_runs_on_rank_zero(observe):
-    for name in ("equal", "none", "bad", "stop"):
+    for name in ("equal", "uneven", "none", "bad", "stop"):
         one = observe.given[name]
         for world, rank, path, where in places(name):
             want = simulate(one, world)["losses"]
