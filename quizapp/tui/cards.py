@@ -5,18 +5,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from quizapp.bank.marking import GAP, gaps, shuffled
-from quizapp.bank.model import Bank, Exercise, Question
+from quizapp.bank.model import Bank, Question
 from quizapp.bank.values import Drawn, draw
 from quizapp.memory.facts import CardFacts, DueCard
 from quizapp.tui.markdown import Document
 from quizapp.tui.text import duration, one_line, percent
 
-EXERCISE = "exercise:"
-
 
 @dataclass(slots=True)
 class Card:
-    """One card ready to be shown. ``question`` is None for the card of an exercise."""
+    """One card ready to be shown."""
 
     id: str
     kind: str
@@ -25,9 +23,8 @@ class Card:
     state: str
     seed: int
     prompt: Document
-    question: Question | None = None
-    exercise: Exercise | None = None
-    drawn: Drawn | None = None
+    question: Question
+    drawn: Drawn
     order: tuple[int, ...] = ()
     gap_count: int = 0
     _answer: Document | None = field(default=None)
@@ -36,7 +33,7 @@ class Card:
     def answer(self) -> Document:
         """What is shown after the reveal; parsed on first use, which the screen makes ahead of time."""
         if self._answer is None:
-            self._answer = Document(answer_text(self.question, self.drawn) if self.question else "")
+            self._answer = Document(answer_text(self.question, self.drawn))
         return self._answer
 
     def lay_out(self, width: int) -> None:
@@ -47,14 +44,6 @@ class Card:
 
 def prepare(bank: Bank, due: DueCard, seed: int) -> Card | None:
     """The card of a queue entry; None where the bank no longer has it."""
-    if due.id.startswith(EXERCISE):
-        exercise = bank.exercises.get(due.id.removeprefix(EXERCISE))
-        if exercise is None:
-            return None
-        text = f"Write **{exercise.title}** again from an empty file.\n\nAbout {exercise.minutes} minutes."
-        return Card(
-            due.id, "exercise", due.topic, due.level, due.state, seed, Document(text), exercise=exercise
-        )
     question = bank.questions.get(bank.resolve(due.id))
     if question is None:
         return None

@@ -8,7 +8,7 @@ from textual.binding import Binding
 
 TYPING = "typing"
 FIELDS = frozenset({TYPING, "find", "coding", "telling"})  # phases in which a field may take printable keys
-QUESTION = ("recall", "numeric", "choice", "order", "cloze", "exercise")
+QUESTION = ("recall", "numeric", "choice", "order", "cloze")
 ANSWER = ("answer", "points")
 CARD = (*QUESTION, *ANSWER, TYPING, "confidence")
 

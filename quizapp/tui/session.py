@@ -38,7 +38,7 @@ class Session:
 
     def add(self, card: Card, answered: Answered) -> None:
         """One more answer."""
-        exercise = card.question.exercise if card.question else ""
+        exercise = card.question.exercise
         self._done.append(_Done(card.id, card.topic, exercise, answered))
 
     def undo(self, card_id: str) -> None:

@@ -175,7 +175,6 @@ SCENES = (
     drills("cloze-shown", "optimizer-comparison-table-defaults", *"0.9", "enter", "x", "enter", "y", "enter"),
     drills("cloze-math", "warmup-cosine-implementation-first-update"),
     drills("facts", "lr-warmup", "i"),
-    drills("drill-exercise", f"exercise:{SLUG}"),
     drills("drill-flagged", "lr-warmup", "f"),
     Scene("summary", "drill", options=(("limit", 12),), then=answers),
     Scene("drill-empty", "drill", options=(("filter", Filter(ids=frozenset({"none"}))),)),
@@ -298,8 +297,6 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
             options: dict[str, Any] = dict(scene.options)
             if scene.card:
                 options["filter"] = Filter(ids=frozenset({scene.card}))
-                if study.card(scene.card).reps == 0 and scene.card.startswith("exercise:"):
-                    study.record_verdict(SLUG, {"status": "passed", "passed": True}, source_text="")
             if scene.start in {"drill", "exercise"}:
                 options["clock"] = lambda: 0.0
             app = QuizApp(scene.start, study=study, **options)

@@ -158,12 +158,12 @@ class DrillScreen(DrillAnswer):
         """Open the question's file in the editor."""
         from quizapp.tui.editor import open_source
 
-        if self.card is not None and self.card.question is not None:
+        if self.card is not None:
             open_source(self.quiz, self.card.question.file, self.card.question.line)
 
     def action_copy(self) -> None:
         """Copy question and answer."""
-        if self.card is not None and self.card.question is not None:
+        if self.card is not None:
             clipboard.copy(self.quiz, question_text(self.card.question, self.card.seed))
 
     def action_search(self) -> None:

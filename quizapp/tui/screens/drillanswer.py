@@ -30,9 +30,6 @@ class DrillAnswer(DrillCard):
         card = self.card
         if card is None:
             return
-        if card.exercise is not None:
-            self.action_exercise()
-            return
         if self.phase == keys.TYPING:
             self.set_focus(None)
         if card.kind == "choice" and self.position is None:
@@ -52,12 +49,10 @@ class DrillAnswer(DrillCard):
         card = self.card
         if card is None:
             return
-        slug = card.exercise.slug if card.exercise else card.question.exercise if card.question else ""
+        slug = card.question.exercise
         if slug not in self.quiz.bank.exercises:
             self.quiz.say(f"The exercise {slug!r} is not in the bank.", bad=True)
             return
-        if card.exercise is not None:
-            self.card = None
         self.quiz.go("exercise", slug=slug)
 
     def on_number_given(self) -> None:
@@ -87,8 +82,6 @@ class DrillAnswer(DrillCard):
 
     def _reveal(self, card: Card) -> None:
         question = card.question
-        if question is None:
-            return
         with self.app.batch_update():
             self.set_focus(None)
             self.query_one("#aside").display = False
@@ -107,8 +100,6 @@ class DrillAnswer(DrillCard):
 
     def _marked(self, card: Card) -> Mark:
         question, drawn = card.question, card.drawn
-        assert question is not None
-        assert drawn is not None
         if card.kind == "numeric":
             number = self.query_one(Number)
             self.query_one("#work").display = False
@@ -129,7 +120,6 @@ class DrillAnswer(DrillCard):
 
     def _reveal_points(self, card: Card) -> None:
         question = card.question
-        assert question is not None
         typed = self.query_one(AnswerBox).text if self.query_one("#typed").display else ""
         self.query_one("#typed").display = self.query_one("#heard").display = False
         own = self.query_one("#own", Static)
@@ -150,7 +140,7 @@ class DrillAnswer(DrillCard):
         from quizapp.memory.propose import propose_mark, propose_recall
 
         card = self.card
-        if card is None or card.question is None:
+        if card is None:
             return
         if self.mark is not None:
             self.proposal = propose_mark(self.mark, self.revealed_after, 0)
@@ -204,7 +194,7 @@ class DrillAnswer(DrillCard):
     def action_type(self) -> None:
         """Go to the field of the card, or open one for an answer in one's own words."""
         card = self.card
-        if card is None or card.question is None:
+        if card is None:
             return
         if card.kind == "recall":
             if not self.quiz.study.settings.typed_answers:
@@ -228,7 +218,7 @@ class DrillAnswer(DrillCard):
     def _show_heard(self) -> None:
         card = self.card
         box = self.query_one(AnswerBox)
-        if card is None or card.question is None or not box.display or self.phase in keys.ANSWER:
+        if card is None or not box.display or self.phase in keys.ANSWER:
             return
         total = len(card.question.key_points)
         found = len(box.found)
@@ -246,7 +236,7 @@ class DrillAnswer(DrillCard):
     def action_follow_up(self) -> None:
         """Ask what an interviewer asks next, then show its answer."""
         card = self.card
-        total = len(card.question.follow_ups) if card is not None and card.question is not None else 0
+        total = len(card.question.follow_ups) if card is not None else 0
         if not total:
             self.quiz.say("No follow-up for this question.")
             return
@@ -257,7 +247,7 @@ class DrillAnswer(DrillCard):
     def _show_follow_ups(self) -> None:
         card = self.card
         view = self.query_one("#follow", Static)
-        asked = card.question.follow_ups if card is not None and card.question is not None else ()
+        asked = card.question.follow_ups if card is not None else ()
         view.display = bool(asked)
         if not asked:
             return

@@ -14,7 +14,6 @@ from textual.widgets import ContentSwitcher, Input, Static
 from quizapp.bank.marking import Mark
 from quizapp.errors import QuizError
 from quizapp.memory.facts import Filter
-from quizapp.tui import keys
 from quizapp.tui.cards import Card, prepare
 from quizapp.tui.markdown import Document
 from quizapp.tui.screens.place import Place
@@ -171,7 +170,7 @@ class DrillCard(Place):
             self._show_work(card)
             self.query_one("#aside").display = card.kind == "recall"
             self.query_one("#card").scroll_home(animate=False)
-            self.enter_phase(card.kind if card.kind in keys.QUESTION else "exercise")
+            self.enter_phase(card.kind)
             self._bar()
         if self.quiz.study.changed(card.id):
             self.quiz.say("This question was changed since you last saw it; T begins it again as new.")
@@ -182,7 +181,7 @@ class DrillCard(Place):
         work = self.query_one("#work", ContentSwitcher)
         work.display = card.kind in {"numeric", "choice", "order", "cloze"}
         self.set_focus(None)
-        if question is None or not work.display:
+        if not work.display:
             return
         work.current = card.kind
         if card.kind == "numeric":
@@ -207,8 +206,6 @@ class DrillCard(Place):
             self.ahead = self._prepare(due)
             if self.ahead is not None:
                 self.ahead.lay_out(width)
-        if self.card.exercise is not None:
-            self.quiz.warm_judge()
 
     def _bar(self) -> None:
         bar = self.query_one(SessionBar)
