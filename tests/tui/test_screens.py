@@ -303,6 +303,27 @@ async def test_no_color_draws_in_the_terminals_own_colours(app: App, monkeypatch
         assert colours == {"default"}
 
 
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_in_terminal_colours_the_button_is_reversed_and_nothing_is_hard_to_see(
+    app: App, theme: str
+) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        running.theme = theme
+        await pilot.pause()
+        assert "Start (enter)" in styled(running, "reverse")
+        written = {
+            segment.style.color.number
+            for strip in running.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style and segment.style.color and segment.text.strip()
+        }
+        black, red, yellow, blue, white = 0, 1, 3, 4, 7
+        unseen = {black, red, blue} if theme == "ansi-dark" else {yellow, white}
+        assert written - {None}
+        assert not written & unseen
+
+
 async def test_themes_go_round(app: App) -> None:
     running = app()
     async with running.run_test() as pilot:

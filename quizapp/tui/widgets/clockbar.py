@@ -73,7 +73,8 @@ class ClockBar(Widget):
     def _phase(phase: PhaseTime, cells: int, *, now: bool) -> Content:
         share = min(1.0, phase.used_ms / (1000 * phase.seconds)) if phase.seconds else 1.0
         full = min(cells, round(share * cells))
-        label = phase.title[:cells].ljust(cells) if cells >= 4 else " " * cells
+        fitting = (name for name in (phase.title, phase.title.split("-")[0]) if len(name) <= cells)
+        label = next(fitting, phase.title[:cells] if cells > 4 else "").ljust(cells)
         done, rest = ("bold reverse $primary", "underline $primary") if now else (
             "reverse $text-muted", "underline $text-muted")  # fmt: skip
         return Content.styled(label[:full], done).append(Content.styled(label[full:], rest))
