@@ -1,6 +1,7 @@
 """Order is the invariant: everything that compares with a true gradient comes after unscale_.
 
-One host synchronisation for the norm, one for the loss, and get_scale() twice.
+Host synchronisations: one per micro-batch for its loss; per step one for the norm, two for get_scale() and those of
+the scaler.
 """
 
 from collections.abc import Callable, Sequence

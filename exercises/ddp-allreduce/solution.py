@@ -1,8 +1,8 @@
 """Data parallelism by hand: broadcast at the start, bucketed averages of the gradients afterwards.
 
 Invariant: every rank makes the same calls with the same sizes. The order comes from ``module.parameters()`` and
-the decision which gradients travel from one shared bit per parameter, never from the local gradients. With n
-bytes of gradients the traffic is n plus one flag per parameter, in about n / bucket_bytes messages.
+the decision which gradients travel from one shared bit per parameter, never from the local gradients. What
+is reduced: the bytes of the gradients, in about bytes / bucket_bytes messages, and one flag per parameter.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Early stopping with the best weights.
 
 Invariant: ``best`` and the copied state come from the same call, the last improvement; the count is the number of
-calls since then. NaN needs no case of its own beyond the first call, because every comparison with it is false.
+calls since then. NaN needs no case of its own beyond the first call, because < and > with it are false.
 """
 
 import math

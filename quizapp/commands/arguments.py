@@ -25,7 +25,7 @@ EXAMPLES = {
     "mock": ("mock --minutes 45 --role research-engineer", "45 minutes against the clock"),
     "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
     "show": ("show lr-warmup | less", "a question with its answer"),
-    "export": ("export markdown bank.md", "the bank as a book"),
+    "export": ("export markdown bank", "the bank as a book: a folder with a file for each topic"),
     "import": ("import laptop.json", "again: known reviews are not doubled"),
     "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
     "check": ("check my-deck/", "every fault with file, line and what to do"),

@@ -13,7 +13,7 @@ FIRST = (
 PARTIAL = "float16 underflow usually takes part of the gradient, not all of it."
 NOISY = "A healthy loss is noisy from batch to batch: compare averages."
 CHANCE = "With three classes, accuracy near chance scatters widely. Where does the training loss settle?"
-NAN = "Every comparison with NaN is false, so the diverged run slipped through: test finiteness."
+NAN = "Every < or > comparison with NaN is false, so the diverged run slipped through: test finiteness."
 NONE = "Validation does not run on every batch."
 # What is said where a cause is not recognised: by the answer given instead, or in general ("").
 SAYS = {

@@ -321,7 +321,7 @@ def test_bad_norm(observe):
                 )
                 expect(
                     same,
-                    "One infinite element turned every gradient into NaN."
+                    "One infinite element turned gradients into NaN: max_norm / inf is 0, and 0 times inf is NaN."
                     if spread
                     else f"With a norm that is {what} no gradient may change.",
                     f"one {name} among {dtype} gradients",
