@@ -20,7 +20,7 @@ Every morning a few questions are due. Say the answer aloud and press `space`, o
 `ctrl+r`.
 
 Tick the key points that you said. The program proposes a rating and says why; `enter` takes it, \
-`1` to `4` give another. What you know comes back in weeks, what you missed in minutes.
+`1` to `4` give another. What you know comes back in days and later in weeks, what you missed in minutes.
 
 Numbers are new each time. `u` takes anything back, and every rating is on disk before the next card.
 """,
