@@ -1,19 +1,15 @@
 """What the interfaces call to have a submission graded; imports neither torch nor the user's code."""
 
-import contextlib
 import socket
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from quizapp.bank.model import Exercise
 from quizapp.judge import rendezvous, wire
-from quizapp.judge.launch import end_judge, start_judge
-from quizapp.judge.orders import JudgeFailed, lost_verdict, order_message, read_answer
+from quizapp.judge.launch import broke, end_judge, start_judge
+from quizapp.judge.orders import JudgeFailed, judge_broke, lost_verdict, order_message, read_answer
 from quizapp.judge.verdict import Verdict
 from quizapp.judge.warmclient import JudgeClient
-
-Connection = tuple[socket.socket, int]  # and the process at its other end, 0 if it is not ours
 
 __all__ = ["JudgeClient", "JudgeFailed", "grade"]
 
@@ -34,16 +30,12 @@ def grade(
     like raise `QuizError`.
     """
     order = order_message(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
-    for connect in (_warm, _cold, _cold):
-        with connect(tier or "") as sock:
-            answer = _ask(*sock, order) if sock is not None else None
-        if answer is not None:
-            return read_answer(answer)
-    return lost_verdict(exercise, order)
+    answer = _ask_warm(order) or _ask_cold(order) or _ask_cold(order)
+    return lost_verdict(exercise, order) if answer is None else read_answer(answer)
 
 
 def _ask(sock: socket.socket, judge: int, order: dict[str, Any]) -> dict[str, Any] | None:
-    """The answer, or None if the judge is gone before it."""
+    """The answer, or None if the judge is gone before it; ``judge`` is its process if it is ours, else 0."""
     try:
         wire.send(sock, order | {"id": 1})
         return wire.receive_from(sock, judge)
@@ -51,18 +43,23 @@ def _ask(sock: socket.socket, judge: int, order: dict[str, Any]) -> dict[str, An
         return None
 
 
-@contextlib.contextmanager
-def _warm(_: str) -> Iterator[Connection | None]:
+def _ask_warm(order: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer of this user's warm judge, or None if there is none or it dies."""
     sock = rendezvous.knock(rendezvous.door_key())
-    with sock if sock is not None else contextlib.nullcontext():
-        yield None if sock is None else (sock, 0)
+    if sock is None:
+        return None
+    with sock:
+        return _ask(sock, 0, order)
 
 
-@contextlib.contextmanager
-def _cold(tier: str) -> Iterator[Connection | None]:
-    process, sock = start_judge(tier=tier)
+def _ask_cold(order: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer of a judge of our own, or None if it was killed; `JudgeFailed` if it stopped by itself."""
+    process, sock = start_judge(tier=order["tier"] or "")
     try:
         with sock:
-            yield sock, process.pid
+            answer = _ask(sock, process.pid, order)
     finally:
         end_judge(process)
+    if answer is None and broke(process):
+        raise judge_broke()
+    return answer

@@ -10,8 +10,8 @@ from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge import wire
 from quizapp.judge.devices import check_name
-from quizapp.judge.launch import end_judge, start_judge
-from quizapp.judge.orders import lost_verdict, order_message, read_answer
+from quizapp.judge.launch import broke, end_judge, start_judge
+from quizapp.judge.orders import judge_broke, lost_verdict, order_message, read_answer
 from quizapp.judge.verdict import ERROR, Verdict
 
 _ATTEMPTS = 2
@@ -86,9 +86,14 @@ class _Bench:
                 return lost
 
     def _replace(self) -> Verdict | None:
-        """Start another judge; an order that saw two judges die is at fault and gets its verdict."""
+        """Start another judge; an order that saw two judges die is at fault and gets its verdict.
+
+        Raises `JudgeFailed` where the judge stopped by itself.
+        """
         self._sock.close()
         end_judge(self._process)
+        if broke(self._process):
+            raise judge_broke()
         self._process, self._sock = start_judge(tier=self._tier)
         orders, self.orders = list(self.orders.values()), {}
         blamed = None

@@ -52,15 +52,28 @@ def start_judge(*, door: str = "", tier: str = "", idle: float = 900.0) -> Start
     ours, theirs = socket.socketpair()
     with theirs, _log() as log:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command("quizapp.judge.server", str(theirs.fileno()), str(paths.cache()), door, tier, str(idle)),
+            command(
+                "quizapp.judge.server",
+                str(theirs.fileno()),
+                str(paths.cache().absolute()),
+                door,
+                tier,
+                str(idle),
+            ),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
             env=clean_environment(),
+            cwd=_ROOT,  # the caller's may be gone, and torch's libraries ask for it
             start_new_session=True,
         )
     return process, ours
+
+
+def broke(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether an ended judge stopped by itself: a submission can only kill one."""
+    return process.returncode is not None and process.returncode > 0
 
 
 def end_judge(process: "subprocess.Popen[bytes]") -> None:

@@ -41,9 +41,11 @@ def order_message(
         code, file = check_source(source, exercise.module), exercise.module
     else:
         code, file = read_source(source), str(source)
+    if seed is not None and not -(2**63) <= seed < 2**63:
+        raise QuizError("A seed is an integer of at most 64 bits; take it from the verdict to repeat.")
     return {
         "op": "grade",
-        "folder": str(exercise.folder),
+        "folder": str(exercise.folder.absolute()),
         "source": base64.b64encode(code).decode(),
         "file": file,
         "device": device,
@@ -63,6 +65,11 @@ def read_answer(answer: dict[str, Any]) -> Verdict:
         raise error
     _log(str(answer.get("broken", answer)))
     raise JudgeFailed(f"The judge failed; details are in {paths.log_file()}.")
+
+
+def judge_broke() -> JudgeFailed:
+    """The error for a judge that stopped by itself, whatever it was to grade."""
+    return JudgeFailed(f"The judge cannot start or go on; details are in {paths.log_file()}.")
 
 
 def lost_verdict(exercise: Exercise, order: dict[str, Any]) -> Verdict:

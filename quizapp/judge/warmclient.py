@@ -12,8 +12,8 @@ from typing import Any
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge import rendezvous, wire
-from quizapp.judge.launch import end_judge, start_judge
-from quizapp.judge.orders import lost_verdict, order_message, read_answer
+from quizapp.judge.launch import broke, end_judge, start_judge
+from quizapp.judge.orders import judge_broke, lost_verdict, order_message, read_answer
 from quizapp.judge.verdict import Verdict
 
 Told = Callable[[int, "Verdict | QuizError"], None]
@@ -123,12 +123,15 @@ class JudgeClient:
             if self._sock is sock:
                 self._sock = self._process = None
                 self._ready = False
-                self._again()
+                self._again(broken=broke(process))
 
-    def _again(self) -> None:
-        """The judge died: what was asked goes to a new one, once."""
+    def _again(self, *, broken: bool) -> None:
+        """The judge died: what was asked goes to a new one, once; not where it stopped by itself."""
         for ticket, (exercise, order, attempt) in list(self._pending.items()):
-            if attempt == 1:
+            if broken:
+                del self._pending[ticket]
+                self._tell(ticket, judge_broke())
+            elif attempt == 1:
                 self._pending[ticket] = (exercise, order, 2)
                 self._send(ticket, order)
             else:

@@ -14,8 +14,8 @@ import pytest
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge import rendezvous
-from quizapp.judge.client import JudgeClient, grade
+from quizapp.judge import launch, rendezvous
+from quizapp.judge.client import JudgeClient, JudgeFailed, grade
 from quizapp.judge.folder import grade_folder
 from quizapp.judge.launch import start_judge
 from quizapp.judge.verdict import Verdict
@@ -102,6 +102,11 @@ def test_an_absent_device_is_said(told: Told, blend: Exercise) -> None:
         told.client.submit(blend, RIGHT, device="gpu")
 
 
+def test_a_seed_that_no_generator_takes_is_refused(blend: Exercise) -> None:
+    with pytest.raises(QuizError, match="64 bits"):
+        grade(blend, RIGHT, seed=10**30)
+
+
 def test_grade_uses_the_warm_judge_of_the_same_user(told: Told, blend: Exercise) -> None:
     sock = rendezvous.knock(rendezvous.door_key())
     assert sock is not None
@@ -159,6 +164,32 @@ def test_the_judge_ends_with_its_parent(tmp_path: Path) -> None:
         )
     )
     assert not psutil.pid_exists(judge) or psutil.Process(judge).status() == psutil.STATUS_ZOMBIE
+
+
+def test_a_folder_that_is_gone_is_no_fault_of_the_code(
+    blend: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # no warm judge there
+    here = tmp_path / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    here.rmdir()
+    assert grade(blend, RIGHT, timeout=50).passed
+
+
+def test_a_judge_that_breaks_by_itself_is_no_fault_of_the_code(
+    blend: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
+    monkeypatch.setattr(launch, "command", lambda *_: [sys.executable, "-c", "raise SystemExit(1)"])
+    with pytest.raises(JudgeFailed, match="cannot start"):
+        grade(blend, RIGHT)
+    with pytest.raises(JudgeFailed, match="cannot start"):
+        list(grade_folder(blend, [DATA / "blend" / "solution.py"]))
+    told = Told()
+    told.client.submit(blend, RIGHT)
+    assert isinstance(told.answers.get(timeout=60)[1], JudgeFailed)
+    told.client.stop()
 
 
 def test_the_judge_ends_when_idle() -> None:
