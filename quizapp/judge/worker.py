@@ -84,6 +84,9 @@ def _answer(job: Job, result: int, *, own_network: bool) -> None:
         message = encode({"problem": f"Your code returned {error}.", "nonce": job.nonce})
     except _Unprepared as error:
         message = encode({"problem": str(error), "nonce": job.nonce})
+    except BaseException as error:  # noqa: BLE001 - the submission has changed what the judge needs here
+        text = f"Your code broke the process that records its run ({type(error).__name__})."
+        message = encode({"problem": text, "nonce": job.nonce})
     view = memoryview(message)
     while view:
         view = view[_write(result, view) :]

@@ -12,6 +12,7 @@ from quizapp.judge.transcript import (
     DTYPES,
     HEADER,
     MAGIC,
+    MAX_VALUES,
     Opaque,
     TranscriptError,
     decode,
@@ -161,5 +162,13 @@ def test_a_lying_subclass_is_written_down_as_it_is() -> None:
 
 
 def test_too_much_is_refused_when_writing() -> None:
-    with pytest.raises(TranscriptError):
-        encode(torch.zeros(1).expand(10**12))
+    for much in (torch.zeros(1).expand(10**12), [0] * (MAX_VALUES + 1)):
+        with pytest.raises(TranscriptError):
+            encode(much)
+    assert isinstance(decode(encode("x" * 1_000_000)), Opaque)
+
+
+def test_too_much_is_refused_when_reading() -> None:
+    for node in ('{"l": [' + "0," * MAX_VALUES + "0]}", '"' + "x" * 1_000_000 + '"'):
+        with pytest.raises(TranscriptError):
+            decode(HEADER.pack(MAGIC, len(node), 0) + node.encode())
