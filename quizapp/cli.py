@@ -2,7 +2,9 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from errno import ENOSPC
 from io import TextIOWrapper
+from os import devnull
 from typing import TYPE_CHECKING
 
 from quizapp.errors import DONE, INTERNAL, USAGE, QuizError
@@ -39,19 +41,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _silence_stdout()
         return DONE
     except Exception as error:  # noqa: BLE001 - logged in full and reported as one line
+        if isinstance(error, OSError) and error.errno == ENOSPC:
+            _silence_stdout()
+            return _complain("no space is left to write to; free some and try again", USAGE)
         return _internal(error)
     return code
 
 
 def _bear_any_text() -> None:
-    """Let a terminal or pipe without Unicode show ``?`` in place of what it cannot write."""
+    """Let a stream without Unicode show ``?`` in place of what it cannot write, and a closed one nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
 
 
 def _complain(text: str, code: int) -> int:
-    sys.stderr.write(f"quizapp: {' '.join(text.split())}\n")
+    from quizapp.judge.printed import clean  # a file's name may hold what a terminal obeys
+
+    sys.stderr.write(f"quizapp: {clean(' '.join(text.split()))}\n")
     return code
 
 

@@ -118,6 +118,7 @@ def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
 
 def _grade_folder(found: Exercise, options: Namespace) -> int:
     from quizapp.judge.folder import grade_folder
+    from quizapp.judge.printed import clean
     from quizapp.judge.progress import Progress
 
     verdicts = []
@@ -135,7 +136,8 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
             tier=options.tier,
         ):
             verdicts.append(verdict)
-            line = json.dumps(verdict.as_json()) if options.json else f"{verdict.status:8} {verdict.file}"
+            line = f"{verdict.status:8} {clean(verdict.file)}"
+            line = json.dumps(verdict.as_json()) if options.json else line
             sys.stdout.write(line + "\n")
             sys.stdout.flush()
             progress.advance()

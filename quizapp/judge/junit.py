@@ -25,7 +25,7 @@ def junit(verdicts: Sequence[Verdict]) -> Element:
         suite = SubElement(
             root,
             "testsuite",
-            name=f"{verdict.exercise}: {verdict.file}",
+            name=_xml(f"{verdict.exercise}: {verdict.file}"),
             tests=str(len(verdict.tests) + broken),
             failures=str(failures),
             errors=str(int(broken)),

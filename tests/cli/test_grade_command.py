@@ -99,6 +99,21 @@ def test_what_cannot_be_graded_is_wrong_usage(
     assert err.count("\n") == 1
 
 
+def test_names_of_files_are_harmless_for_a_terminal(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    name = "\x1b]0;owned\x07.py"
+    (tmp_path / name).write_text("x = 1\n", encoding="utf-8")
+    report = tmp_path / "report.xml"
+    _, out, err = run(capsys, "grade", "warmup", str(tmp_path), "--junit", str(report))
+    assert "owned" in out
+    assert "\x1b" not in out + err
+    assert len(ET.parse(report).getroot()) == 1
+    _, out, err = run(capsys, "grade", "warmup", str(tmp_path / f"none{name}"))
+    assert "owned" in err
+    assert "\x1b" not in out + err
+
+
 def test_junit_report_can_be_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     report = tmp_path / "report.xml"
     run(capsys, "grade", "warmup", str(WARMUP / "wrong" / "off_by_one.py"), "--junit", str(report))

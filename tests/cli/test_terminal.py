@@ -127,3 +127,20 @@ def test_text_reaches_a_pipe_that_knows_only_ascii() -> None:
     assert done.returncode == 0
     assert b"# adam-bias-correction" in done.stdout
     assert done.stderr == b""
+
+
+@pytest.mark.parametrize("shell", ['"$@" >&-', '"$@" <&- >&- 2>&-'])
+def test_closed_streams_are_no_error(shell: str) -> None:
+    command = [sys.executable, "-m", "quizapp", "show", "adam-bias-correction"]
+    done = subprocess.run(["/bin/sh", "-c", shell, "sh", *command], capture_output=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has it")
+def test_a_full_disk_is_one_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        command = [sys.executable, "-m", "quizapp", "show", "adam-bias-correction"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 2
+    assert b"no space is left" in done.stderr
+    assert done.stderr.count(b"\n") == 1
