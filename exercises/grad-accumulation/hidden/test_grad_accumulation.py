@@ -74,7 +74,7 @@ def check(observe, path, want, says, mistakes=(), clipped=False, call=""):
         close(value, right, says, **tolerance, device=observe.device, call=call)
 
 
-LONG = "Your step is N times too long: the mean over N micro-batches needs a factor."
+LONG = "Your step is k times too long: the mean over k micro-batches needs a factor."
 SHARES = "Every example has the same weight, not every micro-batch: a small batch counts too much in yours."
 ONLY_LAST = "Only the last micro-batch had any effect."
 

@@ -1,5 +1,5 @@
 # fails: 1
-# message: N times too long
+# message: k times too long
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 
