@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 
 from textual.content import Content
 
+from quizapp.tui.wrap import wrap
+
 
 @dataclass(slots=True)
 class Block:
@@ -33,7 +35,7 @@ def _prefixed(block: Block, body: list[Content]) -> list[Content]:
 
 
 def _text_lines(block: Block, width: int) -> list[Content]:
-    return _prefixed(block, block.content.wrap(max(4, width - len(block.first))))
+    return _prefixed(block, wrap(block.content, max(4, width - len(block.first))))
 
 
 def _code_lines(block: Block, width: int) -> list[Content]:
@@ -73,7 +75,7 @@ def _table_lines(block: Block, width: int) -> list[Content]:
     for index, row in enumerate(rows):
         if index == 0 and headless:
             continue
-        cells = [(row[i] if i < len(row) else Content("")).wrap(widths[i]) for i in range(columns)]
+        cells = [wrap(row[i] if i < len(row) else Content(""), widths[i]) for i in range(columns)]
         for level in range(max(map(len, cells))):
             parts = [
                 (cell[level] if level < len(cell) else Content("")).pad_right(

@@ -6,6 +6,8 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
+from quizapp.tui.wrap import wrap
+
 
 class Lines(Widget):
     """Subclasses give the lines for a width; height and drawing follow."""
@@ -87,5 +89,5 @@ class Rows(Lines):
 def hanging(first: Content, body: Content, width: int) -> list[Content]:
     """``body`` wrapped behind ``first``, other lines indented to match."""
     indent = first.cell_length
-    wrapped = body.wrap(max(8, width - indent))
+    wrapped = wrap(body, max(8, width - indent))
     return [first.append(wrapped[0]), *(Content(" " * indent).append(line) for line in wrapped[1:])]
