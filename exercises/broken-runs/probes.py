@@ -27,11 +27,14 @@ def read_pool():
 
 
 def inputs(draw):
-    given = {"runs": {}}
     pool = read_pool()
-    for cause, (sizes, rows) in pool.items():
+    # Whoever looks around while diagnose runs finds groups, not causes: the judge alone knows the names.
+    given = {"runs": {}, "kept": {cause: f"group{n}" for n, cause in enumerate(draw.shuffled(CAUSES))}}
+    for cause, group in given["kept"].items():
+        sizes, rows = pool[cause]
         chosen = draw.permutation(POOL)[:RUNS]
-        given["runs"][cause] = {"sizes": sizes[chosen], "rows": rows[chosen]}
+        given["runs"][group] = {"sizes": sizes[chosen], "rows": rows[chosen]}
+    given["diverging"] = draw.shuffled([given["kept"][cause] for cause in DIVERGING])
     sizes, rows = pool["amp_no_scaling"]
     partial = [
         i for i in range(POOL) if rows[i, 0, 2] < 0.97 and rows[i, -10:, 0].mean() < 0.7 * rows[i, 0, 0]
@@ -68,8 +71,8 @@ def answer(code, log):
 
 
 def probe_full(code, given, record):
-    for cause, runs in given["runs"].items():
-        with record.step(cause):
+    for group, runs in given["runs"].items():
+        with record.step(group):
             record("answers", [answer(code, log_of(runs, i)) for i in range(RUNS)])
     with record.step("partial"):
         runs = given["partial"]
@@ -77,11 +80,11 @@ def probe_full(code, given, record):
 
 
 def probe_nonfinite(code, given, record):
-    for cause in DIVERGING:
-        with record.step(cause):
+    for group in given["diverging"]:
+        with record.step(group):
             answers = []
             for i in range(RUNS):
-                log = log_of(given["runs"][cause], i)
+                log = log_of(given["runs"][group], i)
                 for row in log[given["broken_from"][i] :]:
                     row["loss"] = row["grad_norm"] = given["bad"][i]
                 answers.append(answer(code, log))
@@ -89,8 +92,8 @@ def probe_nonfinite(code, given, record):
 
 
 def probe_sparse(code, given, record):
-    for cause, runs in given["runs"].items():
-        with record.step(cause):
+    for group, runs in given["runs"].items():
+        with record.step(group):
             answers = []
             for i in range(RUNS):
                 log = log_of(runs, i)
@@ -102,8 +105,8 @@ def probe_sparse(code, given, record):
 
 
 def probe_cut(code, given, record):
-    for cause, runs in given["runs"].items():
-        with record.step(cause):
+    for group, runs in given["runs"].items():
+        with record.step(group):
             logs = [log_of(runs, i)[:length] for i, length in enumerate(given["cut"])]
             for log in logs[:15]:
                 for row in log[:-1]:
@@ -112,8 +115,8 @@ def probe_cut(code, given, record):
 
 
 def probe_scaled(code, given, record):
-    for cause, runs in given["runs"].items():
-        with record.step(cause):
+    for group, runs in given["runs"].items():
+        with record.step(group):
             found = []
             for i in range(25):
                 answers = [answer(code, log_of(runs, i))]
@@ -136,8 +139,8 @@ def text(log):
 
 
 def probe_pure(code, given, record):
-    for cause, runs in given["runs"].items():
-        with record.step(cause):
+    for group, runs in given["runs"].items():
+        with record.step(group):
             untouched, found = [], []
             for i in range(12):
                 log = log_of(runs, i)
@@ -160,23 +163,23 @@ def probe_pure(code, given, record):
             record("untouched", all(untouched))
             record("answers", found)
     with record.step("order"):
-        picks = [(cause, i) for i in range(6) for cause in CAUSES]
-        there = [answer(code, log_of(given["runs"][cause], i)) for cause, i in picks]
-        back = [answer(code, log_of(given["runs"][cause], i)) for cause, i in reversed(picks)]
+        picks = [(runs, i) for i in range(6) for runs in given["runs"].values()]
+        there = [answer(code, log_of(runs, i)) for runs, i in picks]
+        back = [answer(code, log_of(runs, i)) for runs, i in reversed(picks)]
         record("same", there == back[::-1])
     with record.step("random"):
         random.seed(123)
         torch.manual_seed(123)
         np.random.seed(123)
         before = state()
-        for cause in CAUSES:
-            answer(code, log_of(given["runs"][cause], 0))
+        for runs in given["runs"].values():
+            answer(code, log_of(runs, 0))
         after = state()
         record("left", [a == b for a, b in zip(before, after, strict=True)])
 
 
 def probe_errors(code, given, record):
-    log = log_of(given["runs"]["healthy"], 0)
+    log = log_of(given["runs"]["group0"], 0)
     for name, length in (("nineteen", 19), ("one", 1), ("empty", 0)):
         record.raises(name, lambda length=length: code.diagnose(log[:length]))
     with record.step("twenty"):

@@ -39,7 +39,7 @@ def overfit_one_batch(
     def run() -> str:
         for step in range(steps):
             trial.zero_grad()
-            loss = loss_fn(trial(inputs), targets)
+            loss = loss_fn(trial(inputs.detach().clone()), targets.detach().clone())
             losses.append(loss.item())
             if not math.isfinite(losses[-1]):
                 return "nonfinite"

@@ -52,6 +52,7 @@ def fit(
     if total == 0:
         raise ValueError("train_batches is empty")
     device = next(model.parameters()).device
+    trained = [p for group in optimizer.param_groups for p in group["params"]]
     history = []
     for epoch in range(epochs):
         model.train()
@@ -70,7 +71,7 @@ def fit(
             (loss / window).backward()
             if batch + 1 == window_start + window:
                 if max_norm is not None:
-                    nn.utils.clip_grad_norm_(model.parameters(), max_norm)
+                    nn.utils.clip_grad_norm_(trained, max_norm)
                 optimizer.step()
                 if scheduler is not None:
                     scheduler.step()

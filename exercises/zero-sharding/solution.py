@@ -54,18 +54,19 @@ class ShardedOptimizer:
     @torch.no_grad()
     def step(self) -> None:
         """One step of the whole group with the averaged gradients."""
-        for p in self.params:
-            if p.grad is not None:
-                dist.all_reduce(p.grad, group=self.group)
-                p.grad /= self.world
+        used = [(p, self._owner(index)) for index, p in enumerate(self.params) if p.grad is not None]
+        for p, owner in used:
+            dist.reduce(p.grad, dst=owner, group=self.group)
+            p.grad /= self.world
         if self.optimizer is not None:
             self.optimizer.step()
-        for index, p in enumerate(self.params):
-            if p.grad is not None:
-                source = self.owner[index]
-                if self.group is not None:
-                    source = dist.get_global_rank(self.group, source)
-                dist.broadcast(p.data, src=source, group=self.group)
+        for p, owner in used:
+            dist.broadcast(p.data, src=owner, group=self.group)
+
+    def _owner(self, index: int) -> int:
+        """The global rank of a parameter's owner."""
+        place = self.owner[index]
+        return place if self.group is None else dist.get_global_rank(self.group, place)
 
     def zero_grad(self) -> None:
         """Forget the gradients of all parameters."""

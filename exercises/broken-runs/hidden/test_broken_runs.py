@@ -26,10 +26,14 @@ SAYS = {
 }
 
 
-def share(observe, path, cause, says=None):
+def answers_of(observe, probe, cause, part="answers"):
+    """What the probe recorded for the group of runs that have this cause."""
+    return observe[f"{probe}/{observe.given['kept'][cause]}/{part}"]
+
+
+def share(answers, cause, says=None):
     """Demand that enough of the runs got the right name."""
-    answers = observe[f"{path}/answers"]
-    expect(isinstance(answers, list), "diagnose should return a string.")
+    expect(isinstance(answers, list) and len(answers) >= 20, "diagnose should return a string.")
     counts = Counter(answer if isinstance(answer, str) else type(answer).__name__ for answer in answers)
     right = counts.pop(cause, 0)
     if right >= SHARE * len(answers):
@@ -42,13 +46,13 @@ def share(observe, path, cause, says=None):
 @behaviour(1)
 def test_one_of_six_names(observe):
     for cause in CAUSES:
-        for answer in observe[f"cut/{cause}/answers"]:
+        for answer in answers_of(observe, "cut", cause):
             expect(
                 type(answer) is str and answer in CAUSES,
                 "Every log of at least 20 batches should get one of the six names, whatever its length.",
                 f"got {answer!r}",
             )
-        for answer in observe[f"full/{cause}/answers"]:
+        for answer in answers_of(observe, "full", cause):
             expect(
                 type(answer) is str and answer in CAUSES,
                 "Every log should get one of the six names.",
@@ -58,66 +62,69 @@ def test_one_of_six_names(observe):
 
 @behaviour(2)
 def test_healthy(observe):
-    share(observe, "full/healthy", "healthy")
+    share(answers_of(observe, "full", "healthy"), "healthy")
 
 
 @behaviour(3)
 def test_label_permute(observe):
-    share(observe, "full/label_permute", "label_permute")
+    share(answers_of(observe, "full", "label_permute"), "label_permute")
 
 
 @behaviour(4)
 def test_huge_lr(observe):
-    share(observe, "full/huge_lr", "huge_lr")
+    share(answers_of(observe, "full", "huge_lr"), "huge_lr")
 
 
 @behaviour(5)
 def test_missing_zero_grad(observe):
-    share(observe, "full/missing_zero_grad", "missing_zero_grad")
+    share(answers_of(observe, "full", "missing_zero_grad"), "missing_zero_grad")
 
 
 @behaviour(6)
 def test_loss_sum(observe):
-    share(observe, "full/loss_sum", "loss_sum")
+    share(answers_of(observe, "full", "loss_sum"), "loss_sum")
 
 
 @behaviour(7)
 def test_amp_no_scaling(observe):
-    share(observe, "full/amp_no_scaling", "amp_no_scaling")
+    share(answers_of(observe, "full", "amp_no_scaling"), "amp_no_scaling")
 
 
 @behaviour(7)
 def test_amp_with_part_of_the_gradient(observe):
-    share(observe, "full/partial", "amp_no_scaling")
+    share(observe["full/partial/answers"], "amp_no_scaling")
 
 
 @behaviour(8)
 def test_nonfinite_from_some_batch(observe):
     for cause in ("huge_lr", "loss_sum", "missing_zero_grad"):
-        finite = Counter(observe[f"full/{cause}/answers"])[cause]
-        answers = Counter(observe[f"nonfinite/{cause}/answers"])
+        finite = Counter(answers_of(observe, "full", cause))[cause]
+        answers = Counter(answers_of(observe, "nonfinite", cause))
         says = NAN if answers[cause] < finite else None
-        share(observe, f"nonfinite/{cause}", cause, says)
+        share(answers_of(observe, "nonfinite", cause), cause, says)
 
 
 @behaviour(9, on_error=NONE)
 def test_sparse_validation(observe):
     for cause in CAUSES:
-        dense = Counter(observe[f"full/{cause}/answers"])[cause]
-        answers = Counter(observe[f"sparse/{cause}/answers"])
-        share(observe, f"sparse/{cause}", cause, NONE if answers[cause] < dense else None)
+        dense = Counter(answers_of(observe, "full", cause))[cause]
+        answers = Counter(answers_of(observe, "sparse", cause))
+        share(answers_of(observe, "sparse", cause), cause, NONE if answers[cause] < dense else None)
 
 
 @behaviour(10)
 def test_log_is_not_modified(observe):
     for cause in CAUSES:
-        expect(observe[f"pure/{cause}/untouched"] is True, "diagnose changed the log that it was given.")
+        expect(
+            answers_of(observe, "pure", cause, "untouched") is True,
+            "diagnose changed the log that it was given.",
+        )
 
 
 @behaviour(10)
 def test_answer_depends_on_the_log_alone(observe):
     for cause in CAUSES:
-        for first, again, other, moved in observe[f"pure/{cause}/answers"]:
+        for first, again, other, moved in answers_of(observe, "pure", cause):
             expect(
                 not str(other).startswith("raised") or str(first).startswith("raised"),
                 "Unknown keys should not matter.",
@@ -144,7 +151,7 @@ def test_no_global_random_state(observe):
 @behaviour(11)
 def test_scale_of_the_norm(observe):
     for cause in CAUSES:
-        for plain, *scaled in observe[f"scaled/{cause}/answers"]:
+        for plain, *scaled in answers_of(observe, "scaled", cause):
             expect(
                 all(answer == plain for answer in scaled),
                 "The same run with another loss weight got another answer: compare norms with the first one.",

@@ -19,7 +19,7 @@ def test_flops_per_token(observe):
             **EXACT,
             call=f"flops_per_token({m['params']}, {m['layers']}, {m['hidden']}, {m['seq']})",
             mistakes={
-                "That is the forward pass only; the backward costs twice as much again.": 2 * m["params"]
+                "That is the forward pass only; the backward pass costs twice the forward.": 2 * m["params"]
                 + attention(m) / 3,
                 "Each parameter costs 6 FLOPs: 2 forward and 4 backward.": 2 * m["params"] + attention(m),
                 "4 * L * h * s is the forward part; training needs three times that.": 6 * m["params"]
@@ -38,7 +38,8 @@ def test_without_attention_only_parameters_count(observe):
                 "With layers, hidden or seq_len 0 the count is 6 * params.",
                 **EXACT,
                 mistakes={
-                    "That is the forward pass only; the backward costs twice as much again.": 2 * m["params"]
+                    "That is the forward pass only; the backward pass costs twice the forward.": 2
+                    * m["params"]
                 },
             )
     close(observe["flops/one/value"], 6, "One parameter is a valid model: 6 FLOPs.", **EXACT)

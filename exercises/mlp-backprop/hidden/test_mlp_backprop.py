@@ -304,8 +304,12 @@ def test_central_differences(observe):
                 device=observe.device,
                 call=f"gradient_check(f, x, {eps:.4g}) for a cubic f and x of shape {tuple(case['x'].shape)}",
                 mistakes={
-                    "The error is 1e-6, not 1e-10: step to both sides.": one_sided(case, eps),
-                    "The error is 1e-6, not 1e-10: step to both sides, not only down.": one_sided(case, -eps),
+                    "The error is of order eps, not of eps squared: step to both sides.": one_sided(
+                        case, eps
+                    ),
+                    "The error is of order eps, not of eps squared: step to both sides, not only down.": one_sided(
+                        case, -eps
+                    ),
                     "Both steps together are 2 * eps wide.": 2 * numeric(case, eps),
                     "The given eps was not used.": numeric(case, 1e-6),
                 },
@@ -327,7 +331,9 @@ def test_default_step(observe):
             atol=3e-9 * (1 + size),
             device=observe.device,
             call=f"gradient_check(f, x) for a cubic f and x of shape {tuple(case['x'].shape)}",
-            mistakes={"The error is 1e-6, not 1e-10: step to both sides.": one_sided(case, 1e-6)},
+            mistakes={
+                "The error is of order eps, not of eps squared: step to both sides.": one_sided(case, 1e-6)
+            },
         )
 
 

@@ -389,7 +389,7 @@ def check_params(observe, path, want, says, mistaken=None, call=""):
 
 @behaviour(8)
 def test_training_equals_unscaled_training(observe):
-    late = "The threshold was compared with gradients a thousand times too large."
+    late = "The threshold was compared with gradients thousands of times too large."
     for name, max_norm in (
         ("default", 1.0),
         ("tight", 0.05),

@@ -194,7 +194,7 @@ def test_only_the_last_layer_starts_at_zero(observe):
         first = observe.tensor(f"start/{i}/first")
         expect(
             bool(first.any()) and first.unique().numel() > 1,
-            "With fc1 and fc2 at zero neither gets a gradient: fc1 keeps its random start.",
+            "With fc1 and fc2 at zero neither weight gets a gradient: fc1 keeps its random start.",
             describe(case, case["x"][0]),
         )
         projection = observe[f"start/{i}/shortcut"]

@@ -1,5 +1,5 @@
 # fails: 3, 4
-# message: neither gets a gradient
+# message: neither weight gets a gradient
 import torch
 from torch import nn
 

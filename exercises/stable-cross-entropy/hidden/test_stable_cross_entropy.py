@@ -125,7 +125,7 @@ def extreme_fault(got, want, otherwise):
     if not torch.isfinite(got).all():
         return "A probability rounded to 0 before its logarithm was taken: work with logarithms all the way."
     if (got.abs()[tiny] < 60).any():
-        return "The loss stops at 27.6: work with logarithms all the way."
+        return f"The loss stops at {got.abs()[tiny].min().item():.1f}: work with logarithms all the way."
     return otherwise
 
 

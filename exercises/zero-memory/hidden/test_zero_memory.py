@@ -76,7 +76,7 @@ def test_stage_2(observe):
 
 @behaviour(4)
 def test_stage_3(observe):
-    says = "At stage 3 everything shrinks with the number of ranks: 16 bytes / N per parameter."
+    says = "At stage 3 everything shrinks with the number of ranks: 16 bytes / world_size per parameter."
     check_bytes(observe, 3, says, {f"{says} Your parameters stay whole.": lambda b, n: rate(b, n, 2)})
 
 

@@ -1,5 +1,5 @@
 # fails: 4
-# message: 16 bytes / N
+# message: 16 bytes / world_size
 import math
 from fractions import Fraction
 
