@@ -7,17 +7,14 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Static
 
 from quizapp.errors import QuizError
-from quizapp.interview import past, trend
+from quizapp.interview import past
 from quizapp.interview.blueprint import LENGTHS, Blueprint, load_blueprint
 from quizapp.tui import keys
-from quizapp.tui.screens import mockkeys
+from quizapp.tui.screens import mockkeys, mocklines
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import clock, one_line, plural
-from quizapp.tui.widgets.lines import hanging
 
 if TYPE_CHECKING:
     from quizapp.interview.interview import Interview
@@ -103,26 +100,19 @@ class MockScreen(Place):
         if self.blueprint is None or not self.role:
             return
         width = max(30, min(96, self.size.width - 6))
-        self.query_one("#cut", Static).update(self._cut_text(width))
+        plan = self.blueprint.plan(self.role, self.minutes, code=self.code)
+        if self.unfinished is not None:
+            self._put("#cut", mocklines.unfinished(self.unfinished.document, width))
         self.query_one("#cut").display = self.unfinished is not None
-        self.query_one("#fields", Static).update(Content("\n").join(self._fields()))
-        self.query_one("#shape", Static).update(self._shape(width))
-        self.query_one("#past", Static).update(Content("\n").join(self._past(width)))
+        self._put("#fields", mocklines.fields(self._values(), self.cursor))
+        self._put("#shape", mocklines.shape(plan, self.blueprint.format.titles, width))
+        row = self.cursor - len(FIELDS)
+        self._put("#past", mocklines.past_interviews(self.reports, self.role, len(self.blind), row, width))
         phase = "list" if self.cursor < len(FIELDS) else "past"
         self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
 
-    def _cut_text(self, width: int) -> Content:
-        if self.unfinished is None:
-            return Content("")
-        document = self.unfinished.document
-        state = document["running"]["state"]
-        said = "waits to be marked" if state == "ended" else "is not finished; its clock went on"
-        text = f"An interview of {document['minutes']} minutes ({document['title']}) {said}."
-        link = Content.styled("r resume", "bold $primary")
-        link = link.stylize(Style.from_meta({"@click": "screen.resume"}), 0, len("r resume"))
-        return Content("\n").join(
-            [*hanging(Content("! "), Content.styled(text, "bold $warning"), width), link]
-        )
+    def _put(self, name: str, lines: list[Content]) -> None:
+        self.query_one(name, Static).update(Content("\n").join(lines))
 
     def _values(self) -> dict[str, str]:
         assert self.blueprint is not None
@@ -132,73 +122,6 @@ class MockScreen(Place):
             "code": "with code" if self.code else "without code",
             "seed": "drawn fresh" if self.seed is None else str(self.seed),
         }
-
-    def _fields(self) -> list[Content]:
-        lines = []
-        for index, (name, value) in enumerate(self._values().items()):
-            here = index == self.cursor
-            mark = "▸ " if here else "  "
-            text = Content.assemble(
-                (mark, "$primary bold"), (f"{name:9}", "$text-muted"),
-                ("◂ " if here else "  ", "$primary"), (value, "bold" if here else ""),
-                (" ▸" if here else "", "$primary"),
-            )  # fmt: skip
-            lines.append(text.stylize(Style.from_meta({"@click": f"screen.at({index})"}), 0, len(text.plain)))
-        start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
-        return [*lines, Content(""), start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, 18)]
-
-    def _shape(self, width: int) -> Content:
-        assert self.blueprint is not None
-        plan = self.blueprint.plan(self.role, self.minutes, code=self.code)
-        phases = ", ".join(
-            f"{self.blueprint.format.titles[phase]} {clock(seconds)}"
-            for phase, seconds in plan.seconds.items() if seconds
-        )  # fmt: skip
-        questions = sum(plan.counts.values()) - plan.counts["coding"]
-        counts = plural(questions, "question")
-        if plan.counts["coding"]:
-            counts += f" and {plural(plan.counts['coding'], 'coding task')}"
-        about = plan.role.about.rstrip(".")
-        end = f"Passes at {plan.role.pass_mark}. Nothing is revealed before the end."
-        text = f"{about}. {counts}; {phases}. {end}"
-        return Content("\n").join(Content.styled(text, "$text-muted").wrap(width))
-
-    def _past(self, width: int) -> list[Content]:
-        if not self.reports:
-            return [Content.styled("No interview yet.", "$text-muted")]
-        lines = [self._trend(), Content("")]
-        for index, document in enumerate(self.reports):
-            here = index + len(FIELDS) == self.cursor
-            total, adjusted = document["totals"]["raw"], document["totals"]["adjusted"]
-            band = document["band"]["name"]
-            colour = {"strong": "$success", "pass": "$success"}.get(band, "$warning")
-            row = Content.assemble(
-                ("▸ " if here else "  ", "$primary bold"), (document["started"][:10], "bold" if here else ""),
-                (f"  {total:>3}", f"bold {colour}"), (f"  {band:6}", colour),
-                (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
-                (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
-            )  # fmt: skip
-            link = Style.from_meta({"@click": f"screen.at({index + len(FIELDS)})"})
-            lines.append(row.truncate(width, ellipsis=True).stylize(link, 0, width))
-        if self.blind:
-            text = f"b  {plural(len(self.blind), 'old answer')} to mark again blind"
-            again = Style.from_meta({"@click": "screen.blind"})
-            lines += [Content(""), Content.styled(text, "$primary").stylize(again, 0, len(text))]
-        if drifted := past.drift_text(self.reports):
-            lines += [Content(""), *Content.styled(drifted, "$text-muted").wrap(width)]
-        return lines
-
-    def _trend(self) -> Content:
-        line = trend.total_line(trend.oldest_first(self.reports, self.role))
-        totals = line.known[-24:]
-        title = Content.styled("Interviews so far", "bold").append(Content.styled("  t history", "$primary"))
-        title = title.stylize(Style.from_meta({"@click": "screen.history"}), 0, len(title.plain))
-        if len(totals) < 2:
-            return title
-        sparks = trend.spark(totals)
-        return title.append(Content.styled(f"  {sparks}", "$primary")).append(
-            Content.styled(f"  {totals[0]} → {totals[-1]} in this role", "$text-muted")
-        )
 
     # acting
 
@@ -313,6 +236,10 @@ class MockScreen(Place):
         from quizapp.tui.screens.mockrun import RunScreen
 
         self.quiz.push_screen(RunScreen(interview))
+
+    def action_report(self, row: int) -> None:
+        """A click on a past interview."""
+        self.action_at(row + len(FIELDS))
 
     def action_open(self) -> None:
         """The scorecard of a past interview."""
