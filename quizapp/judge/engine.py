@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,16 @@ class Track:
     run: Run = field(default_factory=Run)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     tests: list[TestResult] = field(default_factory=list)
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The inputs that the worker gets: all but those below ``kept``, which hold answers."""
+        return {key: value for key, value in self.given.items() if key != "kept"}
+
+    @property
+    def told_seed(self) -> int:
+        """A seed for the worker, from which what was drawn for ``kept`` cannot be drawn again."""
+        return int.from_bytes(sha256(f"worker {self.seed}".encode()).digest()[:4])
 
     @property
     def good(self) -> bool:
@@ -149,7 +160,7 @@ class Engine:
         left = task.seconds
         groups = [(1, task.assets.probe_names)]
         groups += [(world, task.assets.distributed_names) for world in task.assets.exercise.ranks]
-        messages = [encode(track.given) for track in tracks]
+        messages = [encode(track.shown) for track in tracks]
         for world, names in groups:
             if names and not any(track.run.status for track in tracks):
                 left -= self._run_group(task, tracks, messages, names, world, left)
@@ -232,7 +243,7 @@ class Engine:
         return Job(
             module=task.assets.exercise.module,
             names=names,
-            seed=track.seed,
+            seed=track.told_seed,
             device=task.device,
             rank=rank,
             world=world,

@@ -1,5 +1,6 @@
 """Hints, JUnit, text reports and what is kept of a submission's output."""
 
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -8,13 +9,14 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quizapp.errors import QuizError
+from quizapp.judge.client import grade
 from quizapp.judge.hints import hints
 from quizapp.judge.junit import write_junit
 from quizapp.judge.printed import HEAD, TAIL, Printed, clean
 from quizapp.judge.report import verdict_text
 from quizapp.judge.stack import line_in, read_stack
 from quizapp.judge.verdict import TestResult, Verdict
-from tests.judge.field import exercise
+from tests.judge.field import DATA, exercise
 
 FAILED = Verdict(
     "blend",
@@ -143,3 +145,24 @@ def test_a_stack_that_is_still_being_written_is_read_to_the_users_line(tmp_path:
 
 def test_a_stack_that_never_comes_is_given_up(tmp_path: Path) -> None:
     assert read_stack(tmp_path / "none", "lora.py", 0.01) == ""
+
+
+def test_what_the_judge_keeps_never_reaches_the_submission(tmp_path: Path) -> None:
+    folder = tmp_path / "blend"
+    shutil.copytree(DATA / "blend", folder)
+    probes = folder / "probes.py"
+    text = probes.read_text(encoding="utf-8")
+    probes.write_text(
+        text.replace("    return {\n", '    return {\n        "kept": "the answer",\n'), "utf-8"
+    )
+    test = "\n\n@behaviour(1)\ndef test_kept(observe):\n    assert observe.given['kept'] == 'the answer'\n"
+    with (folder / "hidden" / "test_blend.py").open("a", encoding="utf-8") as stream:
+        stream.write(test)
+    spy = (folder / "solution.py").read_text(encoding="utf-8") + (
+        "\nright = blend\ndef blend(x, y, w):\n    import sys\n"
+        "    print(sorted(sys._getframe(1).f_locals.get('given', ())))\n    return right(x, y, w)\n"
+    )
+    verdict = grade(exercise("blend", tmp_path), spy.encode(), device="cpu", timeout=50)
+    assert verdict.passed, verdict
+    assert "'cases'" in verdict.printed
+    assert "kept" not in verdict.printed
