@@ -60,7 +60,7 @@ FAULTS: dict[str, Fault] = {
     "vanishing-sigmoid": Fault({"activation": "sigmoid", "init": "default"}, _DEEP),
     "batchnorm-tiny-batch": Fault({"norm": "batch"}, {"norm": "layer", "batch": 2, "lr": 0.01, "epochs": 4}),
     "dropout-keep-prob": Fault({"dropout": 0.9}, {"dropout": 0.1, "lr": 0.02}),
-    # optimiser and wiring
+    # optimizer and wiring
     "lr-too-high": Fault({"lr": 1.0}),
     "lr-too-small": Fault({"lr": 1e-5}),
     "missing-zero-grad": Fault({"zero_grad": "never"}),

@@ -15,10 +15,10 @@ from quizapp.incidents.setups import Setup
 
 @dataclass(slots=True)
 class Record:
-    """What a run left behind; lists hold one entry per optimiser step."""
+    """What a run left behind; lists hold one entry per optimizer step."""
 
     losses: list[float] = field(default_factory=list)
-    norms: list[float] = field(default_factory=list)  # global, as the optimiser sees them before clipping
+    norms: list[float] = field(default_factory=list)  # global, as the optimizer sees them before clipping
     first_norms: list[float] = field(default_factory=list)  # of the first layer's weight matrix
     ratios: list[float] = field(default_factory=list)  # ||update|| / ||weights||
     changed: list[float] = field(default_factory=list)  # share of weights that a step changed

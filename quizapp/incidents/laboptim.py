@@ -1,4 +1,4 @@
-"""Optimisers, schedules and gradient scalers of the lab."""
+"""Optimizers, schedules and gradient scalers of the lab."""
 
 import math
 from typing import Any
@@ -35,7 +35,7 @@ class Uncorrected(torch.optim.Optimizer):
 
 
 def make_optimizer(setup: Setup, parameters: list[Tensor]) -> torch.optim.Optimizer:
-    """The optimiser of ``setup`` over ``parameters``."""
+    """The optimizer of ``setup`` over ``parameters``."""
     lr, decay = setup.lr, setup.decay
     if setup.optimizer == "adamw":
         return torch.optim.AdamW(parameters, lr=lr, weight_decay=decay)
@@ -55,7 +55,7 @@ class Rates:
         self._apply()
 
     def after_step(self, *, epoch_over: bool) -> None:
-        """Called after each optimiser step."""
+        """Called after each optimizer step."""
         if epoch_over or not self.setup.schedule.endswith("epoch"):
             self.count += 1
             self._apply()

@@ -42,13 +42,13 @@ class Setup:
     loss: str = "cross-entropy"  # cross-entropy, double-softmax, wrong-axis, naive, sum, smoothed
     guard_empty: bool = True  # divide by max(valid targets, 1)
     loss_factor: float = 1.0  # multiplies the loss before backward; the log holds the plain loss
-    # optimiser and schedule
+    # optimizer and schedule
     optimizer: str = "sgd"  # sgd, adam, adamw, adam-l2, adam-uncorrected
     lr: float = 0.1
     momentum: float = 0.9
     decay: float = 0.0
     zero_grad: str = "before"  # before backward, never, after-backward
-    owns: bool = True  # whether the optimiser holds the parameters that the model uses
+    owns: bool = True  # whether the optimizer holds the parameters that the model uses
     schedule: str = "constant"  # constant, step-epoch, step-batch, cosine, warmup, warmup-epoch
     clip: float | None = None
     accumulate: int = 1
@@ -72,7 +72,7 @@ class Setup:
 
     @property
     def steps(self) -> int:
-        """Optimiser steps of the run."""
+        """Optimizer steps of the run."""
         return self.epochs * (self.train // self.batch)
 
 
