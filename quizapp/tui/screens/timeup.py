@@ -15,7 +15,7 @@ class TimeUp(ModalScreen[None]):
     DEFAULT_CSS = """
     TimeUp { align: center middle; }
     TimeUp > Vertical { width: auto; max-width: 90%; height: auto; background: $surface; }
-    TimeUp Static { width: auto; }
+    TimeUp Static { width: auto; max-width: 100%; }
     """
 
     def __init__(self, text: str) -> None:
