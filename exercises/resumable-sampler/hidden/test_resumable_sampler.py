@@ -311,9 +311,12 @@ def test_end_of_epoch_without_saving(observe):
     expect(
         finished == observe["end/one/original"], "A state saved after a finished pass starts the next epoch."
     )
+    # The contract leaves open whether the pass that only notices the end comes out empty.
+    reopened = observe["end/reopened/passes"]
+    following = observe["end/one/resumed"]
     expect(
-        observe["end/reopened/next"] == observe["end/one/original"],
-        "A new iterator after the last index must begin the next epoch.",
+        reopened in (following, [[], following[0]]),
+        "After the last index of an epoch a new iterator goes on with the next epoch.",
     )
 
 
