@@ -12,17 +12,15 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from quizapp.errors import DONE, INTERNAL, QuizError
-from quizapp.tui import hangup, keys, theme
+from quizapp.tui import hangup, keys, opening, theme
 from quizapp.tui.grading import Grader
 from quizapp.tui.places import PLACES
-from quizapp.tui.threads import beside, tell
 
 if TYPE_CHECKING:
     import subprocess
 
     from textual.command import Provider
     from textual.content import Content
-    from textual.timer import Timer
 
     from quizapp.bank.model import Bank
     from quizapp.memory.settings import Settings
@@ -64,7 +62,6 @@ class QuizApp(App[int]):
         self.study_or_none = study
         self.opened_here = study is None
         self.grader = Grader(self)
-        self._care: Timer
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
@@ -107,35 +104,11 @@ class QuizApp(App[int]):
         if self.start != "home":
             self.push_screen(PLACES[self.start](**self.options))
         if not self.ready:  # a screen that finds the data open fills itself
-            self.call_after_refresh(beside, self, self._load, "open")
+            self.call_after_refresh(opening.begin, self)
         if not self.is_headless:
             hangup.watch(self)
 
-    def _load(self) -> None:
-        from quizapp.bank.load import load_bank
-        from quizapp.tui.open import extra_decks
-
-        tell(self, self._open, load_bank(extra_decks(), self._reading))
-
-    def _reading(self, done: int, total: int) -> None:
-        """Tell the screen how far the first reading of the content is; later starts use what it leaves."""
-        tell(self, self._show_reading, done, total)
-
-    def _show_reading(self, done: int, total: int) -> None:
-        from quizapp.tui.widgets.keybar import KeyBar
-
-        for bar in self.screen.query(KeyBar):
-            bar.reading = done / max(1, total) if done < total else None
-            bar.refresh()
-
-    def _open(self, bank: "Bank") -> None:
-        from quizapp.memory.study import Study
-
-        self.study_or_none = Study.open(bank)
-        self._take(self.study.settings)
-        self._announce()
-
-    def _take(self, settings: "Settings") -> None:
+    def take(self, settings: "Settings") -> None:
         """Colours and keys as set; what only the interface can tell wrong is said with its line."""
         self._use_theme(settings.theme)
         self.set_keymap(keys.override(settings.keys))
@@ -147,30 +120,6 @@ class QuizApp(App[int]):
             from quizapp.memory.settings import place_of
 
             self.say(f"{place_of(paths.config(), key)}: {sentence}.", bad=True)
-
-    def _announce(self) -> None:
-        """Tell the screens on the stack that the data is open."""
-        self._show_reading(1, 1)
-        for screen in self.screen_stack:
-            opened = getattr(screen, "opened", None)
-            if opened is not None:
-                opened()
-        from quizapp.tui.open import tour_due
-
-        if self.start == "home" and self.opened_here and tour_due():
-            self.go("tour")
-        from quizapp.tui import refitting
-
-        refitting.tell(self)
-        self._care = self.set_interval(1.0, self._tell_of_care)
-
-    def _tell_of_care(self) -> None:
-        """Say what the backup and the check in the background found, once they are done."""
-        if self.study.caring:
-            return
-        self._care.stop()
-        if self.study.warning:
-            self.say(self.study.warning, bad=True)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own names, for themes that do not define them."""
@@ -198,7 +147,7 @@ class QuizApp(App[int]):
 
         old = self.study
         self.study_or_none = Study(old.bank, old.store, settings, old.clock)
-        self._take(settings)
+        self.take(settings)
 
     def fail(self, sentence: str, code: int) -> None:
         """End with a sentence on standard error."""

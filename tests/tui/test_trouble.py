@@ -79,7 +79,7 @@ async def test_what_the_check_finds_is_said_at_once(damage) -> None:
     assert place == "home"
 
 
-@pytest.mark.parametrize("where", ["quizapp.bank.load.load_bank", "quizapp.tui.app.QuizApp._announce"])
+@pytest.mark.parametrize("where", ["quizapp.bank.load.load_bank", "quizapp.tui.opening._announce"])
 async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(
     damage, monkeypatch, where: str
 ) -> None:
