@@ -217,6 +217,11 @@ def probe_dtypes(code, given, record):
         with record.step(name):
             layer = code.DoRALinear(nn.Linear(6, 5, device="meta", dtype=dtype), 3, 2.0)
             record("params", [kind(p) for p in (layer.lora_A, layer.lora_B, layer.magnitude)])
+    with record.step("meta_default"):  # what names no device lands on meta, away from the base
+        base = nn.Linear(6, 5, device=record.device)
+        with torch.device("meta"):
+            layer = code.DoRALinear(base, 3, 2.0)
+        record("params", [kind(p) for p in (layer.lora_A, layer.lora_B, layer.magnitude)])
 
 
 def probe_errors(code, given, record):
