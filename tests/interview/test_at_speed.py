@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from mock_kit import Hand, begin, small_bank, study
 from textual import events
+from waiting import until
 
 from quizapp.interview.interview import Interview
 from quizapp.tui.app import QuizApp
@@ -58,9 +59,7 @@ async def test_ctrl_r_takes_all_that_was_typed_before_it(made) -> None:
         for letter in words:
             app.post_message(events.Key("space" if letter == " " else letter, letter))
         app.post_message(events.Key("ctrl+r", None))
-        await pilot.pause()
-        await pilot.pause(0.1)
-        assert item.state == "confidence"
+        await until(pilot, lambda: item.state == "confidence")
         assert item.typed == words
 
 

@@ -16,6 +16,7 @@ from quizapp.memory.study import Study
 from quizapp.store.store import Store
 from quizapp.tui import open as opening
 from quizapp.tui.app import QuizApp
+from quizapp.tui.markdown import document
 
 DATA = Path(__file__).parents[1] / "data" / "tui"
 MORNING = datetime(2026, 3, 2, 8, 30, tzinfo=timezone(timedelta(0), "UTC"))
@@ -29,6 +30,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("QUIZAPP_ASCII", "0")
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("NO_COLOR", raising=False)
+    document.cache_clear()  # texts laid out for another terminal
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
+from waiting import until
 
 from quizapp.tui import keys
 from quizapp.tui.app import PLACES, QuizApp
@@ -108,7 +109,7 @@ async def test_help_opens_over_each_screen(app: App, place: str) -> None:
 async def test_no_key_acts_before_the_data_is_open(
     monkeypatch: pytest.MonkeyPatch, home: Path, place: str
 ) -> None:
-    monkeypatch.setattr(QuizApp, "_load", lambda _: None)
+    monkeypatch.setattr("quizapp.tui.opening.begin", lambda _: None)
     running = QuizApp(place, **OPTIONS.get(place, {}))
     async with running.run_test() as pilot:
         for act in keys.of_place(place):
@@ -124,10 +125,11 @@ async def test_palette_runs_an_action(app: App) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.press("ctrl+p", *"drill: reveal")
-        await pilot.pause(0.5)
+        await until(
+            pilot, lambda: "Show the answer." in str(running.export_screenshot()).replace("&#160;", " ")
+        )
         await pilot.press("enter")
-        await pilot.pause(0.2)
-        assert running.screen.phase in keys.ANSWER
+        await until(pilot, lambda: getattr(running.screen, "phase", "") in keys.ANSWER)
 
 
 async def test_the_key_bar_is_clickable(app: App) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from textual.filter import NoColor
 from textual.widgets import Input
+from waiting import until
 
 from quizapp import paths
 from quizapp.errors import QuizError
@@ -190,7 +191,7 @@ async def test_ten_thousand_questions_stay_fluid(app: App, study: Study) -> None
     study.bank = changed(study.bank, questions=many)
     running = app("browse")
     async with running.run_test(size=(120, 40)) as pilot:
-        await pilot.pause(0.3)
+        await until(pilot, lambda: running.screen.query_one(Table).current is not None)
         table = running.screen.query_one(Table)
         drawn: list[int] = []
         draw = table._draw_row
@@ -223,8 +224,7 @@ async def test_statistics_pages_and_export(app: App, study: Study, clock, home) 
         assert "Reviews" in text(running)
         for words in ("Recalled", "days from today", "learned", "Mock interviews", "Ratings"):
             await pilot.press("right")
-            await pilot.pause(0.1)
-            assert words in text(running)
+            await until(pilot, lambda words=words: words in text(running))
             if words == "days from today":
                 assert "0 reviews in the last 7 days" in text(running)
         await pilot.press("x")
@@ -387,8 +387,7 @@ async def test_a_notice_never_covers_the_ratings(app: App) -> None:
         if running.focused is not None:
             await pilot.press("escape")
         await pilot.press("space", "f")
-        await pilot.pause(0.1)
-        assert "Flagged." in text(running)
+        await until(pilot, lambda: "Flagged." in text(running))
         assert "4 Easy" in text(running)
 
 
@@ -441,7 +440,6 @@ async def test_without_colours_keys_in_a_text_are_bold(app: App, monkeypatch: py
         assert "ctrl+r" in styled(running, "bold")
         assert "Every morning" not in styled(running, "bold")
         await pilot.press("ctrl+p")
-        await pilot.pause(0.3)
         help_text = "What can be done here"
-        assert help_text in text(running)
+        await until(pilot, lambda: help_text in text(running))
         assert help_text not in styled(running, "dim")

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from textual.pilot import Pilot
+from waiting import until
 
 from quizapp import paths
 from quizapp.errors import BrokenData
@@ -43,14 +43,6 @@ def damage(monkeypatch: pytest.MonkeyPatch, home: Path, bank) -> Iterator[object
 
 def ended(app: QuizApp) -> bool:
     return app._exit or app._exception is not None
-
-
-async def until(pilot: Pilot[int], condition) -> None:
-    for _ in range(1200):
-        if condition():
-            return
-        await pilot.pause(0.05)
-    raise AssertionError("it never happened")
 
 
 async def test_a_page_that_home_needs_ends_the_app_with_a_sentence(damage) -> None:

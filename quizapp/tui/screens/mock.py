@@ -106,8 +106,8 @@ class MockScreen(Place):
         self.query_one("#cut").display = self.unfinished is not None
         self._put("#fields", mocklines.fields(self._values(), self.cursor))
         self._put("#shape", mocklines.shape(plan, self.blueprint.format.titles, width))
-        row = self.cursor - len(FIELDS)
-        self._put("#past", mocklines.past_interviews(self.reports, self.role, len(self.blind), row, width))
+        past_lines = mocklines.past_interviews(self.reports, self.role, self.cursor, len(FIELDS), width)
+        self._put("#past", [*past_lines, *mocklines.marking(self.reports, len(self.blind), width)])
         phase = "list" if self.cursor < len(FIELDS) else "past"
         self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
 
@@ -236,10 +236,6 @@ class MockScreen(Place):
         from quizapp.tui.screens.mockrun import RunScreen
 
         self.quiz.push_screen(RunScreen(interview))
-
-    def action_report(self, row: int) -> None:
-        """A click on a past interview."""
-        self.action_at(row + len(FIELDS))
 
     def action_open(self) -> None:
         """The scorecard of a past interview."""

@@ -58,23 +58,20 @@ def shape(plan: Plan, titles: Mapping[str, str], width: int) -> list[Content]:
 
 
 def past_interviews(
-    reports: Sequence[Mapping[str, Any]], role: str, blind: int, cursor: int, width: int
+    reports: Sequence[Mapping[str, Any]], role: str, cursor: int, first: int, width: int
 ) -> list[Content]:
-    """One line for each report, newest first; ``cursor`` is its row there, ``blind`` what waits for marks."""
+    """One line for each report, newest first, with rows counted from ``first``."""
     if not reports:
         return [Content.styled("No interview yet.", "$text-muted")]
-    lines = [_trend(reports, role), Content("")]
-    lines += [_report(document, index, cursor, width) for index, document in enumerate(reports)]
-    if blind:
-        text = f"b  {plural(blind, 'old answer')} to mark again blind"
-        lines += [Content(""), _link(Content.styled(text, "$primary"), "blind")]
-    if drifted := past.drift_text(reports):
-        lines += [Content(""), *wrap(Content.styled(drifted, "$text-muted"), width)]
-    return lines
+    rows = enumerate(reports, first)
+    return [
+        _trend(reports, role),
+        Content(""),
+        *(_link(_report(report, row == cursor, width), f"at({row})") for row, report in rows),
+    ]
 
 
-def _report(document: Mapping[str, Any], index: int, cursor: int, width: int) -> Content:
-    here = index == cursor
+def _report(document: Mapping[str, Any], here: bool, width: int) -> Content:
     total, adjusted = document["totals"]["raw"], document["totals"]["adjusted"]
     band = document["band"]["name"]
     colour = "$success" if band in {"strong", "pass"} else "$warning"
@@ -84,7 +81,18 @@ def _report(document: Mapping[str, Any], index: int, cursor: int, width: int) ->
         (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
         (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
     )  # fmt: skip
-    return _link(row.truncate(width, ellipsis=True), f"report({index})")
+    return row.truncate(width, ellipsis=True)
+
+
+def marking(reports: Sequence[Mapping[str, Any]], blind: int, width: int) -> list[Content]:
+    """How many old answers wait to be marked again, and how the marks have drifted."""
+    lines: list[Content] = []
+    if blind:
+        text = f"b  {plural(blind, 'old answer')} to mark again blind"
+        lines += [Content(""), _link(Content.styled(text, "$primary"), "blind")]
+    if drifted := past.drift_text(reports):
+        lines += [Content(""), *wrap(Content.styled(drifted, "$text-muted"), width)]
+    return lines
 
 
 def _trend(reports: Sequence[Mapping[str, Any]], role: str) -> Content:
