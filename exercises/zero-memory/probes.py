@@ -50,8 +50,10 @@ def inputs(draw):
 
 
 def number(value):
-    """A numpy float is a float; everything else is recorded as it is."""
-    return float(value) if isinstance(value, float) else value
+    """A numpy float is a float and an IntEnum's member an int; everything else is recorded as it is."""
+    if isinstance(value, float):
+        return float(value)
+    return int(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
 def named(sizes):
@@ -73,6 +75,9 @@ def probe_bytes(code, given, record):
 
 
 def probe_stages(code, given, record):
+    def fits(*arguments, **options):
+        return number(code.lowest_stage_that_fits(*arguments, **options))
+
     for i, case in enumerate(given["stages"]):
         params, n, act, options = case["P"], case["N"], case["act"], named(case["bytes"]) if i else {}
         p, g, o = case["bytes"]
@@ -80,7 +85,6 @@ def probe_stages(code, given, record):
         for stage, limit in enumerate(limits):
             gpu = params * limit
             with record.step(f"{i}/{stage}"):
-                fits = code.lowest_stage_that_fits
                 record("plain", [fits(params, n, gpu, **options), fits(params, n, gpu - 1, **options)])
                 record(
                     "act",
@@ -93,11 +97,11 @@ def probe_stages(code, given, record):
         record(
             "results",
             [
-                code.lowest_stage_that_fits(1000, 1, 16000),
-                code.lowest_stage_that_fits(1000, 1, 15999),
-                code.lowest_stage_that_fits(1000, 4, 10**6),
-                code.lowest_stage_that_fits(0, 4, 0),
-                code.lowest_stage_that_fits(1000, 4, 5000.0, activation_bytes=5000.5),
+                fits(1000, 1, 16000),
+                fits(1000, 1, 15999),
+                fits(1000, 4, 10**6),
+                fits(0, 4, 0),
+                fits(1000, 4, 5000.0, activation_bytes=5000.5),
             ],
         )
 
