@@ -204,7 +204,8 @@ def test_other_things_stay(observe):
     )
     for got, want in zip(observe["unscale/params"], observe.given["groups"]["params"], strict=True):
         expect(torch.equal(got, want), "unscale_ changed a parameter.")
-    close(observe["unscale/scale"], scale, "unscale_ changed the scale.", rtol=1e-12)
+    # The scale may be kept in float32, as PyTorch's own scaler does.
+    close(observe["unscale/scale"], scale, "unscale_ changed the scale.", rtol=1e-6)
 
 
 @behaviour(4)
@@ -470,7 +471,7 @@ def test_growth(observe):
                 observe[f"growth/{name}{interval}/scales"],
                 simulate(*arguments),
                 "The scale does not follow the outcomes of the iterations.",
-                rtol=1e-9,
+                rtol=1e-5,
                 call=f"growth_interval={interval}, growth_factor=3, backoff_factor=0.25, scales after each "
                 f"iteration of {''.join(pattern)} (g: clean, b: overflow)",
                 mistakes=[
