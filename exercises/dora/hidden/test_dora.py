@@ -489,6 +489,8 @@ def test_dtypes(observe):
 READS_VALUES = (
     "cannot be called on meta tensors",
     "Cannot copy out of meta tensor",
+    "convert meta device type tensor to numpy",
+    "with Meta tensors",
     "register_meta function",
 )
 

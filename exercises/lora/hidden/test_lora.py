@@ -211,6 +211,25 @@ KINDS = {
 }
 
 
+# Errors of code that looks at single values, which a tensor on meta does not have
+READS_VALUES = (
+    "cannot be called on meta tensors",
+    "Cannot copy out of meta tensor",
+    "convert meta device type tensor to numpy",
+    "with Meta tensors",
+    "register_meta function",
+)
+
+
+def judged(observe, part):
+    """The cases whose part is judged: not those on meta whose code reads values, it works where there are any."""
+    for name in KINDS:
+        error = observe.error(f"dtypes/{name}")
+        read = error is not None and any(text in error.message for text in READS_VALUES)
+        if not (read and KINDS[name][1] == "meta" and f"dtypes/{name}/{part}" not in observe):
+            yield name
+
+
 def wanted(observe, name):
     dtype, device = KINDS[name]
     return [dtype, device or observe.device.split(":")[0]]
@@ -218,7 +237,7 @@ def wanted(observe, name):
 
 @behaviour(5, on_error="The adapter must take dtype and device from base.weight.")
 def test_factors_follow_the_base(observe):
-    for name in KINDS:
+    for name in judged(observe, "shapes"):
         want = wanted(observe, name)
         for factor in ("A", "B"):
             got = observe[f"dtypes/{name}/{factor}"]
@@ -237,14 +256,14 @@ def test_factors_follow_the_base(observe):
 
 @behaviour(5, on_error="The forward pass must work in the dtype of the base.")
 def test_output_has_the_dtype_of_the_input(observe):
-    for name in KINDS:
+    for name in judged(observe, "out"):
         got, want = observe[f"dtypes/{name}/out"], wanted(observe, name)
         expect(got == want, "The output should have the dtype of the input.", f"{got}, expected {want}")
 
 
 @behaviour(5, on_error="merge() must work in the dtype and on the device of the base.")
 def test_merge_keeps_dtype_and_device(observe):
-    for name in KINDS:
+    for name in judged(observe, "merged"):
         want = wanted(observe, name)
         for part, got in zip(("weight", "bias"), observe[f"dtypes/{name}/merged"], strict=True):
             expect(
