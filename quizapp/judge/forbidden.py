@@ -10,8 +10,8 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
 
     Attributes of unknown objects come as ``.name``; names given as constant strings to ``getattr``,
     ``__import__`` and ``import_module`` are included. Comments, docstrings and names that the source
-    gives to things of its own (a variable ``adapters``) are not. Bytes are read in the encoding that they
-    name, as Python reads them. Raises what `ast.parse` raises.
+    gives to things of its own (a variable ``adapters``, ``self._scale`` in a class of its own) are not.
+    Bytes are read in the encoding that they name, as Python reads them. Raises what `ast.parse` raises.
     """
     nodes = list(ast.walk(ast.parse(source)))
     aliases: dict[str, str] = {}
@@ -27,6 +27,7 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
                 aliases[name.asname or name.name] = f"{node.module or ''}.{name.name}"
                 yield f"{node.module or ''}.{name.name}", node.lineno
     own = _own_names(nodes) - aliases.keys()
+    members = _own_members(nodes)
     # Of a chain a.b.c the whole tells all: one name for each of its parts would take time with its square.
     inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
@@ -34,7 +35,8 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
             dotted = None if id(node) in inner or _root(node) in own else _dotted(node, aliases)
             if dotted:
                 yield dotted, node.lineno
-            yield f".{node.attr}", node.lineno
+            if (getattr(node.value, "id", None), node.attr) not in members:
+                yield f".{node.attr}", node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own:
             yield aliases.get(node.id, node.id), node.lineno
         elif isinstance(node, ast.Call):
@@ -56,6 +58,20 @@ def _own_names(nodes: Iterable[ast.AST]) -> set[str]:
         elif "import_module" in (getattr(node, "attr", ""), getattr(node, "name", "")):
             return set()
     return own - set(dir(builtins))
+
+
+def _own_members(nodes: Iterable[ast.AST]) -> set[tuple[str | None, str]]:
+    """Pairs such as (``self``, ``_scale``): what the source sets on self, and the methods of its classes."""
+    members: set[tuple[str | None, str]] = set()
+    for node in nodes:
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and node.value.id == "self":
+                members.add(("self", node.attr))
+        elif isinstance(node, ast.ClassDef):
+            for part in node.body:
+                if isinstance(part, ast.FunctionDef):
+                    members |= {(name, part.name) for name in ("self", "cls", node.name)}
+    return members
 
 
 def _root(node: ast.expr) -> str | None:

@@ -40,6 +40,39 @@ def test_libraries_are_found(source, hit):
     assert first_use(source, ["adapters", "open", "torch.optim", ".backward"]) == hit
 
 
+OWN_CLASS = """
+class Step:
+    def __init__(self, scaler):
+        self._scale = scaler.get_scale()
+
+    def softmax(self, x):
+        return x
+
+    def run(self, x):
+        return self.softmax(x) * self._scale, Step.softmax(self, x)
+"""
+
+
+def test_members_of_a_class_of_ones_own_may_be_spelt_like_forbidden_attributes():
+    assert first_use(OWN_CLASS, [".softmax", "._scale"]) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["x = scaler._scale", "x = self.scaler._scale", "x = torch.softmax(x)", "x = super().softmax(x)"],
+)
+def test_such_a_class_does_not_hide_the_attributes_of_others(line):
+    source = OWN_CLASS + f"        {line}\n"
+    assert first_use(source, [".softmax", "._scale"]) is not None
+
+
+def test_an_attribute_that_self_inherits_is_found():
+    assert first_use("class A(B):\n    def f(self):\n        return self._scale", ["._scale"]) == (
+        "_scale",
+        3,
+    )
+
+
 def test_a_source_is_read_in_the_encoding_that_python_reads_it_in():
     source = b"# coding: utf-7\n# a comment +AAo-import adapters\n"
     assert first_use(source, ["adapters"]) == ("adapters", 3)
