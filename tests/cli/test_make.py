@@ -1,0 +1,116 @@
+"""`make run` on a fresh machine: which Python it takes, and which build of torch it fetches."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CPU_BUILD = "https://download.pytorch.org/whl/cpu"
+TOOLS = ("sh", "make", "touch", "rm", "mkdir", "chmod", "cp", "cat")
+PYTHON = """#!/bin/sh
+case "$*" in
+  "-c "*) exit {version} ;;
+  "-m venv "*) mkdir -p "$3/bin"; cp "$0" "$3/bin/python"; chmod +x "$3/bin/python"
+    echo '#!/bin/sh' > "$3/bin/quizapp"; echo 'echo the app' >> "$3/bin/quizapp"
+    chmod +x "$3/bin/quizapp" ;;
+  *{refused}*) exit 1 ;;
+  *) echo "$*" >> pip.log ;;
+esac
+"""
+
+
+class Machine:
+    """A checkout on a machine with few programs, and a Python that notes what pip is asked for."""
+
+    def __init__(self, folder: Path):
+        self.bin, self.checkout = folder / "bin", folder / "checkout"
+        self.bin.mkdir()
+        self.checkout.mkdir()
+        for name in TOOLS:
+            (self.bin / name).symlink_to(str(shutil.which(name)))
+        for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+            shutil.copy(ROOT / name, self.checkout)
+        self.has("uname", "#!/bin/sh\necho Linux\n")
+        self.python()
+
+    def has(self, name: str, script: str = "#!/bin/sh\n") -> None:
+        """Install a program."""
+        (self.bin / name).write_text(script)
+        (self.bin / name).chmod(0o755)
+
+    def python(self, *, right: bool = True, refused: str = "nothing is refused") -> None:
+        """Install a Python; pip fails where its arguments hold ``refused``."""
+        self.has("python3", PYTHON.format(version=int(not right), refused=refused.replace(" ", "\\ ")))
+
+    def run(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
+        """``make run``."""
+        return subprocess.run(
+            ["make", "run", *arguments],
+            cwd=self.checkout,
+            env={"PATH": str(self.bin), "HOME": os.devnull},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    def fetches(self) -> list[str]:
+        """What pip was asked for and did."""
+        return (self.checkout / "pip.log").read_text().splitlines()
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    return Machine(tmp_path)
+
+
+def test_linux_without_a_gpu_fetches_the_small_torch(machine: Machine) -> None:
+    done = machine.run()
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.endswith("the app\n")
+    assert "200 MB" in done.stdout
+    torch = [line for line in machine.fetches() if line.endswith(" torch")]
+    assert len(torch) == 1
+    assert CPU_BUILD in torch[0]
+
+
+def test_where_the_small_build_cannot_be_had_the_usual_one_is_fetched(machine: Machine) -> None:
+    machine.python(refused="pytorch.org")
+    assert machine.run().returncode == 0
+    assert [CPU_BUILD in line for line in machine.fetches() if line.endswith(" torch")] == [False]
+
+
+@pytest.mark.parametrize(("system", "driver"), [("Linux", True), ("Darwin", False)])
+def test_a_gpu_or_a_mac_gets_what_its_system_has(machine: Machine, system: str, driver: bool) -> None:
+    machine.has("uname", f"#!/bin/sh\necho {system}\n")
+    if driver:
+        machine.has("nvidia-smi")
+    assert machine.run().returncode == 0
+    assert not any(CPU_BUILD in line for line in machine.fetches())
+
+
+def test_a_second_run_fetches_nothing(machine: Machine) -> None:
+    machine.run()
+    first = machine.fetches()
+    assert machine.run().stdout == "the app\n"
+    assert machine.fetches() == first
+
+
+def test_an_unfit_python_is_named_and_leaves_nothing_behind(machine: Machine) -> None:
+    machine.python(right=False)
+    done = machine.run()
+    assert done.returncode != 0
+    assert "quizapp needs Python 3.11 to 3.14, and python3 is none of these" in done.stdout
+    assert "Setting up" not in done.stdout
+    assert not (machine.checkout / ".venv").exists()
+    machine.python()
+    assert machine.run().returncode == 0
+
+
+def test_a_python_that_is_not_there_is_named(machine: Machine) -> None:
+    done = machine.run("PYTHON=python9")
+    assert "python9 is none of these" in done.stdout
