@@ -20,7 +20,11 @@ _USUAL = ("nano", "vim", "vi", "emacs", "notepad")
 def command(setting: str, path: Path, line: int = 0) -> list[str] | None:
     """How to open ``path`` (at a line): the setting, ``VISUAL``, ``EDITOR``, or one that is installed."""
     wanted = setting or os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
-    words = shlex.split(wanted) or next(([name] for name in _USUAL if shutil.which(name)), [])
+    try:
+        words = shlex.split(wanted)
+    except ValueError:  # a quote that is not closed: perhaps a path
+        words = [wanted]
+    words = words or next(([name] for name in _USUAL if shutil.which(name)), [])
     if not words:
         return None
     program = Path(words[0]).stem
@@ -44,17 +48,23 @@ def edit(app: "QuizApp", path: Path, line: int = 0) -> bool:
     if words is None:
         app.say("No editor found: set EDITOR, or the editor in the settings.", bad=True)
         return False
+    problem = ""
     try:
         with app.suspend():
-            subprocess.run(words, check=False)  # noqa: S603 - the user's own choice of program
+            try:
+                subprocess.run(words, check=False)  # noqa: S603 - the user's own choice of program
+            except OSError as error:  # beyond the block it would leave the terminal handed over
+                problem = error.strerror or type(error).__name__
     except SuspendNotSupported:
         app.say(f"This terminal cannot be handed over; the file is {path}.", bad=True)
         return False
-    except OSError as error:
-        app.say(f"The editor {words[0]} cannot be started ({error.strerror}).", bad=True)
-        return False
     app.refresh()
-    return True
+    if problem:
+        app.say(
+            f"The editor {words[0]} does not start ({problem}): set EDITOR, or the editor in the settings.",
+            bad=True,
+        )
+    return not problem
 
 
 def open_source(app: "QuizApp", file: str, line: int) -> None:

@@ -117,6 +117,21 @@ def test_exercise_can_be_passed_inside(start: Callable[..., Terminal], home: Pat
     assert {row["slug"]: row["state"] for row in json.loads(done.stdout)}["warmup"] == "passed"
 
 
+@pytest.mark.parametrize("editor", ["no-such-editor", "no-such-editor 'half quoted"])
+def test_an_editor_that_is_missing_leaves_the_program_in_charge(
+    start: Callable[..., Terminal], monkeypatch: pytest.MonkeyPatch, editor: str
+) -> None:
+    monkeypatch.setenv("VISUAL", editor)
+    terminal = start("exercise", "warmup")
+    terminal.wait(lambda text: "Warmup" in text)
+    terminal.press("\x0f")
+    terminal.wait(lambda text: "no-such-editor" in text and "Task" in text)
+    terminal.press("\x1bOR")  # f3: keys still arrive
+    terminal.wait(lambda text: "import torch" in text or "def " in text)
+    terminal.press("\x11")
+    assert terminal.end() == 0
+
+
 def test_text_reaches_a_pipe_that_knows_only_ascii() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "quizapp", "show", "adam-bias-correction"],
