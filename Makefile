@@ -38,7 +38,9 @@ ifeq ($(CPU_BUILD),)
 	@$(PIP) torch
 else
 	@echo "Setting up (torch for the CPU, about 200 MB; once only, a minute or two) ..."
-	@$(PIP) --timeout 15 --retries 1 --index-url $(CPU_BUILD) torch 2>/dev/null || $(PIP) torch
+	@$(PIP) --timeout 15 --retries 1 --index-url $(CPU_BUILD) torch 2>/dev/null || { \
+	  echo "... pytorch.org is out of reach: torch as your package index has it (5 GB on disk from PyPI) ..."; \
+	  $(PIP) torch; }
 endif
 	@$(PIP) --editable .
 	@touch $@
