@@ -55,6 +55,8 @@ def mark_numeric(question: Question, drawn: Drawn, text: str) -> Mark:
     """Mark a typed number; a unit of the same dimension is converted first."""
     number = parse(text, question.unit)
     right = result_text(question, drawn)
+    if not text.strip():
+        return Mark(0.0, f"Not answered. Right is {right}.")
     if number is None:
         unit = f" in {question.unit}" if question.unit else ""
         return Mark(0.0, f"That is no number{unit}. Right is {right}.")

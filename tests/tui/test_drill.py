@@ -116,6 +116,25 @@ async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
         assert "are understood" in text(running)
 
 
+async def test_a_slip_in_a_number_can_be_mended_and_an_empty_field_is_an_answer(app: App) -> None:
+    running = app("drill", filter=only("rate-at-step"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        result = f"{drill(running).card.drawn.result:g}"
+        await pilot.press(*result, "q", "enter")
+        await pilot.pause()
+        assert ["mend it" in note.message for note in running._notifications] == [True]
+        assert drill(running).mark is None
+        await pilot.press("backspace", "enter")
+        assert drill(running).mark.right == 1
+        await press(pilot, "1", "u")
+        await pilot.press("enter")
+        assert "Not answered. Right is" in text(running)
+        await press(pilot, "1", "u")
+        await pilot.press(*"12q", "ctrl+r")
+        assert "That is no number" in text(running)
+
+
 async def test_numbers_are_fresh_after_a_review(app: App, study: Study, clock) -> None:
     seeds = set()
     for _ in range(3):

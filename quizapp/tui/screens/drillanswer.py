@@ -56,7 +56,11 @@ class DrillAnswer(DrillCard):
         self.quiz.go("exercise", slug=slug)
 
     def on_number_given(self) -> None:
-        """Enter in the number's field."""
+        """Enter in the number's field: a slip of the keys is not yet an answer, an empty field is one."""
+        number = self.query_one(Number)
+        if number.text.strip() and not number.understood:
+            self.quiz.say("This is no number yet: mend it, or press ctrl+r to see the answer.")
+            return
         self.action_reveal()
 
     def on_cloze_given(self) -> None:

@@ -69,6 +69,11 @@ class Number(Vertical):
         """What was typed."""
         return self.query_one(Input).value
 
+    @property
+    def understood(self) -> bool:
+        """Whether what was typed is a number in the unit asked for."""
+        return parse(self.text, self._unit) is not None
+
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter checks."""
         event.stop()
