@@ -127,10 +127,12 @@ async def test_a_slip_in_a_number_can_be_mended_and_an_empty_field_is_an_answer(
         assert drill(running).mark is None
         await pilot.press("backspace", "enter")
         assert drill(running).mark.right == 1
-        await press(pilot, "1", "u")
+        await press(pilot, "1")
+        await press(pilot, "u")
         await pilot.press("enter")
         assert "Not answered. Right is" in text(running)
-        await press(pilot, "1", "u")
+        await press(pilot, "1")
+        await press(pilot, "u")
         await pilot.press(*"12q", "ctrl+r")
         assert "That is no number" in text(running)
 
