@@ -25,6 +25,7 @@ def examine() -> list[Finding]:
         ("quizapp", lambda: __version__),
         ("python", _python),
         ("data folder", _folder),
+        ("settings", _settings),
         ("database", _database),
         ("content", _content),
         ("torch", _torch),
@@ -57,6 +58,13 @@ def _folder() -> str:
     except OSError as error:
         raise QuizError(f"{home} cannot be written ({error.strerror}); set QUIZAPP_HOME to another") from None
     return str(home)
+
+
+def _settings() -> str:
+    from quizapp.memory.settings import load_settings
+
+    load_settings(paths.config())
+    return str(paths.config()) if paths.config().exists() else "the defaults; no config.toml yet"
 
 
 def _database() -> str:

@@ -2,6 +2,7 @@
 
 import argparse
 import importlib
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
@@ -48,7 +49,20 @@ doctor` names the places. NO_COLOR and QUIZAPP_ASCII=1 are respected.
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        self.exit(USAGE, f"quizapp: {message}; '{self.prog} --help' shows the usage\n")
+        message = _with_the_nearest(message)
+        stop = "" if message.endswith("?") else ";"
+        self.exit(USAGE, f"quizapp: {message}{stop} '{self.prog} --help' shows the usage\n")
+
+
+def _with_the_nearest(message: str) -> str:
+    """Of the words that would have been right, only those near to a slip."""
+    found = re.fullmatch(r"(.*invalid choice: '(.*)') \(choose from (.*)\)", message)
+    if found is None:
+        return message
+    from difflib import get_close_matches
+
+    near = get_close_matches(found[2], re.findall(r"[\w-]+", found[3]))
+    return f"{found[1]}; did you mean {' or '.join(near)}?" if near else message
 
 
 def _late(module: str, function: str) -> Callable[[argparse.Namespace], int]:

@@ -44,6 +44,8 @@ def questions(options: Namespace) -> int:
         sys.stdout.write(
             "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() + "\n"
         )
+    if not rows:
+        sys.stderr.write("quizapp: no question matches\n")
     _say_left_out(bank)
     return DONE
 

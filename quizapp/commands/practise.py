@@ -5,12 +5,16 @@ import json
 import sys
 from argparse import Namespace
 from pathlib import Path
-from typing import Any
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
 
 from quizapp.bank.load import find_exercise
 from quizapp.bank.model import Bank, Exercise
 from quizapp.commands.bank import bank_of_user
 from quizapp.errors import DONE, FAULTS, QuizError
+
+if TYPE_CHECKING:
+    from quizapp.judge.verdict import Verdict
 
 
 def exercise(options: Namespace) -> int:
@@ -103,7 +107,7 @@ def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path) 
 
 
 def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
-    from quizapp.judge.report import verdict_text
+    from quizapp.judge.report import WIDTH, verdict_text
 
     if options.junit is not None:
         from quizapp.judge.junit import write_junit
@@ -112,7 +116,8 @@ def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
     if options.json:
         sys.stdout.write(json.dumps(verdict.as_json()) + "\n")
     else:
-        sys.stdout.write(verdict_text(verdict, found) + "\n")
+        room = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        sys.stdout.write(verdict_text(verdict, found, max(40, min(WIDTH, room))) + "\n")
     sys.stdout.flush()
 
 
@@ -148,11 +153,17 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
     return DONE if all(verdict.passed for verdict in verdicts) else FAULTS
 
 
+def _outcome(verdict: "Verdict") -> str:
+    held = sum(test.passed for test in verdict.tests)
+    return f"{verdict.status}, {held} of {len(verdict.tests)} tests hold" if verdict.tests else verdict.status
+
+
 def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
     from quizapp.judge.watch import watch
 
     own = options.file is None
     code = FAULTS
+    sys.stderr.write(f"watching {path}: every save is graded; ctrl+c ends\n")
     try:
         for verdict in watch(
             found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
@@ -161,6 +172,8 @@ def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
                 _remember(bank, found, verdict.as_json(), path)
             _write(verdict, found, options)
             code = DONE if verdict.passed else FAULTS
+            # The verdict's first line may have scrolled away.
+            sys.stderr.write(f"{_outcome(verdict)}; waiting for the next save of {path.name}, ctrl+c ends\n")
     except KeyboardInterrupt:
         sys.stderr.write("\n")
     return code

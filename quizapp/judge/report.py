@@ -6,44 +6,45 @@ from quizapp.bank.model import Exercise
 from quizapp.judge.devices import CPU_ALONE
 from quizapp.judge.verdict import ERROR, MEMORY, PASSED, TIMEOUT, TestResult, Verdict
 
-_WIDTH = 96
+WIDTH = 96
+"""Columns of a verdict where there is room."""
 _HEADS = {PASSED: "passed", ERROR: "error", TIMEOUT: "too slow", MEMORY: "out of memory"}
 _PRINTED_LINES = 20
 
 
-def verdict_text(verdict: Verdict, exercise: Exercise) -> str:
-    """The whole verdict: the finding, each behaviour that fails with its reasons, what was printed."""
+def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> str:
+    """The whole verdict, wrapped to ``width``: the finding, what fails and why, what was printed."""
     held = sum(test.passed for test in verdict.tests)
     count = f": {held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
-    lines = [f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"]
+    head = f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"
+    lines = _wrapped(head, "  ", width, first="")
     if verdict.error:
-        lines += _wrapped(verdict.error, "  ")
+        lines += _wrapped(verdict.error, "  ", width)
     failed = [test for test in verdict.tests if not test.passed]
     for number in sorted({test.behaviour for test in failed}):
         sentence = exercise.behaviours.get(number, "Only the means that the task allows are used.")
-        lines += ["", *_wrapped(f"✗ {number or '-'}  {sentence}", "     ", first="  ")]
-        lines += _reasons([test for test in failed if test.behaviour == number])
+        lines += ["", *_wrapped(f"✗ {number or '-'}  {sentence}", "     ", width, first="  ")]
+        lines += _reasons([test for test in failed if test.behaviour == number], width)
     if verdict.printed:
         lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
     notes = [note for note in verdict.notes if note != CPU_ALONE]  # the last line names the device
-    lines += ["", *_wrapped(" ".join(notes), "  ")] if notes else [""]
-    lines.append(
-        f"  {verdict.seconds:.2f} s on {verdict.device}, isolation {verdict.tier}, --seed {verdict.seed}"
-    )
+    lines += ["", *_wrapped(" ".join(notes), "  ", width)] if notes else [""]
+    end = f"{verdict.seconds:.2f} s on {verdict.device}, isolation {verdict.tier}, --seed {verdict.seed}"
+    lines += _wrapped(end, "  ", width)
     return "\n".join(lines)
 
 
-def _reasons(tests: list[TestResult]) -> list[str]:
+def _reasons(tests: list[TestResult], width: int) -> list[str]:
     lines: list[str] = []
     for message in dict.fromkeys(test.message for test in tests):
-        lines += _wrapped(message, "       ")
+        lines += _wrapped(message, "       ", width)
     return lines
 
 
-def _wrapped(text: str, indent: str, first: str | None = None) -> list[str]:
+def _wrapped(text: str, indent: str, width: int, first: str | None = None) -> list[str]:
     return textwrap.wrap(
         text,
-        _WIDTH,
+        width,
         initial_indent=indent if first is None else first,
         subsequent_indent=indent,
         break_on_hyphens=False,

@@ -52,6 +52,10 @@ def test_questions_lists_the_bank(capsys: pytest.CaptureFixture[str]) -> None:
     assert [line.split()[0] for line in plain] == [row["id"] for row in rows]
 
 
+def test_a_search_without_a_match_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "questions", "--search", "topic:precison") == (0, "", "quizapp: no question matches\n")
+
+
 def test_questions_can_be_filtered_and_searched(capsys: pytest.CaptureFixture[str]) -> None:
     rows = json.loads(run(capsys, "questions", "--json", "--topic", "lr-schedules", "--kind", "numeric")[1])
     assert rows

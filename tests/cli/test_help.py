@@ -5,7 +5,23 @@ import shlex
 
 import pytest
 
+from quizapp.cli import main
 from quizapp.commands.arguments import EXAMPLES, build_parser
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["dril"], "'dril'; did you mean drill? 'quizapp --help' shows the usage"),
+        (["mock", "reprot"], "'reprot'; did you mean report? 'quizapp mock --help' shows the usage"),
+        (["xyzzy"], "'restore', 'completion'"),
+    ],
+)
+def test_a_slip_in_a_command_is_told_the_nearest(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

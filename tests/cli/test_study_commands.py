@@ -104,6 +104,16 @@ def test_doctor_finds_a_good_installation(capsys: pytest.CaptureFixture[str]) ->
         assert name in out
 
 
+def test_doctor_names_a_wrong_setting(capsys: pytest.CaptureFixture[str], home: Path) -> None:
+    home.mkdir(parents=True, exist_ok=True)
+    (home / "config.toml").write_text("\nnew_per_day = 'many'\n")
+    code, out, _ = run(capsys, "doctor")
+    assert code == 1
+    bad = [line for line in out.splitlines() if line.startswith("BAD")]
+    assert len(bad) == 1
+    assert f"{home / 'config.toml'}:2: new_per_day must be a whole number" in bad[0]
+
+
 def test_unwritable_data_folder_is_one_sentence(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

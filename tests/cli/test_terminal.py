@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -129,6 +130,22 @@ def test_an_editor_that_is_missing_leaves_the_program_in_charge(
     terminal.press("\x1bOR")  # f3: keys still arrive
     terminal.wait(lambda text: "import torch" in text or "def " in text)
     terminal.press("\x11")
+    assert terminal.end() == 0
+
+
+def test_watch_says_what_is_watched_and_what_came_out_in_the_terminals_width(
+    start: Callable[..., Terminal], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    terminal = start("grade", "warmup", "--watch")
+    text = terminal.wait(lambda text: "waiting for the next save of warmup.py" in text)
+    assert re.search(r"failed, \d+ of \d+ tests hold; waiting", text)
+    reasons = [line for line in text.splitlines() if line.startswith("  ")]
+    assert [line for line in reasons if line[60:].strip()] == []
+    path = next(home.rglob("warmup.py"))
+    path.write_text((paths.exercises() / "warmup" / "solution.py").read_text())
+    terminal.wait(lambda text: "passed, " in text)
+    terminal.press("\x03")
     assert terminal.end() == 0
 
 

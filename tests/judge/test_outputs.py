@@ -76,6 +76,12 @@ def test_report_tells_behaviour_reason_output_and_seed() -> None:
     assert "more lines" in text
 
 
+def test_report_fits_the_width_asked_for() -> None:
+    text = verdict_text(FAILED, exercise("blend"), 44)
+    assert max(len(line) for line in text.splitlines() if "|" not in line) <= 44
+    assert " ".join(text.split()) == " ".join(verdict_text(FAILED, exercise("blend")).split())
+
+
 def test_output_keeps_head_and_tail_in_bounded_memory() -> None:
     printed = Printed()
     for number in range(20_000):
