@@ -49,7 +49,7 @@ class QuizApp(App[int]):
     ]  # fmt: skip
     BINDINGS: ClassVar[list[Any]] = [
         *keys.bindings("app"),
-        Binding("ctrl+c", "screen.copy_text", show=False),
+        Binding("ctrl+c", "copy_or_tell", show=False),
     ]
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
@@ -263,6 +263,14 @@ class QuizApp(App[int]):
             if closing is not None:
                 closing()
         self.exit(DONE)
+
+    def action_copy_or_tell(self) -> None:
+        """Copy what is selected; without a selection, say how to leave, for that is what was wanted."""
+        chosen = self.screen.get_selected_text()
+        if chosen is not None:
+            self.copy_to_clipboard(chosen)
+        else:
+            self.say("ctrl+q leaves the program; every answer is on disk.")
 
     async def action_quit(self) -> None:
         """Leave the program (Textual's own name for it)."""

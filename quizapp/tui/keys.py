@@ -201,7 +201,7 @@ _TABLE: list[Act] = [
     A("browse", "exercise", "e", "exercise", "Open the question's exercise.", ("list",), 4),
     A("browse", "source", "o", "source", "Open the question's file in your editor.", ("list",), 3),
     A("browse", "copy", "c", "copy", "Copy the question and its answer.", ("list",), 2),
-    A("browse", "undo", "u", "undo", "Take back the last suspend or flag.", ("list",), 2),
+    A("browse", "undo", "u", "undo", "Take back the last answer, suspend or flag.", ("list",), 2),
     A("browse", "back", "q,escape", "back", "Go back.", ("list",), 7),
     # statistics
     A("statistics", "page(1)", "right,tab,l", "next page", "The next page of figures.", rank=9),
@@ -228,6 +228,8 @@ _TABLE: list[Act] = [
     # help and reading
     A("help", "up", "up,k", "up", "Scroll up."),
     A("help", "down", "down,j,space", "down", "Scroll down."),
+    A("help", "page(-1)", "pageup", "page up", "Scroll a page up."),
+    A("help", "page(1)", "pagedown", "page down", "Scroll a page down."),
     A("help", "close", "escape,q,enter", "close", "Close the help.", rank=9),
     A("pager", "up", "up,k", "up", "Scroll up."),
     A("pager", "down", "down,j", "down", "Scroll down."),

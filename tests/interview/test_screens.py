@@ -164,6 +164,31 @@ async def test_leaving_and_resuming_keeps_the_words_and_the_clock(tmp_path: Path
     made.close()
 
 
+async def test_home_tells_of_an_interview_whose_clock_runs(tmp_path: Path) -> None:
+    made = study(tmp_path, small_bank())
+    interview, _ = begin(made, "research-engineer", 30, seed=6, code=False)
+    for said in ("not finished, its clock runs", "waits to be marked"):
+        app = QuizApp(study=made)
+        async with app.run_test(size=(60, 20)) as pilot:
+            await pilot.pause()
+            assert said in app.screen.query_one("#onward").visual.plain
+        interview.session.end()
+        interview.save()
+    made.close()
+
+
+async def test_too_short_a_time_offers_no_code(tmp_path: Path) -> None:
+    made = study(tmp_path, small_bank())
+    app = app_with(made, role="research-engineer", minutes=15)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        fields = app.screen.query_one("#fields")
+        assert "none in so short a time" in fields.visual.plain
+        await pilot.press("down", "right")
+        assert "with code" in fields.visual.plain
+    made.close()
+
+
 async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path) -> None:
     made = study(tmp_path, small_bank())
     interview, hand = begin(made, "research-engineer", 30, seed=4, code=False)

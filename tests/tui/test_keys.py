@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual.binding import Binding
+from textual.containers import VerticalScroll
 from waiting import until
 
 from quizapp.tui import keys
@@ -103,6 +104,28 @@ async def test_help_opens_over_each_screen(app: App, place: str) -> None:
         assert type(running.screen).__name__ == "HelpScreen"
         await pilot.press("escape")
         assert running.screen.place == place
+
+
+async def test_a_long_help_turns_its_pages(app: App) -> None:
+    running = app("drill")
+    async with running.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f1")
+        scroll = running.screen.query_one(VerticalScroll)
+        assert scroll.max_scroll_y > 0
+        await pilot.press("pagedown")
+        assert scroll.scroll_y > 1
+        await pilot.press("pageup", "pageup")
+        assert scroll.scroll_y == 0
+
+
+async def test_ctrl_c_says_how_to_leave_and_leaves_nothing(app: App) -> None:
+    running = app("home")
+    async with running.run_test() as pilot:
+        await pilot.press("ctrl+c")
+        assert [note.message for note in running._notifications] == [
+            "ctrl+q leaves the program; every answer is on disk."
+        ]
+        assert running.screen.place == "home"
 
 
 @pytest.mark.parametrize("place", [place for place in PLACES if place != "tour"])

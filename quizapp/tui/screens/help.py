@@ -104,6 +104,11 @@ class HelpScreen(Dialog):
         """Scroll up."""
         self.query_one(VerticalScroll).scroll_up(animate=False)
 
+    def action_page(self, step: int) -> None:
+        """Scroll by pages."""
+        scroll = self.query_one(VerticalScroll)
+        (scroll.scroll_page_down if step > 0 else scroll.scroll_page_up)(animate=False)
+
     def action_down(self) -> None:
         """Scroll down."""
         self.query_one(VerticalScroll).scroll_down(animate=False)

@@ -187,10 +187,17 @@ class HomeScreen(Place):
             Content.assemble(
                 _link("m ", "screen.mock", "bold $primary"),
                 _link("Mock interview", "screen.mock"),
-                ("  timed, with a report", "$text-muted"),
+                self._mock_state(),
             )
         )
         self.query_one("#onward", Static).update(Content("\n").join(lines))
+
+    def _mock_state(self) -> tuple[str, str]:
+        left = self.quiz.study.mocks("running")
+        if not left:
+            return "  timed, with a report", "$text-muted"
+        ended = left[0].document["running"]["state"] == "ended"
+        return "  waits to be marked" if ended else "  not finished, its clock runs", "$warning"
 
     def scroller(self) -> Widget:
         """The body scrolls as one."""

@@ -116,10 +116,12 @@ class MockScreen(Place):
 
     def _values(self) -> dict[str, str]:
         assert self.blueprint is not None
+        whole = self.blueprint.plan(self.role, self.minutes, code=True)
+        code = "with code" if self.code else "without code"
         return {
             "role": self.blueprint.roles[self.role].title,
             "minutes": f"{self.minutes} minutes",
-            "code": "with code" if self.code else "without code",
+            "code": code if whole.counts["coding"] else "none in so short a time",
             "seed": "drawn fresh" if self.seed is None else str(self.seed),
         }
 
