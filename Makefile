@@ -3,9 +3,6 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-# The build on PyPI for Linux brings CUDA along, 5 GB on disk; without an NVIDIA driver the small one does.
-CPU_BUILD := $(shell [ "`uname -s`" = Linux ] && ! command -v nvidia-smi >/dev/null 2>&1 && \
-	echo https://download.pytorch.org/whl/cpu)
 
 .PHONY: run test check format clean
 
@@ -33,15 +30,8 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
-ifeq ($(CPU_BUILD),)
-	@echo "Setting up (torch, 200 MB; with CUDA on Linux 5 GB on disk; once only, some minutes) ..."
+	@echo "Setting up (torch: 200 MB, with CUDA 5 GB on disk, as your package index has it; once only) ..."
 	@$(PIP) torch
-else
-	@echo "Setting up (torch for the CPU, about 200 MB; once only, a minute or two) ..."
-	@$(PIP) --timeout 15 --retries 1 --index-url $(CPU_BUILD) torch 2>/dev/null || { \
-	  echo "... pytorch.org is out of reach: torch as your package index has it (5 GB on disk from PyPI) ..."; \
-	  $(PIP) torch; }
-endif
 	@$(PIP) --editable .
 	@touch $@
 
