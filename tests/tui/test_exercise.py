@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from waiting import until
 
 from quizapp.errors import QuizError
 from quizapp.judge.verdict import TestResult, Verdict
@@ -70,10 +71,7 @@ async def test_the_real_judge_fails_the_starter_and_passes_the_solution(app: App
             if source:
                 screen(running).editor.load_text(source)
             await pilot.press("ctrl+r")
-            for _ in range(600):
-                await pilot.pause(0.05)
-                if screen(running).phase != "judging":
-                    break
+            await until(pilot, lambda: screen(running).phase != "judging")
             assert screen(running).view.verdict.status == status
         assert "passed" in text(running)
         assert study.exercise_state("double").state == "passed"

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from waiting import until
 
 from quizapp import paths
 from quizapp.memory import refit
@@ -42,10 +43,7 @@ async def test_a_session_with_answers_starts_it_once(app: App, started: list[str
         if running.focused is not None:
             await pilot.press("escape")
         await pilot.press("q")
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if running._notifications:
-                break
+        await until(pilot, lambda: running._notifications)
         assert [note.message for note in running._notifications] == ["It was fitted."]
     assert started == ["start"]
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from textual.filter import NoColor
 from textual.widgets import Input
-from waiting import until
+from waiting import opened, until
 
 from quizapp import paths
 from quizapp.errors import QuizError
@@ -42,13 +42,9 @@ def name(app: QuizApp) -> str:
 async def test_home_says_what_is_due_and_one_key_starts(app: App) -> None:
     running = app()
     async with running.run_test() as pilot:
-        for _ in range(100):
-            await pilot.pause(0.02)
-            shown = text(running)
-            if "Schedules" in shown:
-                break
+        await until(pilot, lambda: "Schedules" in text(running))
+        shown = text(running)
         assert "6 new" in shown
-        assert "Schedules" in shown
         assert "Precision [and] scaling" in shown
         assert "Double a tensor" in shown
         await pilot.press("enter")
@@ -62,11 +58,7 @@ async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
     running = QuizApp()
     async with running.run_test() as pilot:
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if running.ready:
-                break
-        await pilot.pause()
+        await opened(pilot)
         assert "6 new" in text(running)
     assert paths.database().exists()
 
@@ -76,11 +68,7 @@ async def test_a_new_user_sees_the_tour_once(bank, monkeypatch: pytest.MonkeyPat
     for expected in ("TourScreen", "HomeScreen"):
         running = QuizApp()
         async with running.run_test() as pilot:
-            for _ in range(100):
-                await pilot.pause(0.02)
-                if running.ready:
-                    break
-            await pilot.pause()
+            await opened(pilot)
             assert name(running) == expected
             if expected == "TourScreen":
                 await pilot.press("enter", "right", "enter")
@@ -97,10 +85,7 @@ async def test_data_that_cannot_be_opened_ends_with_a_sentence(bank, monkeypatch
     monkeypatch.setattr("quizapp.memory.study.Study.open", refuse)
     running = QuizApp()
     async with running.run_test() as pilot:
-        for _ in range(50):
-            await pilot.pause(0.02)
-            if running.return_code:
-                break
+        await until(pilot, lambda: running.return_code)
     assert running.return_code == 2
 
 
@@ -148,26 +133,15 @@ async def test_browse_filters_as_one_types(app: App, study: Study) -> None:
                            ("half-precision", ["fp16-range"]),
                            ("no such words", [])]:  # fmt: skip
             running.screen.query_one("#filter", Input).value = query
-            for _ in range(50):  # the filter waits until the fingers rest
-                await pilot.pause(0.05)
-                if [row.question.id for row in table.rows] == ids:
-                    break
-            assert [row.question.id for row in table.rows] == ids, query
+            await until(pilot, lambda wanted=ids: [row.question.id for row in table.rows] == wanted)
         running.screen.query_one("#filter", Input).value = "transformer"
-        for _ in range(50):
-            await pilot.pause(0.05)
-            if "It costs a few hundred steps." in text(running):
-                break
-        assert "It costs a few hundred steps." in text(running)
+        await until(pilot, lambda: "It costs a few hundred steps." in text(running))
 
 
 async def test_browse_acts_on_the_chosen_card(app: App, study: Study) -> None:
     running = app("browse", query="warm-up")
     async with running.run_test() as pilot:
-        for _ in range(50):
-            await pilot.pause(0.05)
-            if len(running.screen.query_one(Table).rows) == 1:
-                break
+        await until(pilot, lambda: len(running.screen.query_one(Table).rows) == 2)
         await pilot.press("escape", "f", "s")
         await pilot.pause()
         facts = study.card("warm-up")
@@ -353,18 +327,11 @@ async def test_the_first_reading_of_the_content_shows_how_far_it_is(
     monkeypatch.setattr("quizapp.bank.load.load_bank", load)
     running = QuizApp()
     async with running.run_test() as pilot:
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if seen.is_set():
-                break
+        await until(pilot, seen.is_set)
         await pilot.pause()
         assert "Reading the questions" in text(running)
         go_on.set()
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if running.ready:
-                break
-        await pilot.pause()
+        await opened(pilot)
         assert "Reading the questions" not in text(running)
         assert "drill" in text(running)
 
@@ -401,10 +368,7 @@ async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
     paths.config().write_text('theme = "pink"\n\n[keys]\n"drill.burry" = "z"\n"drill.bury" = "y"\n')
     running = QuizApp()
     async with running.run_test(notifications=True) as pilot:
-        for _ in range(100):
-            await pilot.pause(0.02)
-            if running.ready:
-                break
+        await until(pilot, lambda: len(list(running._notifications)) >= 2)
         said = [note.message for note in running._notifications]
         assert f"{paths.config()}:1: there is no theme 'pink'." in said
         assert f"{paths.config()}:4: there is no action 'drill.burry'." in said

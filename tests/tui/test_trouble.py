@@ -55,7 +55,7 @@ async def test_a_page_that_home_needs_ends_the_app_with_a_sentence(damage) -> No
 
 
 async def test_what_the_check_finds_is_said_at_once(damage) -> None:
-    damage("mocks")
+    damage("events_parent")  # an index that home does not read
     app = QuizApp()
     told: list[tuple[str, str]] = []
 

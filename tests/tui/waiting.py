@@ -16,3 +16,9 @@ async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
             return
         await pilot.pause(STEP_S)
     raise AssertionError("it never happened")
+
+
+async def opened(pilot: Pilot[Any]) -> None:
+    """Return once the data is open."""
+    await until(pilot, lambda: pilot.app.ready)
+    await pilot.pause()
