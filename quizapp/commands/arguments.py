@@ -13,7 +13,7 @@ from quizapp.errors import USAGE
 LEVELS = ("easy", "medium", "hard")
 KINDS = ("recall", "numeric", "choice", "order", "cloze")
 ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
-EXPORTS = ("markdown", "json", "csv")
+EXPORTS = ("markdown", "anki", "json", "csv")
 EPILOG = """Exit codes: 0 done or passed, 1 not passed or faults found, 2 wrong usage,
 3 the program failed."""
 EXAMPLES = {
@@ -177,7 +177,9 @@ def _bank(commands: Any) -> None:
     show.add_argument("--seed", type=int, default=0, metavar="N", help="draw other numbers")
     export = _add(commands, "export", ("bank", "export"), "write the bank or the review log to files")
     export.add_argument(
-        "format", choices=EXPORTS, help="markdown: the bank as a book; json, csv: the review log"
+        "format",
+        choices=EXPORTS,
+        help="markdown: the bank as a book; anki: a text file that Anki imports; json, csv: the review log",
     )
     export.add_argument("path", type=Path, metavar="PATH")
     take_in = _add(commands, "import", ("bank", "take_in"), "take over the reviews of another log")

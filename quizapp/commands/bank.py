@@ -66,11 +66,13 @@ def show(options: Namespace) -> int:
 
 
 def export(options: Namespace) -> int:
-    """Write the bank as a book, or the review log as JSON or CSV."""
-    if options.format == "markdown":
+    """Write the bank as a book or as notes for Anki, or the review log as JSON or CSV."""
+    if options.format in {"markdown", "anki"}:
+        from quizapp.exchange.anki import write_anki
         from quizapp.exchange.book import write_book
 
-        count = write_book(bank_of_user(), options.path)
+        write = write_book if options.format == "markdown" else write_anki
+        count = write(bank_of_user(), options.path)
         sys.stdout.write(f"{count} questions written to {options.path}\n")
         return DONE
     from quizapp.exchange.log import write_log

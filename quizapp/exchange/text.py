@@ -7,9 +7,19 @@ from quizapp.bank.values import draw
 
 def question_text(question: Question, seed: int = 0) -> str:
     """One question with its whole answer, in Markdown that reads well as it stands."""
-    drawn = draw(question, seed)
-    parts = [f"# {question.id}", _facts(question), drawn.prompt.strip(), *_task(question, seed)]
-    parts += ["## Answer", *_solution(question, seed), drawn.answer.strip()]
+    parts = [f"# {question.id}", _facts(question), *asked(question, seed), "## Answer"]
+    parts += solved(question, seed)
+    return "\n\n".join(parts)
+
+
+def asked(question: Question, seed: int = 0) -> list[str]:
+    """What is asked: prompt, and the options, steps or text with gaps."""
+    return [draw(question, seed).prompt.strip(), *_task(question, seed)]
+
+
+def solved(question: Question, seed: int = 0) -> list[str]:
+    """The solution, the answer and all that belongs to it."""
+    parts = [*_solution(question, seed), draw(question, seed).answer.strip()]
     if question.say:
         parts += ["Say: " + question.say.strip()]
     if question.key_points:
@@ -22,7 +32,7 @@ def question_text(question: Question, seed: int = 0) -> str:
         parts += ["## Follow-ups", "\n".join(f"- {f.ask}\n  {f.answer}" for f in question.follow_ups)]
     if question.sources:
         parts += ["## Sources", "\n".join(f"- {source}" for source in question.sources)]
-    return "\n\n".join(part for part in parts if part)
+    return [part for part in parts if part]
 
 
 def _facts(question: Question) -> str:

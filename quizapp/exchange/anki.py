@@ -1,0 +1,56 @@
+"""The bank as a text file that Anki imports: a note per question, a deck per topic.
+
+The header lines are those of Anki's manual, "Text files": separator, HTML, note type, and the columns that
+hold id, deck and tags. The id makes a second import update the notes of the first.
+"""
+
+import csv
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from quizapp.bank.model import Bank, Question
+from quizapp.errors import QuizError
+from quizapp.exchange.text import asked, solved
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_HEAD = (
+    "#separator:tab",
+    "#html:true",
+    "#notetype:Basic",
+    "#guid column:1",
+    "#deck column:2",
+    "#tags column:5",
+)
+
+
+def write_anki(bank: Bank, path: Path) -> int:
+    """Write the bank to ``path`` and return the number of notes; raises `QuizError`.
+
+    Anki has no fresh numbers: a numeric question keeps its first ones, options and steps one order.
+    """
+    from markdown_it import MarkdownIt
+
+    render: Callable[[str], str] = MarkdownIt("commonmark", {"html": False}).enable("table").render
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(f"{line}\n" for line in _HEAD)
+            writer = csv.writer(file, delimiter="\t", lineterminator="\n")
+            writer.writerows(_note(bank, question, render) for question in bank.questions.values())
+    except OSError as error:
+        raise QuizError(f"{path} cannot be written: {error.strerror}; name another file") from None
+    return len(bank.questions)
+
+
+def _note(bank: Bank, question: Question, render: "Callable[[str], str]") -> tuple[str, ...]:
+    deck = f"quizapp::{bank.topics[question.topic].name}"
+    tags = (
+        question.level,
+        question.kind,
+        f"exercise::{question.exercise}",
+        *(tag.replace(" ", "-") for tag in question.tags),
+    )
+    front, back = ("\n\n".join(parts) for parts in (asked(question), solved(question)))
+    return f"quizapp-{question.id}", deck, render(front), render(back), " ".join(tags)
