@@ -36,7 +36,7 @@ HOME = "from quizapp.tui.app import run; run()"
 DRILL = """
 from quizapp.memory.facts import Filter
 from quizapp.tui.app import run
-run('drill', filter=Filter(topic='bench'))
+run('drill', flt=Filter(topic='bench'))
 """
 CARDS = 400
 

@@ -49,7 +49,7 @@ def drill(options: Namespace) -> int:
         raise QuizError("a drill needs a terminal; use 'quizapp due' and 'quizapp answer' in scripts")
     from quizapp.tui.app import run
 
-    return run("drill", filter=chosen, limit=options.limit)
+    return run("drill", flt=chosen, limit=options.limit)
 
 
 def due(options: Namespace) -> int:

@@ -57,7 +57,7 @@ async def test_reveal_then_digit_rates_and_shows_the_next_card(app: App, study: 
 
 
 async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Study) -> None:
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
         assert drill(running).proposal.rating == Rating.AGAIN
@@ -70,7 +70,7 @@ async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Stud
 
 
 async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("t", *"second moment")
         assert "1 of 3 key points heard" in text(running)
@@ -80,7 +80,7 @@ async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
 
 
 async def test_a_click_ticks_a_point(app: App) -> None:
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
         await pilot.click(Points, offset=(8, 1))
@@ -88,7 +88,7 @@ async def test_a_click_ticks_a_point(app: App) -> None:
 
 
 async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
-    running = app("drill", filter=only("rate-at-step"))
+    running = app("drill", flt=only("rate-at-step"))
     async with running.run_test() as pilot:
         await pilot.pause()
         result = drill(running).card.drawn.result
@@ -105,7 +105,7 @@ async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
 
 
 async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
-    running = app("drill", filter=only("rate-at-step"))
+    running = app("drill", flt=only("rate-at-step"))
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.press(*"6*7e2/3")
@@ -117,7 +117,7 @@ async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
 
 
 async def test_a_slip_in_a_number_can_be_mended_and_an_empty_field_is_an_answer(app: App) -> None:
-    running = app("drill", filter=only("rate-at-step"))
+    running = app("drill", flt=only("rate-at-step"))
     async with running.run_test() as pilot:
         await pilot.pause()
         result = f"{drill(running).card.drawn.result:g}"
@@ -147,7 +147,7 @@ async def test_numbers_are_fresh_after_a_review(app: App, study: Study, clock) -
 
 
 async def test_choice_is_answered_by_its_digit(app: App) -> None:
-    running = app("drill", filter=only("state-growth"))
+    running = app("drill", flt=only("state-growth"))
     async with running.run_test() as pilot:
         await pilot.pause()
         choice = running.screen.query_one(Choice)
@@ -158,7 +158,7 @@ async def test_choice_is_answered_by_its_digit(app: App) -> None:
 
 
 async def test_choice_is_answered_by_a_click(app: App) -> None:
-    running = app("drill", filter=only("state-growth"))
+    running = app("drill", flt=only("state-growth"))
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.click(Choice, offset=(6, 2))
@@ -167,7 +167,7 @@ async def test_choice_is_answered_by_a_click(app: App) -> None:
 
 
 async def test_steps_are_moved_by_keys(app: App) -> None:
-    running = app("drill", filter=only("step-order"))
+    running = app("drill", flt=only("step-order"))
     async with running.run_test() as pilot:
         await pilot.pause()
         order = running.screen.query_one(Order)
@@ -183,8 +183,17 @@ async def test_steps_are_moved_by_keys(app: App) -> None:
         assert drill(running).mark.right == 1
 
 
+async def test_the_way_back_and_undo_stay_in_the_key_bar_of_a_narrow_terminal(app: App) -> None:
+    running = app("drill", flt=only("step-order"))
+    async with running.run_test(size=(60, 20)) as pilot:
+        await pilot.pause()
+        bar = text(running).splitlines()[-1]
+        for part in ("space reveal", "K raise", "J lower", "u undo", "q back", "? help"):
+            assert part in bar
+
+
 async def test_steps_are_dragged_with_the_mouse(app: App) -> None:
-    running = app("drill", filter=only("step-order"))
+    running = app("drill", flt=only("step-order"))
     async with running.run_test() as pilot:
         await pilot.pause()
         order = running.screen.query_one(Order)
@@ -196,7 +205,7 @@ async def test_steps_are_dragged_with_the_mouse(app: App) -> None:
 
 
 async def test_gaps_are_filled_and_marked(app: App) -> None:
-    running = app("drill", filter=only("adam-defaults"))
+    running = app("drill", flt=only("adam-defaults"))
     async with running.run_test() as pilot:
         await pilot.press(*"0.9", "enter", *"0.99", "enter")
         assert drill(running).mark.parts == (True, False)
@@ -229,7 +238,7 @@ async def test_bury_and_suspend_take_the_card_away(app: App, study: Study, key: 
 
 
 async def test_flag_is_set_and_removed(app: App, study: Study) -> None:
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("f")
         assert study.card("warm-up").flagged
@@ -238,7 +247,7 @@ async def test_flag_is_set_and_removed(app: App, study: Study) -> None:
 
 
 async def test_exercise_opens_and_returns_to_the_same_card(app: App) -> None:
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space", "e")
         await pilot.pause()
@@ -250,7 +259,7 @@ async def test_exercise_opens_and_returns_to_the_same_card(app: App) -> None:
 
 
 async def test_follow_up_asks_then_answers(app: App) -> None:
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test(size=(80, 50)) as pilot:
         await pilot.press("space", "n")
         assert "How long is it usually?" in text(running)
@@ -263,7 +272,7 @@ async def test_confidence_is_asked_before_the_reveal_when_wanted(app: App, study
     from dataclasses import replace
 
     study.settings = replace(study.settings, confidence=True)
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
         assert drill(running).phase == "confidence"
@@ -301,7 +310,7 @@ async def test_a_changed_question_can_begin_again_as_new(app: App, study: Study)
     )
     study.bank = replace(study.bank, questions={**study.bank.questions, "warm-up": question})
     study.clock.forward(days=1)
-    running = app("drill", filter=only("warm-up"))
+    running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.pause()
         assert "Why, in the new edition?" in text(running)
@@ -312,7 +321,7 @@ async def test_a_changed_question_can_begin_again_as_new(app: App, study: Study)
 
 async def test_a_follow_up_is_offered_only_where_there_is_one(app: App) -> None:
     for question, offered in (("warm-up", True), ("state-growth", False)):
-        running = app("drill", filter=only(question))
+        running = app("drill", flt=only(question))
         async with running.run_test(size=(140, 40)) as pilot:
             await press(pilot, "space")
             assert ("n follow-up" in text(running).splitlines()[-1]) is offered
@@ -324,7 +333,7 @@ async def test_no_empty_gap_is_broken_at_any_width(app: App, study: Study) -> No
     question = study.bank.questions["adam-defaults"]
     longer = replace(question, text="w " * 22 + question.text)
     study.bank = replace(study.bank, questions={"adam-defaults": longer})
-    running = app("drill", filter=only("adam-defaults"))
+    running = app("drill", flt=only("adam-defaults"))
     async with running.run_test() as pilot:
         for width in range(56, 80):
             await pilot.resize_terminal(width, 24)
@@ -338,7 +347,7 @@ async def test_code_in_options_is_shown_without_its_backticks(app: App, study: S
     question = study.bank.questions["state-growth"]
     options = tuple(replace(option, text="`x[0]` * **2**") for option in question.options)
     study.bank = replace(study.bank, questions={"state-growth": replace(question, options=options)})
-    running = app("drill", filter=only("state-growth"))
+    running = app("drill", flt=only("state-growth"))
     async with running.run_test() as pilot:
         await pilot.pause()
         assert "x[0] * **2**" in text(running)

@@ -81,6 +81,7 @@ class BrowseScreen(Place):
         self._browser: Browser | None = None
         self._filter_timer: Timer | None = None
         self._preview_timer: Timer | None = None
+        self._applied: str | None = None
 
     def body(self) -> ComposeResult:
         """The filter, the table, the preview."""
@@ -132,12 +133,15 @@ class BrowseScreen(Place):
     def _apply(self) -> None:
         if self._browser is None:
             return
-        before = self._table.current
-        rows = self._browser.rows(self.query_one("#filter", Input).value)
-        cursor = 0
-        if before is not None:
-            cursor = next((i for i, row in enumerate(rows) if row.question.id == before.question.id), 0)
-        self._table.show(rows, cursor)
+        table, query = self._table, self.query_one("#filter", Input).value
+        before = table.current
+        # a row that was only the first match on the way to these words is not held on to
+        held = before.question.id if before and (table.by_hand or query == self._applied) else ""
+        self._applied = query
+        rows = self._browser.rows(query)
+        place = next((i for i, row in enumerate(rows) if row.question.id == held), None)
+        table.by_hand = table.by_hand and place is not None
+        table.show(rows, place or 0)
         self.query_one("#count", Static).update(Content(plural(len(rows), "question")))
 
     def _changed(self) -> None:
@@ -212,7 +216,7 @@ class BrowseScreen(Place):
         """Drill what the filter shows."""
         rows = self._table.rows
         if rows:
-            self.quiz.go("drill", filter=Filter(ids=frozenset(row.question.id for row in rows)))
+            self.quiz.go("drill", flt=Filter(ids=frozenset(row.question.id for row in rows)))
 
     def action_facts(self) -> None:
         """The card's memory."""

@@ -119,7 +119,7 @@ class ExercisesScreen(Place):
         """Drill the questions that lead to the exercise."""
         line = self._table.current
         if line is not None:
-            self.quiz.go("drill", filter=Filter(exercise=line.exercise.slug))
+            self.quiz.go("drill", flt=Filter(exercise=line.exercise.slug))
 
     def action_find(self) -> None:
         """Open the filter."""
