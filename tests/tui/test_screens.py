@@ -138,6 +138,39 @@ async def test_browse_filters_as_one_types(app: App, study: Study) -> None:
         await until(pilot, lambda: "It costs a few hundred steps." in text(running))
 
 
+async def test_the_first_match_is_under_the_cursor_unless_another_row_was_chosen(app: App) -> None:
+    running = app("browse", query="topic:sched")
+    async with running.run_test(size=(120, 40)) as pilot:
+        table, field = running.screen.query_one(Table), running.screen.query_one("#filter", Input)
+        shown = lambda: [row.question.id for row in table.rows]  # noqa: E731
+        await until(pilot, lambda: len(shown()) > 2)
+        few = shown()
+        field.value = ""
+        await until(pilot, lambda: len(shown()) > len(few))
+        everything = shown()
+        assert everything[0] != few[0]  # else the way here would not tell
+        assert table.current.question.id == everything[0]
+        await pilot.press("down")
+        chosen = table.current.question.id
+        await pilot.press(*"step")
+        await until(pilot, lambda: len(shown()) < len(everything))
+        assert chosen in shown()
+        assert shown()[0] != chosen
+        assert table.current.question.id == chosen
+
+
+async def test_a_page_is_offered_only_where_the_text_is_longer_than_the_box(app: App) -> None:
+    running = app()
+    async with running.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        running.read("Long", "word " * 2000)
+        await until(pilot, lambda: "page down" in text(running))
+        await pilot.press("escape")
+        running.read("Short", "A line.")
+        await until(pilot, lambda: "A line." in text(running))
+        await until(pilot, lambda: "copy" in text(running) and "page down" not in text(running))
+
+
 async def test_browse_acts_on_the_chosen_card(app: App, study: Study) -> None:
     running = app("browse", query="warm-up")
     async with running.run_test() as pilot:

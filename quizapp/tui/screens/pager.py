@@ -56,6 +56,14 @@ class Pager(Dialog):
                     yield _Code(plain(self._source))
             yield KeyBar()
 
+    def on_resize(self) -> None:
+        """What fits need not be scrolled: the key bar follows once the text is laid out."""
+        self.call_after_refresh(self.refresh_keys)
+
+    def offers(self, act: keys.Act) -> bool:
+        """Pages only where the text is longer than the box."""
+        return not act.action.startswith("page") or self.query_one(VerticalScroll).max_scroll_y > 0
+
     def action_up(self) -> None:
         """Scroll up."""
         self.query_one(VerticalScroll).scroll_up(animate=False)

@@ -33,6 +33,8 @@ class Table(ScrollView, Generic[Row]):
         super().__init__(**options)
         self.rows: Sequence[Row] = ()
         self.cursor = 0
+        self.by_hand = False
+        """Whether a key or a click brought the cursor where it is; whoever shows other rows takes it back."""
         self._draw_row = draw
         self._empty = empty
 
@@ -61,6 +63,7 @@ class Table(ScrollView, Generic[Row]):
         index = max(0, min(len(self.rows) - 1, index))
         if self.rows and index != self.cursor:
             self.cursor = index
+            self.by_hand = True
             self._keep_in_view()
             self.refresh()
             self.post_message(self.Moved())
