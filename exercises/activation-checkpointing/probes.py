@@ -5,6 +5,8 @@ import torch.nn.functional as F
 from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from quizapp.judge.record import filled_linear
+
 D, H = 5, 7
 
 
@@ -31,12 +33,7 @@ def inputs(draw):
 
 
 def linear(values):
-    out, d = values["weight"].shape
-    layer = nn.Linear(d, out, dtype=torch.float64, device=values["weight"].device)
-    with torch.no_grad():
-        layer.weight.copy_(values["weight"])
-        layer.bias.copy_(values["bias"])
-    return layer
+    return filled_linear(values["weight"], values["bias"])
 
 
 def grads(*things):

@@ -3,6 +3,8 @@ import warnings
 import torch
 from torch import nn
 
+from quizapp.judge.record import number
+
 
 def inputs(draw):
     d, h, c = 7, 9, 5
@@ -104,8 +106,7 @@ def pairs(given, count):
 
 def result(record, out):
     for key in ("loss", "grad_norm", "skipped"):
-        value = out[key]
-        record(key, float(value) if isinstance(value, float) else value)
+        record(key, number(out[key]))
     record("keys", sorted(map(str, out)))
 
 

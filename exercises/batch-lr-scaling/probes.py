@@ -1,3 +1,6 @@
+from quizapp.judge.record import number
+
+
 def inputs(draw):
     return {
         "sizes": [[draw.integer(3, 70), draw.integer(3, 30), draw.integer(3, 700)] for _ in range(4)],
@@ -39,11 +42,6 @@ def inputs(draw):
         },
         "up": {"low": draw.uniform(1.0, 2.0), "high": draw.uniform(2.5, 4.0)},
     }
-
-
-def number(value):
-    """A numpy float is a float; everything else is recorded as it is."""
-    return float(value) if isinstance(value, float) else value
 
 
 def probe_size(code, given, record):

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 from quizapp.judge.ranks import calls, together, watch
-from quizapp.judge.record import distributed
+from quizapp.judge.record import distributed, number
 
 watch()
 
@@ -121,10 +121,7 @@ def pair(value):
 
 
 def plain(value):
-    """A numpy float is a float; everything else is recorded as it is."""
-    if isinstance(value, list):
-        return [plain(item) for item in value]
-    return float(value) if isinstance(value, float) else value
+    return [plain(item) for item in value] if isinstance(value, list) else number(value)
 
 
 @distributed

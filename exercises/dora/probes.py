@@ -1,6 +1,8 @@
 import torch
 from torch import nn
 
+from quizapp.judge.record import filled_linear
+
 
 def inputs(draw):
     cases = []
@@ -50,18 +52,6 @@ def inputs(draw):
     }
 
 
-def base_layer(weight, bias, dtype=None):
-    dtype = dtype or weight.dtype
-    layer = nn.Linear(
-        weight.shape[1], weight.shape[0], bias=bias is not None, device=weight.device, dtype=dtype
-    )
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        if bias is not None:
-            layer.bias.copy_(bias)
-    return layer
-
-
 def fill(layer, case):
     with torch.no_grad():
         layer.lora_A.copy_(case["A"])
@@ -70,7 +60,7 @@ def fill(layer, case):
 
 
 def adapter(code, case, base=None, *, filled=True):
-    layer = code.DoRALinear(base or base_layer(case["weight"], case["bias"]), case["rank"], case["alpha"])
+    layer = code.DoRALinear(base or filled_linear(case["weight"], case["bias"]), case["rank"], case["alpha"])
     if filled:
         fill(layer, case)
     return layer
@@ -115,7 +105,7 @@ def probe_gradients(code, given, record):
     for i, case in enumerate(given["cases"]):
         for name in ("fresh", "filled", "evaluated"):
             with record.step(f"{name}{i}"):
-                base = base_layer(case["weight"], case["bias"])
+                base = filled_linear(case["weight"], case["bias"])
                 weight, bias = base.weight, base.bias
                 layer = adapter(code, case, base, filled=name != "fresh")
                 layer.train(name != "evaluated")
@@ -139,7 +129,7 @@ def probe_rows(code, given, record):
     case = given["rows"]
     for name, bias in (("plain", None), ("biased", case["bias"])):
         with record.step(name):
-            layer = code.DoRALinear(base_layer(case["weight"], bias), 2, 3.0)
+            layer = code.DoRALinear(filled_linear(case["weight"], bias), 2, 3.0)
             x = case["x"].clone().requires_grad_()
             out = layer(x)
             record("out", out)
@@ -166,7 +156,7 @@ def state(layer):
 def probe_merge(code, given, record):
     for i, case in enumerate(given["cases"]):
         with record.step(i):
-            base = base_layer(case["weight"], case["bias"])
+            base = filled_linear(case["weight"], case["bias"])
             base_bias = base.bias
             layer = adapter(code, case, base)
             before = state(layer)
@@ -207,7 +197,7 @@ def probe_dtypes(code, given, record):
     case = given["cases"][0]
     for name, dtype in (("float64", torch.float64), ("bfloat16", torch.bfloat16), ("float32", torch.float32)):
         with record.step(name):
-            layer = code.DoRALinear(base_layer(case["weight"], case["bias"], dtype), 3, 2.0)
+            layer = code.DoRALinear(filled_linear(case["weight"], case["bias"], dtype), 3, 2.0)
             record("params", [kind(p) for p in (layer.lora_A, layer.lora_B, layer.magnitude)])
             record("all", sorted({str(p.dtype).removeprefix("torch.") for p in layer.parameters()}))
             record("out", layer(case["x"][1].to(dtype)))

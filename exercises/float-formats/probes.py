@@ -1,6 +1,8 @@
 import math
 import sys
 
+from quizapp.judge.record import number
+
 FORMATS = ((5, 10), (8, 7), (5, 2), (4, 3), (8, 23), (2, 1), (3, 4), (6, 9))
 
 
@@ -90,11 +92,6 @@ def inputs(draw):
             }
         )
     return {"cases": draw.shuffled(cases)}
-
-
-def number(value):
-    """A subclass of float is a float; everything else is recorded as it is."""
-    return float(value) if isinstance(value, float) else value
 
 
 def probe_info(code, given, record):

@@ -3,6 +3,8 @@ from collections import OrderedDict
 import torch
 from torch import nn
 
+from quizapp.judge.record import filled_linear
+
 
 def inputs(draw):
     cases = []
@@ -58,15 +60,7 @@ def inputs(draw):
 
 
 def base_layer(case):
-    weight, bias = case["weight"], case["bias"]
-    layer = nn.Linear(
-        weight.shape[1], weight.shape[0], bias=bias is not None, device=weight.device, dtype=weight.dtype
-    )
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        if bias is not None:
-            layer.bias.copy_(bias)
-    return layer
+    return filled_linear(case["weight"], case["bias"])
 
 
 def adapter(code, case, base=None, *, filled=True):

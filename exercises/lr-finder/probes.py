@@ -54,7 +54,7 @@ def curve(draw, name):
         best, gap = steepest(smooth(losses, beta))
         if gap > 0.02 and 1 < best and mistaken(name, lrs, losses, beta) != best:
             wrong = {m: mistaken(m, lrs, losses, beta) for m in MISTAKES}
-            return {"lrs": lrs, "losses": losses, "beta": beta, "best": best, "wrong": wrong}
+            return {"lrs": lrs, "losses": losses, "beta": beta, "kept": {"best": best, "wrong": wrong}}
 
 
 def inputs(draw):

@@ -1,3 +1,5 @@
+from quizapp.judge.record import number
+
 INF, NAN = float("inf"), float("nan")
 
 
@@ -56,11 +58,6 @@ def inputs(draw):
         ],
         "plateau": runs,
     }
-
-
-def number(value):
-    """A numpy float is a float; everything else is recorded as it is."""
-    return float(value) if isinstance(value, float) else value
 
 
 def probe_decay(code, given, record):

@@ -1,3 +1,6 @@
+from quizapp.judge.record import number
+
+
 def inputs(draw):
     models = []
     for _ in range(3):
@@ -27,11 +30,6 @@ def inputs(draw):
             }
         )
     return {"models": models, "runs": runs, "fleets": fleets, "excess": draw.uniform(1.2, 1.9)}
-
-
-def number(value):
-    """A numpy float is a Python float too; everything else is recorded as it is."""
-    return float(value) if isinstance(value, float) else value
 
 
 def probe_flops(code, given, record):

@@ -5,6 +5,8 @@ import weakref
 import torch
 from torch import nn
 
+from quizapp.judge.record import filled_linear
+
 LEVELS = [
     -1.0,
     -0.6961928009986877,
@@ -238,17 +240,6 @@ def probe_restore(code, given, record):
             record("values", code.dequantize_nf4(result, absmax, tuple(case["shape"]), case["block_size"]))
 
 
-def base_layer(weight, bias, dtype=torch.float32):
-    base = nn.Linear(
-        weight.shape[1], weight.shape[0], bias=bias is not None, device=weight.device, dtype=dtype
-    )
-    with torch.no_grad():
-        base.weight.copy_(weight)
-        if bias is not None:
-            base.bias.copy_(bias)
-    return base
-
-
 def held(layer):
     """All tensors that the layer can reach through its attributes."""
     found, seen, todo = [], set(), [layer]
@@ -283,7 +274,7 @@ def weigh(layer, record, name):
 def probe_layer(code, given, record):
     for i, case in enumerate(given["linear"]):
         with record.step(i):
-            base = base_layer(case["w"], case["bias"])
+            base = filled_linear(case["w"], case["bias"])
             before = [p.detach().clone() for p in base.parameters()]
             layer = code.NF4Linear(base, case["block_size"])
             for k, x in enumerate(case["x"]):
@@ -300,7 +291,7 @@ def probe_layer(code, given, record):
             record("base_flags", [p.requires_grad for p in base.parameters()])
     with record.step("default"):
         case = given["linear"][0]
-        record("out", code.NF4Linear(base_layer(case["w"], case["bias"]))(case["x"][1]))
+        record("out", code.NF4Linear(filled_linear(case["w"], case["bias"]))(case["x"][1]))
 
 
 def probe_dtypes(code, given, record):
@@ -308,14 +299,16 @@ def probe_dtypes(code, given, record):
         for of_base in (torch.float32, torch.bfloat16):
             for of_x in (torch.float32, torch.bfloat16, torch.float64):
                 with record.step(f"{i}/{str(of_base)[6:]}/{str(of_x)[6:]}"):
-                    layer = code.NF4Linear(base_layer(case["w"], case["bias"], of_base), case["block_size"])
+                    layer = code.NF4Linear(
+                        filled_linear(case["w"], case["bias"], of_base), case["block_size"]
+                    )
                     record("out", layer(case["x"][2].to(of_x)))
 
 
 def probe_memory(code, given, record):
     for i, case in enumerate(given["linear"]):
         with record.step(i):
-            base = base_layer(case["w"], case["bias"])
+            base = filled_linear(case["w"], case["bias"])
             layer = code.NF4Linear(base, case["block_size"])
             alive = weakref.ref(base), weakref.ref(base.weight)
             del base
@@ -332,7 +325,7 @@ def probe_memory(code, given, record):
 def probe_gradient(code, given, record):
     for i, case in enumerate(given["linear"]):
         with record.step(i):
-            layer = code.NF4Linear(base_layer(case["w"], case["bias"]), case["block_size"])
+            layer = code.NF4Linear(filled_linear(case["w"], case["bias"]), case["block_size"])
             for name in ("x", "x_eval"):
                 layer.train(name == "x")
                 x = case["x"][2].clone().requires_grad_()
@@ -343,8 +336,8 @@ def probe_gradient(code, given, record):
 def probe_state(code, given, record):
     for i, case in enumerate(given["linear"]):
         with record.step(i):
-            layer = code.NF4Linear(base_layer(case["w"], case["bias"]), case["block_size"])
-            other = code.NF4Linear(base_layer(case["other"], case["other_bias"]), case["block_size"])
+            layer = code.NF4Linear(filled_linear(case["w"], case["bias"]), case["block_size"])
+            other = code.NF4Linear(filled_linear(case["other"], case["other_bias"]), case["block_size"])
             state = {
                 key: value.clone() if isinstance(value, torch.Tensor) else value
                 for key, value in layer.state_dict().items()

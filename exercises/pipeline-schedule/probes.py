@@ -23,6 +23,22 @@ def random_schedule(draw, stages, microbatches):
 
 SIZES = [(1, 1), (1, 4), (2, 1), (2, 5), (3, 4), (3, 2), (4, 1), (4, 7), (5, 3), (5, 5), (6, 11), (3, 50)]
 
+# Other sizes than those that the generators are asked for: those schedules would be the answers.
+JUDGED = [(1, 2), (1, 5), (3, 1), (2, 6), (3, 5), (4, 2), (5, 1), (4, 6), (5, 2), (3, 3), (6, 10), (3, 40)]
+
+
+def textbook(kind, p, m):
+    """What the generators should give: the judging functions are checked without them."""
+    schedule = []
+    for s in range(p):
+        warmup = m if kind == "gpipe" else min(m, p - 1 - s)
+        stage = [("F", j) for j in range(warmup)]
+        for j in range(m):
+            stage += [("F", warmup + j)] if warmup + j < m else []
+            stage.append(("B", j))
+        schedule.append(stage)
+    return schedule
+
 
 def inputs(draw):
     return {
@@ -31,6 +47,7 @@ def inputs(draw):
             [draw.uniform(1.1, 3.0), draw.uniform(0.3, 0.9)],
         ],
         "random": [random_schedule(draw, *draw.choice([(2, 3), (3, 4), (4, 3), (3, 6)])) for _ in range(12)],
+        "textbook": {kind: [textbook(kind, p, m) for p, m in JUDGED] for kind in ("gpipe", "one_f_one_b")},
     }
 
 
@@ -87,38 +104,24 @@ def probe_generators(code, given, record):
             record("gpipe", plain(first[1:]))
 
 
-def textbook(kind, p, m):
-    """What the generators should give: the judging functions are checked without them."""
-    schedule = []
-    for s in range(p):
-        warmup = m if kind == "gpipe" else min(m, p - 1 - s)
-        stage = [("F", j) for j in range(warmup)]
-        for j in range(m):
-            stage += [("F", warmup + j)] if warmup + j < m else []
-            stage.append(("B", j))
-        schedule.append(stage)
-    return schedule
-
-
 def operations(schedule):
     return [[(str(kind), int(j)) for kind, j in stage] for stage in schedule]
 
 
 def probe_peaks(code, given, record):
-    for p, m in SIZES:
-        for kind in ("gpipe", "one_f_one_b"):
+    for kind, schedules in given["textbook"].items():
+        for (p, m), schedule in zip(JUDGED, schedules, strict=True):
             with record.step(f"{kind}/{p}/{m}"):
-                record("peaks", code.peak_in_flight(textbook(kind, p, m)))
+                record("peaks", code.peak_in_flight(schedule))
     for i, schedule in enumerate([*map(operations, given["random"]), *FIXED.values()]):
         with record.step(f"other{i}"):
             record("peaks", code.peak_in_flight(copy.deepcopy(schedule)))
 
 
 def probe_bubbles(code, given, record):
-    for p, m in SIZES:
-        for kind in ("gpipe", "one_f_one_b"):
+    for kind, schedules in given["textbook"].items():
+        for (p, m), schedule in zip(JUDGED, schedules, strict=True):
             with record.step(f"{kind}/{p}/{m}"):
-                schedule = textbook(kind, p, m)
                 record("default", code.bubble_fraction(schedule))
                 record("timed", [code.bubble_fraction(schedule, f, b) for f, b in given["times"]])
     for i, schedule in enumerate([*map(operations, given["random"]), *FIXED.values()]):
@@ -157,7 +160,7 @@ def probe_errors(code, given, record):
             ("negative_batches", 3, -1),
         ):
             record.raises(f"{name}_{text}", lambda make=make, p=p, m=m: make(p, m))
-    one = textbook("gpipe", 2, 3)
+    one = copy.deepcopy(FIXED["serial"])
     for text, f, b in (
         ("forward", 0.0, 1.0),
         ("backward", 1.0, 0.0),

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 from torch import nn
 
 from quizapp.judge.ranks import calls, first_and_last, together, watch
-from quizapp.judge.record import distributed
+from quizapp.judge.record import distributed, filled_linear
 
 watch()
 
@@ -48,13 +48,7 @@ def inputs(draw):
 
 
 def full(values):
-    weight, bias = values["weight"].cpu(), values["bias"]
-    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, dtype=weight.dtype)
-    with torch.no_grad():
-        layer.weight.copy_(weight)
-        if bias is not None:
-            layer.bias.copy_(bias.cpu())
-    return layer
+    return filled_linear(values["weight"].cpu(), values["bias"])
 
 
 def memory(tensor, *others):

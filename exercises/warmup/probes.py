@@ -2,6 +2,8 @@ import copy
 
 import torch
 
+from quizapp.judge.record import number
+
 
 def inputs(draw):
     cases = []
@@ -14,11 +16,6 @@ def inputs(draw):
         "no_warmup": {"total": draw.integer(6, 13), "min_ratio": draw.uniform(0.1, 0.4)},
         "peaks": [draw.uniform(0.2, 0.5), draw.uniform(0.02, 0.08), draw.uniform(1.5, 3.0)],
     }
-
-
-def number(value):
-    """A numpy float is a float; everything else is recorded as it is."""
-    return float(value) if isinstance(value, float) else value
 
 
 def curve(code, steps, warmup, total, min_ratio):

@@ -31,6 +31,16 @@ class CodeRaised(Finding):
     """The submission raised where a value was needed."""
 
 
+# Errors of code that looks at single values, which a tensor on meta does not have.
+_WITHOUT_VALUES = (
+    "cannot be called on meta tensors",
+    "Cannot copy out of meta tensor",
+    "convert meta device type tensor to numpy",
+    "with Meta tensors",
+    "register_meta function",
+)
+
+
 class Raised:
     """An exception of the submission: names of its type and bases, message, line in the user's file."""
 
@@ -49,6 +59,11 @@ class Raised:
     def is_memory(self) -> bool:
         """Whether memory ran out: Python's own error, or the one of torch's allocator."""
         return self.is_a("MemoryError", "OutOfMemoryError") or "can't allocate memory" in self.message
+
+    @property
+    def wants_values(self) -> bool:
+        """Whether the code looked at values of a tensor on meta: it works wherever there are any."""
+        return any(text in self.message for text in _WITHOUT_VALUES)
 
     def is_a(self, *names: str) -> bool:
         """Whether the exception is of one of the named types, subclasses included."""

@@ -130,6 +130,27 @@ def snapshot(value: Any) -> Any:
     return value
 
 
+def number(value: Any) -> Any:
+    """A member of a subclass of float (numpy's is one) as a float; everything else as it is."""
+    return float(value) if isinstance(value, float) else value
+
+
+def filled_linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> torch.nn.Linear:
+    """A linear layer of this weight (out, in) and bias (out,), on their device; ``dtype`` may differ."""
+    layer = torch.nn.Linear(
+        weight.shape[1],
+        weight.shape[0],
+        bias=bias is not None,
+        device=weight.device,
+        dtype=dtype or weight.dtype,
+    )
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        if bias is not None:
+            layer.bias.copy_(bias)
+    return layer
+
+
 def distributed(probe: F) -> F:
     """Mark a probe that every rank of a gloo group runs; the sizes stand under ``ranks`` in exercise.yaml."""
     probe.distributed = True  # type: ignore[attr-defined]

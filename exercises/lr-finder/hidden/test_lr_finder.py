@@ -317,8 +317,8 @@ MISTAKES = {
 
 def check_curve(observe, name):
     case = observe.given["curves"][name]
-    lrs, best = case["lrs"], case["best"]
-    known = [(MISTAKES[m], lrs[i]) for m, i in case["wrong"].items() if i not in (-1, best)]
+    lrs, best = case["lrs"], case["kept"]["best"]
+    known = [(MISTAKES[m], lrs[i]) for m, i in case["kept"]["wrong"].items() if i not in (-1, best)]
     known.sort(key=lambda item: item[0] != MISTAKES.get(name))
     known.append(("The rate before the fall was returned, not the one after it.", lrs[best - 1]))
     suggested(observe, name, lrs, best, "The suggestion is not the rate at the steepest fall.", known)
