@@ -130,9 +130,16 @@ def diagnose(
 def _evidence(
     asked: Mapping[str, Any], said: Mapping[str, Any], bought: Sequence[Mapping[str, Any]]
 ) -> float:
-    seen = {row["reading"] for row in bought}
     if asked["cause"] == NO_FAULT:
-        return float(CONTROL in seen)
+        return float(any(row["reading"] == CONTROL for row in bought))
+    return rejection(asked, said, bought)
+
+
+def rejection(
+    asked: Mapping[str, Any], said: Mapping[str, Any], bought: Sequence[Mapping[str, Any]]
+) -> float:
+    """Worth of the rejected cause: 1 for a decoy of the run, 0.5 for another, 0 where nothing excludes it."""
+    seen = {row["reading"] for row in bought}
     if said.get("reading") not in seen or said.get("decoy") == said.get("cause"):
         return 0.0
     rejected = next((cause for cause in asked["causes"] if cause["id"] == said.get("decoy")), None)

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quizapp.incidents.diagnosis import snapshot, text_of
-from quizapp.incidents.model import SECTIONS, Incident, Library
+from quizapp.incidents.diagnosis import rejection, snapshot, text_of
+from quizapp.incidents.model import NO_FAULT, SECTIONS, Incident, Library
 
 
 def incident_snapshot(incident: Incident, library: Library, seed: int) -> dict[str, Any]:
@@ -38,10 +38,10 @@ def readings_bought(item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
                "right": row["predicted"] == row["outcome"] if row["predicted"] else None}  # fmt: skip
 
 
-def committed(item: Mapping[str, Any]) -> list[tuple[str, str, str, bool | None]]:
-    """(name, said, right answer, whether it was right) of the diagnosis; None where nothing was said."""
+def committed(item: Mapping[str, Any]) -> list[tuple[str, str, str, float | None]]:
+    """(name, said, right answer, share that was right) of the diagnosis; None where nothing was said."""
     asked, said = item["question"], item["given"] or {}
-    rows: list[tuple[str, str, str, bool | None]] = []
+    rows: list[tuple[str, str, str, float | None]] = []
     for name, key, words in (("cause", "cause", asked["causes"]), ("place", "place", asked["places"])):
         text = text_of(words, said.get(key))
         rows.append((name, text, text_of(words, asked[key]), said.get(key) == asked[key] if text else None))
@@ -56,7 +56,9 @@ def committed(item: Mapping[str, Any]) -> list[tuple[str, str, str, bool | None]
     decoy = next((row for row in asked["causes"] if row["id"] == said.get("decoy")), None)
     by = text_of(asked["readings"], said.get("reading"), "title")
     text = "" if decoy is None else f"{decoy['text']}{f' (by {by})' if by else ''}"
-    rows.append(("rejected", text, rejected_text(asked), None))
+    counts = text and asked["cause"] != NO_FAULT  # in a healthy run the control run counts instead
+    held = rejection(asked, said, item.get("bought", ())) if counts else None
+    rows.append(("rejected", text, rejected_text(asked), held))
     return rows
 
 

@@ -19,8 +19,8 @@ def as_text(item: Mapping[str, Any]) -> Iterator[str]:
     yield f"    cheapest path: {cheapest_text(item['question'])}"
 
 
-def _verdict(right: str, held: bool | None) -> str:
-    return " (right)" if held else f" (right is: {right})" if right else ""
+def _verdict(right: str, held: float | None) -> str:
+    return " (right)" if held == 1 else f" (right is: {right})" if right else ""
 
 
 def as_markdown(item: Mapping[str, Any], absent: str) -> Iterator[str]:
@@ -28,7 +28,7 @@ def as_markdown(item: Mapping[str, Any], absent: str) -> Iterator[str]:
     yield "| | said | right |"
     yield "| --- | --- | --- |"
     for name, said, right, held in committed(item):
-        yield f"| {name} | {_cell(said) or absent} | {'as said' if held else _cell(right)} |"
+        yield f"| {name} | {_cell(said) or absent} | {'as said' if held == 1 else _cell(right)} |"
     yield ""
     bought = list(readings_bought(item))
     if bought:
@@ -55,7 +55,7 @@ def as_html(item: Mapping[str, Any], absent: str) -> Iterator[str]:
     """The same two tables; ``absent`` stands where nothing was said."""
     rows = "".join(
         f'<tr><th scope="row">{escape(name.capitalize())}</th><td>{escape(said) or absent}</td>'
-        f"<td>{'as said' if held else escape(right)}</td></tr>"
+        f"<td>{'as said' if held == 1 else escape(right)}</td></tr>"
         for name, said, right, held in committed(item)
     )
     heads = _heads("What", "Said", "Right")

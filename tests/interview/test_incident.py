@@ -191,6 +191,25 @@ def test_without_evidence_the_diagnosis_has_at_most_ten(made) -> None:
     assert (found["evidence"], diagnosis) == (0, 10)
 
 
+@pytest.mark.parametrize(
+    ("reading", "told"), [("one-batch", "as said"), ("loss-curve", "Most"), ("", "Most")]
+)
+def test_the_rejected_cause_is_told_right_or_not_by_the_reading_that_was_taken(
+    made, reading: str, told: str
+) -> None:
+    interview, *_ = at_incident(made)
+    solve(interview)
+    interview.session.commit("decoy", "dead-units")
+    interview.session.commit("reading", reading)
+    finish(interview)
+    row = next(
+        line for line in rendered(interview.finished(), "md").splitlines() if line.startswith("| rejected")
+    )
+    said, right = row.split("|")[2:4]
+    assert said.strip()
+    assert right.strip().startswith(told)
+
+
 def test_a_fix_without_verification_has_at_most_thirteen(made) -> None:
     interview, _, item = at_incident(made)
     solve(interview)

@@ -197,6 +197,7 @@ async def test_the_diagnosis_is_shown_as_marked_after_the_last_key_point(running
         assert "Labels are permuted" in told
         assert "evidence 6 of 6" in told
         assert "cause 0 of 12" in told
+        assert "✓ rejected: " in told
 
 
 def line_of(rows: Rows, place: int) -> tuple[int, int]:

@@ -14,7 +14,7 @@ from quizapp.tui.markdown import Document
 from quizapp.tui.text import clean, plain
 from quizapp.tui.widgets.answerbox import own_words
 
-_SIGNS = {True: "✓", False: "✗", None: "–"}
+_SIGNS = {1: "✓", 0.5: "½", 0: "✗", None: "–"}
 
 
 def own_text(item: Item, *, blind: bool) -> Content:
@@ -65,7 +65,7 @@ def _diagnosis(item: Item, marking: Mapping[str, Any]) -> Iterator[str]:
     yield "**Diagnosis**, marked from the stored readings"
     yield ""
     for name, said, right, held in committed(row):
-        asides = "" if held or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
+        asides = "" if held == 1 or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
         yield f"- {_SIGNS[held]} {name}: {said or 'nothing said'}{asides}"
     yield ""
     bought = list(readings_bought(row))
