@@ -344,3 +344,15 @@ def test_parameter_left_out_of_the_optimizer_has_zero_update_ratio() -> None:
     assert outside.grad.item() == 3.0
     assert outside.item() == 1.0
     assert inside.item() == pytest.approx(0.7)
+
+
+def test_amsgrad_normaliser_shrinks_only_by_bias_correction() -> None:
+    """adam-moments follow-up: the running maximum never falls, its corrected form does early on."""
+    x = _param(0.0)
+    optimizer = Adam([x], amsgrad=True)
+    kept = []
+    for t, g in enumerate((1.0, 0.0, 0.0), start=1):
+        _drive(optimizer, x, [g])
+        kept.append((optimizer.state[x]["max_exp_avg_sq"].item(), 1 - 0.999**t))
+    assert kept[0][0] == kept[1][0] == kept[2][0]
+    assert kept[2][0] / kept[2][1] < 0.5 * kept[0][0] / kept[0][1]
