@@ -271,6 +271,9 @@ def test_backward_accumulates_and_frees() -> None:
     loss.backward()
     with pytest.raises(RuntimeError):
         loss.backward()
+    nothing_saved = w.sum()
+    nothing_saved.backward()
+    nothing_saved.backward()
     optimizer = torch.optim.SGD([w], lr=0.1)
     optimizer.zero_grad()
     assert w.grad is None
