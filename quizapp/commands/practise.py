@@ -154,8 +154,9 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
 
 
 def _outcome(verdict: "Verdict") -> str:
-    held = sum(test.passed for test in verdict.tests)
-    return f"{verdict.status}, {held} of {len(verdict.tests)} tests hold" if verdict.tests else verdict.status
+    if not verdict.tests:
+        return verdict.status
+    return f"{verdict.status}, {verdict.held} of {len(verdict.tests)} tests hold"
 
 
 def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:

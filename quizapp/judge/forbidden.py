@@ -106,11 +106,6 @@ def _by_string(node: ast.Call, aliases: dict[str, str]) -> Iterator[tuple[str, i
         yield texts[0], node.lineno
 
 
-def first_use(source: str | bytes, names: Iterable[str]) -> tuple[str, int] | None:
-    """The first forbidden name that ``source`` uses and its line, or None; see `first_of`."""
-    return first_of(used_names(source), names)
-
-
 def first_of(uses: Iterable[tuple[str, int]], names: Iterable[str]) -> tuple[str, int] | None:
     """The first of ``uses`` that is one of the forbidden ``names``, or None.
 

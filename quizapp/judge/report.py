@@ -14,8 +14,7 @@ _PRINTED_LINES = 20
 
 def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> str:
     """The whole verdict, wrapped to ``width``: the finding, what fails and why, what was printed."""
-    held = sum(test.passed for test in verdict.tests)
-    count = f": {held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
+    count = f": {verdict.held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
     head = f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"
     lines = _wrapped(head, "  ", width, first="")
     if verdict.error:

@@ -59,6 +59,11 @@ class Verdict:
         """Whether every hidden test held."""
         return self.status == PASSED
 
+    @property
+    def held(self) -> int:
+        """How many hidden tests held."""
+        return sum(test.passed for test in self.tests)
+
     def as_json(self) -> dict[str, Any]:
         """The contract of ``grade --json``."""
         return {

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 
 from quizapp.bank.marking import GAP, gaps, shuffled
 from quizapp.bank.model import Bank, Question
@@ -135,8 +135,3 @@ def when(due: datetime, now: datetime) -> str:
         return f"in {duration(seconds)}"
     days = round(seconds / 86400)
     return f"in {days} d, {due.astimezone():%-d %B}" if days < 300 else f"in {days} d"
-
-
-def utc(moment: datetime) -> datetime:
-    """An aware time in UTC."""
-    return moment.astimezone(UTC)

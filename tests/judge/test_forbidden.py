@@ -3,9 +3,13 @@ from dataclasses import replace
 import pytest
 
 from quizapp.bank.model import Forbidden
-from quizapp.judge.forbidden import first_of, first_use, used_names
+from quizapp.judge.forbidden import first_of, used_names
 from quizapp.judge.outcome import not_allowed
 from tests.judge.field import exercise
+
+
+def first_use(source: str | bytes, names: list[str]) -> tuple[str, int] | None:
+    return first_of(used_names(source), names)
 
 
 @pytest.mark.parametrize(

@@ -77,8 +77,7 @@ class VerdictView(Lines):
         name, colour = _FINDINGS.get(verdict.status, (verdict.status, "$warning"))
         head = Content.styled(name, f"bold {colour}")
         if verdict.tests:
-            held = sum(test.passed for test in verdict.tests)
-            head = head.append(f"  {held} of {len(verdict.tests)} tests")
+            head = head.append(f"  {verdict.held} of {len(verdict.tests)} tests")
         head = head.append(
             Content.styled(f"  {verdict.seconds:.2f} s on {clean(verdict.device)}", "$text-muted")
         )
