@@ -190,6 +190,31 @@ def test_permuted_labels_fresh_or_frozen() -> None:
     assert math.log(10) == pytest.approx(2.30, abs=0.005)
 
 
+def _accuracy_after_permuted_labels(size: int) -> float:
+    torch.manual_seed(0)
+    centres = torch.randn(10, 20)
+    y = torch.arange(6000) % 10
+    x = centres[y] + torch.randn(6000, 20)
+    model = nn.Linear(20, 10)
+    params = list(model.parameters())
+    for _ in range(3):
+        for rows in torch.randperm(5000).split(size):
+            loss = F.cross_entropy(model(x[rows]), y[rows[torch.randperm(len(rows))]])
+            with torch.no_grad():
+                for p, g in zip(params, torch.autograd.grad(loss, params), strict=True):
+                    p.sub_(0.02 * g)
+    return (model(x[5000:]).argmax(1) == y[5000:]).float().mean().item()
+
+
+def test_labels_that_stay_in_place_teach_a_little_in_small_batches() -> None:
+    """label-permutation-run: a label keeps its place with probability 1/B."""
+    torch.manual_seed(0)
+    kept = torch.stack([torch.randperm(8) == torch.arange(8) for _ in range(4000)])
+    assert kept.float().mean().item() == pytest.approx(1 / 8, abs=0.01)
+    assert _accuracy_after_permuted_labels(8) > 0.5
+    assert _accuracy_after_permuted_labels(500) < 0.3
+
+
 def _attend(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, mask: torch.Tensor) -> torch.Tensor:
     return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import nn
-from torch.utils.data import DistributedSampler
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
 
 
 def roundtrip(obj: object) -> object:
@@ -219,6 +219,25 @@ def test_distributed_sampler_seeds() -> None:
     assert list(sampler) == first
     sampler.set_epoch(1)
     assert list(sampler) != first
+
+
+class Noise(Dataset[tuple[float, float, float]]):
+    """Each sample is one draw of each kind of generator."""
+
+    def __init__(self) -> None:
+        self.own = np.random.default_rng(0)
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, index: int) -> tuple[float, float, float]:
+        return self.own.random(), np.random.random(), random.random()
+
+
+def test_only_a_generator_in_the_dataset_repeats_in_every_worker() -> None:
+    """seed-every-rng, rank-and-worker-seeds: the worker loop seeds random and NumPy's global state"""
+    first, second = DataLoader(Noise(), num_workers=2)
+    assert [x.item() == y.item() for x, y in zip(first, second, strict=True)] == [True, False, False]
 
 
 def sha(path: Path) -> str:
