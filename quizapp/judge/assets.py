@@ -15,13 +15,14 @@ from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge.hidden import Observe
 from quizapp.judge.record import probe_names
+from quizapp.judge.told import worker_part
 
 
 @dataclass(frozen=True)
 class Assets:
     """An exercise with its probes and hidden tests loaded.
 
-    ``probe_code`` is the probes' marshalled code for workers; ``preload`` what the probes import.
+    ``probe_code`` is the marshalled code of what workers need of the probes; ``preload`` what they import.
     """
 
     exercise: Exercise
@@ -73,7 +74,7 @@ def load_assets(folder: Path) -> Assets:
         exercise,
         probes,
         tests,
-        marshal.dumps(compile(text, str(path), "exec", dont_inherit=True)),
+        marshal.dumps(compile(worker_part(text), str(path), "exec", dont_inherit=True)),
         _imports(text),
         tuple(probe_names(probes, distributed=False)),
         tuple(probe_names(probes, distributed=True)),

@@ -23,6 +23,7 @@ from quizapp.judge.outcome import cleaned, not_allowed, outcome, versions
 from quizapp.judge.printed import clean
 from quizapp.judge.scratch import Scratch
 from quizapp.judge.tiers import TierReport, best
+from quizapp.judge.told import without_kept
 from quizapp.judge.transcript import encode
 from quizapp.judge.verdict import ERROR, TestResult, Verdict
 from quizapp.judge.zygotelink import Lost
@@ -62,11 +63,6 @@ class Track:
     run: Run = field(default_factory=Run)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     tests: list[TestResult] = field(default_factory=list)
-
-    @property
-    def shown(self) -> dict[str, Any]:
-        """The inputs that the worker gets: all but those below ``kept``, which hold answers."""
-        return {key: value for key, value in self.given.items() if key != "kept"}
 
     @property
     def told_seed(self) -> int:
@@ -160,7 +156,7 @@ class Engine:
         left = task.seconds
         groups = [(1, task.assets.probe_names)]
         groups += [(world, task.assets.distributed_names) for world in task.assets.exercise.ranks]
-        messages = [encode(track.shown) for track in tracks]
+        messages = [encode(without_kept(track.given)) for track in tracks]
         for world, names in groups:
             if names and not any(track.run.status for track in tracks):
                 left -= self._run_group(task, tracks, messages, names, world, left)

@@ -1,0 +1,51 @@
+"""What a worker is told: inputs and probes, not the answers that the inputs were made from."""
+
+from quizapp.judge.client import grade
+from quizapp.judge.told import without_kept, worker_part
+from tests.judge.field import DATA, Field, exercise
+
+SPY = """
+import sys
+
+def unknown(x):
+    probes = sys.modules["_probes"]
+    found = sorted(name for name in vars(probes) if not name.startswith("__"))
+    frame = sys._getframe()
+    while frame:
+        if "kept" in repr(frame.f_locals.get("given", "")):
+            found.append("kept")
+        frame = frame.f_back
+    raise RuntimeError(f"there is {' '.join(found)}.")
+"""
+
+
+def test_right_code_passes(field: Field) -> None:
+    source = (DATA / "riddle" / "solution.py").read_bytes()
+    verdict = grade(exercise("riddle"), source, device="cpu", timeout=60.0, tier=field.tier)
+    assert verdict.passed, verdict
+
+
+def test_a_submission_that_looks_around_finds_neither_answers_nor_what_made_them(field: Field) -> None:
+    verdict = grade(exercise("riddle"), SPY.encode(), device="cpu", timeout=60.0, tier=field.tier)
+    assert verdict.status == "error"
+    assert "there is Box probe_unknown unboxed." in (verdict.error or "")
+
+
+def test_what_is_kept_is_left_out_at_any_depth() -> None:
+    given = {"a": [{"x": 1, "kept": 2}, ({"kept": 3},)], "kept": {"y": 4}, "b": {"kept": 5, "c": "kept"}}
+    assert without_kept(given) == {"a": [{"x": 1}, ({},)], "b": {"c": "kept"}}
+    assert given["kept"] == {"y": 4}
+
+
+def test_what_the_probes_need_stays_with_its_line() -> None:
+    text = (
+        "import math\nTABLE = {1: lambda n: far(n)}\nANSWERS = [3]\nRUN = print('loaded')\n"
+        "def far(n):\n    return near(n)\ndef near(n):\n    return n\ndef inputs(draw):\n    return ANSWERS\n"
+        "def probe_a(code, given, record):\n    return TABLE[1](2)\nWANTED = probe_b = None\n"
+    )
+    tree = worker_part(text)
+    names: dict[str, int] = {}
+    for statement in tree.body:
+        names[getattr(statement, "name", type(statement).__name__) + str(statement.lineno)] = statement.lineno
+    assert sorted(names.values()) == [1, 2, 4, 5, 7, 11, 13]
+    assert names["probe_a11"] == 11
