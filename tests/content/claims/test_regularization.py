@@ -195,6 +195,26 @@ def test_adamw_equilibrium_rotation() -> None:
     assert eta * math.sqrt(d) / math.sqrt(norm2) == pytest.approx(math.sqrt(2 * eta * lam))
 
 
+def test_momentum_shrinks_the_turn_of_a_single_adamw_step() -> None:
+    """weight-decay-scale-invariant: by sqrt((1 - b1)/(1 + b1)), 0.23 at 0.9."""
+    torch.manual_seed(0)
+    w = nn.Parameter(torch.randn(100) / 4)
+    opt = torch.optim.AdamW([w], lr=0.01, weight_decay=0.2)
+    turns = []
+    for t in range(3000):
+        old = w.detach().clone()
+        noise = torch.randn(100)
+        w.grad = (noise - (noise @ old) * old / (old @ old)) / old.norm()
+        opt.step()
+        new = w.detach()
+        if t >= 1500:
+            cos = (new.double() @ old.double()) / (new.double().norm() * old.double().norm())
+            turns.append(math.acos(min(1.0, cos.item())))
+    shrink = math.sqrt(0.1 / 1.9)
+    assert shrink == pytest.approx(0.23, abs=0.005)
+    assert sum(turns) / len(turns) == pytest.approx(shrink * math.sqrt(2 * 0.01 * 0.2), rel=0.07)
+
+
 @pytest.mark.parametrize(("mu", "p"), [(0.0, 0.5), (1.0, 0.2), (2.0, 0.5)])
 def test_dropout_before_batchnorm_shifts_variance(mu: float, p: float) -> None:
     """dropout-batchnorm-variance, -eval-std."""
