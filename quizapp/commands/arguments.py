@@ -24,6 +24,7 @@ EXAMPLES = {
     "exercise": ("exercise lora", "in a pipe: prints the task and the path of your file"),
     "grade": ("grade lora --watch", "in one window, with your editor in another"),
     "mock": ("mock --minutes 45 --role research-engineer", "45 minutes against the clock"),
+    "incident": ("incident healthy-until-step-11 | less", "in a pipe: the run as text, without the clock"),
     "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
     "show": ("show lr-warmup | less", "a question with its answer"),
     "export": ("export markdown bank", "the bank as a book: a folder with a file for each topic"),
@@ -165,6 +166,15 @@ def _rehearse(commands: Any) -> None:
     mock.add_argument("--format", choices=("md", "html", "json"), default="md", help="of the report")
     mock.add_argument("--redact", action="store_true", help="leave your answers out of the report")
     mock.add_argument("--explain", metavar="ID", help="print the arithmetic of a score")
+    incident = _add(
+        commands,
+        "incident",
+        ("rehearse", "incident"),
+        "diagnose a broken run against the clock; in a pipe: list the runs, or print one",
+    )
+    incident.add_argument(
+        "id", nargs="?", metavar="ID", help="which; its name or how it begins does; default: one for you"
+    )
 
 
 def _bank(commands: Any) -> None:

@@ -1,4 +1,4 @@
-"""Commands that rehearse the day: mock interviews and their reports."""
+"""Commands that rehearse the day: mock interviews and their reports, broken runs."""
 
 import sys
 from argparse import Namespace
@@ -36,6 +36,42 @@ def mock(options: Namespace) -> int:
     )
 
 
+def incident(options: Namespace) -> int:
+    """Diagnose a broken run against the clock; not in a terminal: the list, or one run as text."""
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        return _sit(options.id)
+    from quizapp.incidents.load import load_library
+    from quizapp.incidents.naming import find_incident
+    from quizapp.interview.alone import seconds_for
+    from quizapp.interview.blueprint import load_blueprint
+    from quizapp.interview.pool import cases
+    from quizapp.interview.pooltext import list_lines, sheet_lines
+
+    library = load_library()
+    wanted = find_incident(library, options.id) if options.id else None
+    with _study() as study:
+        found = cases(study, library)
+    if wanted is None:
+        sys.stdout.write("\n".join(list_lines(found)) + "\n")
+        return DONE
+    case = next((case for case in found if case.incident is wanted), None)
+    if case is None:
+        raise QuizError(f"the bank has no exercise or topic for the incident '{options.id}': quizapp check")
+    sys.stdout.write("\n".join(sheet_lines(case, library, seconds_for(load_blueprint()))) + "\n")
+    return DONE
+
+
+def _sit(name: str | None) -> int:
+    if name:
+        from quizapp.incidents.load import load_library
+        from quizapp.incidents.naming import find_incident
+
+        find_incident(load_library(), name)  # a slip is told before the screen is taken
+    from quizapp.tui.app import run
+
+    return run("incident", wanted=name)
+
+
 def _study() -> "Study":
     from quizapp.memory.study import Study
 
@@ -43,10 +79,11 @@ def _study() -> "Study":
 
 
 def _list() -> int:
+    from quizapp.interview.past import interviews
     from quizapp.interview.trend import HEAD, as_text, list_line
 
     with _study() as study:
-        found = [known for known in study.mocks() if known.state != "undone"]
+        found = interviews(study)
         now = study.clock.now()
     if not found:
         sys.stdout.write("no mock interview yet; 'quizapp mock' sits one\n")

@@ -25,6 +25,7 @@ def _table(parser: argparse.ArgumentParser) -> dict[str, tuple[str, list[str]]]:
 
 _SLUGS = "quizapp exercise 2>/dev/null | cut -d' ' -f1"
 _IDS = "quizapp questions 2>/dev/null | cut -d' ' -f1"
+_RUNS = "quizapp incident 2>/dev/null | cut -d' ' -f1"
 
 
 def _bash(table: dict[str, tuple[str, list[str]]]) -> str:
@@ -45,7 +46,9 @@ complete -F _quizapp quizapp
 
 
 def _dynamic(name: str) -> str:
-    command = {"exercise": _SLUGS, "grade": _SLUGS, "show": _IDS, "answer": _IDS}.get(name)
+    command = {
+        "exercise": _SLUGS, "grade": _SLUGS, "show": _IDS, "answer": _IDS, "incident": _RUNS,
+    }.get(name)  # fmt: skip
     return f" $({command})" if command else ""
 
 

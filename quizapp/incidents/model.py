@@ -1,5 +1,6 @@
 """Incidents: broken training runs with stored readings, and the words in which they are diagnosed."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -91,6 +92,11 @@ class Incident:
     file: str = ""
     line: int = 1
     content_hash: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its title as one word to type: the id tells the fault, this does not."""
+        return "-".join(re.findall(r"\w+", self.title.casefold()))
 
     @property
     def card(self) -> str:

@@ -21,10 +21,8 @@ class Casting:
         self.plan, self.known, self.seen = plan, known, seen
         self.ready = [
             incident
-            for incident in library.incidents.values()
-            if incident.exercise in bank.exercises
-            and incident.topic in bank.topics
-            and not ((state := known.get(incident.card)) and (state.fresh or state.suspended))
+            for incident in at_hand(library, bank)
+            if not ((state := known.get(incident.card)) and (state.fresh or state.suspended))
         ]
         self.tiers = {incident.id: self._tier(incident) for incident in self.ready}
         for incident in self.ready:  # of a weak class any variant will do, if one is the role's
@@ -82,6 +80,15 @@ class Casting:
             pass
         rng.shuffle(chosen)
         return chosen
+
+
+def at_hand(library: Library, bank: Bank) -> list[Incident]:
+    """The incidents whose exercise and topic the bank has."""
+    return [
+        incident
+        for incident in library.incidents.values()
+        if incident.exercise in bank.exercises and incident.topic in bank.topics
+    ]
 
 
 def alarms(seed: int) -> bool:

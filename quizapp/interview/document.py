@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quizapp.interview import history, score
+from quizapp.interview.alone import is_alone
 from quizapp.interview.session import Session
 
 SCHEMA = "quizapp.mock/1"
@@ -83,6 +84,8 @@ def _next_steps(document: Mapping[str, Any]) -> list[dict[str, str]]:
     steps += [
         {"what": f"Write {slug}", "command": f"quizapp exercise {slug}"} for slug in slugs[: 5 - len(steps)]
     ]
+    if is_alone(document):
+        return [*steps, {"what": "Diagnose another broken run", "command": "quizapp incident"}]
     again = f"quizapp mock --role {document['role']} --minutes {document['minutes']}"
     return [*steps, {"what": "Sit another interview in some days", "command": again}]
 

@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from quizapp.interview.alone import is_alone
 from quizapp.interview.incidentreport import as_text
 from quizapp.interview.item import IN_WORDS, INCIDENT
-from quizapp.interview.words import STATES, item_title
+from quizapp.interview.words import STATES, item_title, title_line
 
 
 def explain(document: Mapping[str, Any]) -> str:
@@ -14,11 +15,14 @@ def explain(document: Mapping[str, Any]) -> str:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    yield f"Mock interview {document['id']}: {document['title']}, {document['minutes']} minutes"
+    what, _, title = title_line(document).partition(":")
+    yield f"{what} {document['id']}:{title}"
     yield "Every mark is a sum of weight x share, rounded half up once."
     items = document["items"]
     for item in items:
         yield from _item(item)
+    if is_alone(document):
+        return
     seconds = sum(item["planned"] for item in items)
     yield ""
     yield "Total: planned seconds x mark, over planned seconds"

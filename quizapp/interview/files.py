@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from quizapp.interview.alone import is_alone
+
 FORMATS = ("md", "html", "json")
 
 
@@ -25,8 +27,9 @@ def write_reports(document: Mapping[str, Any], folder: Path) -> list[Path]:
     """Write all three forms; raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
+    what = "incident" if is_alone(document) else "mock"
     for form in FORMATS:
-        path = folder / f"mock-{document['started'][:10]}-{document['id']}.{form}"
+        path = folder / f"{what}-{document['started'][:10]}-{document['id']}.{form}"
         path.write_text(rendered(document, form), encoding="utf-8")
         written.append(path)
     return written

@@ -7,8 +7,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from quizapp.interview import score
+from quizapp.interview.alone import is_alone
 from quizapp.interview.item import IN_WORDS, Item
 from quizapp.interview.past import kappa
+from quizapp.interview.words import plural
 
 Ask = Callable[[str], str]
 
@@ -27,7 +29,7 @@ def interview_friend(
 ) -> dict[str, Any]:
     """Ask for every mark in turn; the second column. ``ask`` raises ``EOFError`` to stop half way."""
     items = to_mark(document)
-    say(_fit(_INTRO.format(number=len(items), title=document["title"], minutes=document["minutes"]), width))
+    say(_fit(_INTRO.format(what=_what(document, len(items))), width))
     name = " ".join(ask("\nYour name: ").split()) or "a friend"
     steps = [step for item in items for step in _steps(item)]
     held: list[float] = []
@@ -45,7 +47,14 @@ def interview_friend(
     return review(document, name, _columns(items, steps, held))
 
 
-_INTRO = """{number} answers of a mock interview ({title}, {minutes} minutes), to be marked by you.
+def _what(document: Mapping[str, Any], number: int) -> str:
+    if is_alone(document):
+        return f"An answer to a broken run ({document['title']})"
+    of = f"a mock interview ({document['title']}, {document['minutes']} minutes)"
+    return f"{plural(number, 'answer')} of {of}"
+
+
+_INTRO = """{what}, to be marked by you.
 You see the question, what was answered, and what a good answer holds, but not the learner's own marks.
 
 Answer y (said), h (half of it) or n (not said). b takes the last one back. Ctrl+C stops without storing."""
@@ -170,7 +179,8 @@ def columns_text(document: Mapping[str, Any], found: Mapping[str, Any]) -> Itera
     for number, column in found["items"].items():
         item = by_number[number]
         yield f"{item['card'][:44]:44} {item['marks']['total']:>5} {column['mark']:>16}"
-    yield f"{'the whole interview':44} {document['totals']['raw']:>5} {found['total']:>16}"
+    whole = "the whole" if is_alone(document) else "the whole interview"
+    yield f"{whole:44} {document['totals']['raw']:>5} {found['total']:>16}"
     agreement = found["agreement"]
     yield f"Agreement on {agreement['points']} key points: {agreement['percent']} %{_kappa(agreement)}"
     yield "Time and everything that the machine marks count the same in both columns."

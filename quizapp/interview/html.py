@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.interview import incidentreport
+from quizapp.interview.alone import is_alone
 from quizapp.interview.document import best, costliest
 from quizapp.interview.drawing import reliability, sideways, timeline
 from quizapp.interview.words import (
@@ -21,8 +22,10 @@ from quizapp.interview.words import (
     item_title,
     judged,
     moment_line,
+    parts_line,
     right_text,
     terms_line,
+    title_line,
 )
 
 _MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
@@ -30,7 +33,7 @@ _MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
 
 def as_html(document: Mapping[str, Any]) -> str:
     """The whole report."""
-    title = f"Mock interview: {document['title']}, {document['minutes']} minutes"
+    title = title_line(document)
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -44,14 +47,40 @@ def _style() -> str:
 
 
 def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
-    items = document["items"]
-    seconds = sum(item["planned"] for item in items)
+    alone = is_alone(document)
     yield f"<header><h1>{escape(title)}</h1>"
     when = document["started"][:16].replace("T", " ")
     yield f'<p class="dim">{when} UTC, id {escape(document["id"])}, seed {document["seed"]}</p></header>'
     yield "<main>"
     total = document["totals"]["raw"]
     yield f'<section aria-labelledby="result"><h2 id="result">Result</h2><p class="score">{total}</p>'
+    if alone:
+        yield f"<p>{escape(parts_line(document))}.</p>"
+        yield from _away(document)
+        yield "</section>"
+    else:
+        yield from _result(document)
+    yield from _after(document)
+    if not alone:
+        yield from _confidence(document["calibration"])
+        yield from _comparison(document)
+    yield from _friends(document)
+    yield "<section><h2>Items</h2>"
+    absent = f"<em>{absent_text(document)}</em>"
+    for item in document["items"]:
+        yield from _item(item, absent)
+    yield "</section></main>"
+    facts = (
+        f"quizapp {document['app']}, blueprint {document['blueprint']}, content {document['content_hash']}"
+    )
+    command = f"<code>quizapp mock --explain {escape(document['id'])}</code>"
+    yield f'<footer><p class="dim">{escape(facts)}. The arithmetic: {command}</p></footer>'
+
+
+def _result(document: Mapping[str, Any]) -> Iterator[str]:
+    """The band, which ends the section of the result; dimensions, time and moments of several items."""
+    items = document["items"]
+    seconds = sum(item["planned"] for item in items)
     yield f'<p class="band">{escape(band_line(document))}.</p>'
     why = document["band"]["why"].capitalize()
     yield f"<p>{escape(why)}; {escape(adjusted_line(document))}.</p></section>"
@@ -63,20 +92,6 @@ def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
     good = best(items)
     yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in good)
     yield "</ul></div></div></section>" if good else "<li>no other from 50 on</li></ul></div></div></section>"
-    yield from _after(document)
-    yield from _confidence(document["calibration"])
-    yield from _comparison(document)
-    yield from _friends(document)
-    yield "<section><h2>Items</h2>"
-    absent = f"<em>{absent_text(document)}</em>"
-    for item in items:
-        yield from _item(item, absent)
-    yield "</section></main>"
-    facts = (
-        f"quizapp {document['app']}, blueprint {document['blueprint']}, content {document['content_hash']}"
-    )
-    command = f"<code>quizapp mock --explain {escape(document['id'])}</code>"
-    yield f'<footer><p class="dim">{escape(facts)}. The arithmetic: {command}</p></footer>'
 
 
 def _table(caption: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
@@ -113,15 +128,19 @@ def _time(document: Mapping[str, Any]) -> Iterator[str]:
     )
     yield f"<section><h2>Where the time went</h2>{timeline(document)}"
     yield _table("Planned and used time by phase", ("Phase", "Planned", "Used"), rows)
+    yield from _away(document)
+    yield "</section>"
+
+
+def _away(document: Mapping[str, Any]) -> Iterator[str]:
     for event in document["clock"]["events"]:
         if event["event"] == "lost":
             yield f"<p>The terminal was away for {clock(event['ms'])}; the clock went on.</p>"
-    yield "</section>"
 
 
 def _after(document: Mapping[str, Any]) -> Iterator[str]:
     yield "<section><h2>What comes next</h2><ul>"
-    for row in document["weak_topics"][:4]:
+    for row in () if is_alone(document) else document["weak_topics"][:4]:
         if row["mean"] < 80:
             mean = f"{row['mean']:g} of 100 over {row['items']} item{'s' * (row['items'] > 1)}"
             yield f"<li>Costly topic {escape(row['topic'])}: {mean}</li>"

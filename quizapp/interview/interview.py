@@ -8,6 +8,9 @@ from quizapp import __version__
 from quizapp.errors import QuizError
 from quizapp.incidents.load import load_library
 from quizapp.incidents.model import Library
+from quizapp.incidents.naming import find_incident
+from quizapp.interview import past
+from quizapp.interview.alone import is_alone, paper_of
 from quizapp.interview.blueprint import Beat, Blueprint, load_blueprint
 from quizapp.interview.clock import Steady, steady
 from quizapp.interview.document import SCHEMA, build
@@ -44,6 +47,11 @@ class Interview:
         """The id under which it is stored."""
         return str(self.head["id"])
 
+    @property
+    def alone(self) -> bool:
+        """Whether it is an incident sat by itself."""
+        return is_alone(self.head)
+
     # beginning and going on
 
     @classmethod
@@ -71,6 +79,37 @@ class Interview:
             raise QuizError(
                 "The bank holds no question that may be asked now: all were seen within 48 hours."
             )
+        return cls._on(paper, study, blueprint, library, clock)
+
+    @classmethod
+    def begin_alone(
+        cls,
+        study: "Study",
+        name: str,
+        *,
+        seed: int | None = None,
+        blueprint: Blueprint | None = None,
+        library: Library | None = None,
+        clock: Steady = steady,
+    ) -> "Interview":
+        """One incident by itself; the clock waits for ``start``. Raises ``UnknownName`` for ``name``."""
+        import secrets
+
+        blueprint = blueprint or load_blueprint()
+        library = library or load_library()
+        incident = find_incident(library, name)
+        seed = secrets.randbelow(1_000_000) if seed is None else seed
+        state = knowledge(study).get(incident.card)
+        unseen = incident.id not in variants_seen(study)
+        paper = paper_of(incident, blueprint, state, seed, unseen=unseen)
+        return cls._on(paper, study, blueprint, library, clock)
+
+    @classmethod
+    def _on(
+        cls, paper: Paper, study: "Study", blueprint: Blueprint, library: Library, clock: Steady
+    ) -> "Interview":
+        import secrets
+
         items = [make_item(number, pick, study.bank, library) for number, pick in enumerate(paper.picks)]
         session = Session(phases_of(paper.seconds, blueprint.format.titles), items, clock)
         return cls(study, _head(study, blueprint, paper, items, secrets.token_hex(4)), session)
@@ -138,7 +177,7 @@ class Interview:
             self.head | {"finished": self._now().isoformat(timespec="seconds")},
             self.session,
             self.markings,
-            [dict(mock.document) for mock in self.study.mocks("done")],
+            past.done(self.study, alone=self.alone),
         )
 
     def record(self) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quizapp.interview import incidentreport
+from quizapp.interview.alone import is_alone
 from quizapp.interview.document import best, costliest
 from quizapp.interview.words import (
     STATES,
@@ -18,8 +19,10 @@ from quizapp.interview.words import (
     item_title,
     judged,
     moment_line,
+    parts_line,
     right_text,
     terms_line,
+    title_line,
 )
 
 BAR = 20
@@ -31,12 +34,32 @@ def as_markdown(document: Mapping[str, Any]) -> str:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    items = document["items"]
-    seconds = sum(item["planned"] for item in items)
-    yield f"# Mock interview: {document['title']}, {document['minutes']} minutes"
+    alone = is_alone(document)
+    yield f"# {title_line(document)}"
     yield ""
     yield f"{document['started'][:16].replace('T', ' ')} UTC, id `{document['id']}`, seed {document['seed']}"
     yield ""
+    if alone:
+        yield f"**{parts_line(document)}.**"
+        yield ""
+        yield from _away(document)
+    else:
+        yield from _result(document)
+    yield from _after(document)
+    if not alone:
+        yield from _calibration(document["calibration"])
+        yield from _comparison(document)
+    yield from _friends(document)
+    yield "## Items"
+    absent = f"*{absent_text(document)}*"
+    for item in document["items"]:
+        yield from _item(item, absent)
+
+
+def _result(document: Mapping[str, Any]) -> Iterator[str]:
+    """Band, dimensions, time and moments: what only an interview of several items has."""
+    items = document["items"]
+    seconds = sum(item["planned"] for item in items)
     yield f"**{band_line(document)}.**"
     yield f"{document['band']['why'].capitalize()}; {adjusted_line(document)}."
     yield ""
@@ -50,14 +73,6 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _time(document)
     yield from _moments("Costliest moments", costliest(items)[:3], seconds)
     yield from _moments("Best moments", best(items), seconds)
-    yield from _after(document)
-    yield from _calibration(document["calibration"])
-    yield from _comparison(document)
-    yield from _friends(document)
-    yield "## Items"
-    absent = f"*{absent_text(document)}*"
-    for item in items:
-        yield from _item(item, absent)
 
 
 def bar(percent: int) -> str:
@@ -73,11 +88,15 @@ def _time(document: Mapping[str, Any]) -> Iterator[str]:
     yield "| --- | ---: | ---: |"
     for phase in document["phases"]:
         yield f"| {phase['title']} | {clock(1000 * phase['seconds'])} | {clock(phase['used_ms'])} |"
+    yield ""
+    yield from _away(document)
+
+
+def _away(document: Mapping[str, Any]) -> Iterator[str]:
     for event in document["clock"]["events"]:
         if event["event"] == "lost":
-            yield ""
             yield f"The terminal was away for {clock(event['ms'])}; the clock went on."
-    yield ""
+            yield ""
 
 
 def _moments(title: str, items: list[Mapping[str, Any]], seconds: int) -> Iterator[str]:
@@ -91,7 +110,7 @@ def _moments(title: str, items: list[Mapping[str, Any]], seconds: int) -> Iterat
 
 def _after(document: Mapping[str, Any]) -> Iterator[str]:
     weak = [row for row in document["weak_topics"] if row["mean"] < 80]
-    if weak:
+    if weak and not is_alone(document):
         yield "## Topics that cost most"
         yield ""
         for row in weak[:4]:

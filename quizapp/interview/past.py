@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from quizapp.errors import UnknownName
+from quizapp.interview.alone import is_alone
 from quizapp.interview.item import IN_WORDS
 
 if TYPE_CHECKING:
@@ -18,13 +19,19 @@ LEVELS = (0.0, 0.5, 1.0)
 
 
 def running(study: "Study") -> "MockDocument | None":
-    """The newest interview that was cut off or not marked yet."""
+    """The newest interview, or incident sat by itself, that was cut off or not marked yet."""
     return next(iter(study.mocks("running")), None)
 
 
-def done(study: "Study") -> list[Mapping[str, Any]]:
-    """The finished reports that stand, newest first."""
-    return [mock.document for mock in study.mocks("done")]
+def interviews(study: "Study") -> "list[MockDocument]":
+    """The interviews that stand, finished or not, newest first, without incidents sat by themselves."""
+    return [mock for mock in study.mocks() if mock.state != "undone" and not is_alone(mock.document)]
+
+
+def done(study: "Study", *, alone: bool = False) -> list[Mapping[str, Any]]:
+    """The finished reports that stand, newest first: of interviews, or of incidents sat ``alone``."""
+    found = (mock.document for mock in study.mocks("done"))
+    return [document for document in found if is_alone(document) == alone]
 
 
 def report(study: "Study", name: str) -> Mapping[str, Any]:

@@ -5,6 +5,8 @@ from typing import Any
 
 from quizapp.bank.expressions import number_text
 from quizapp.bank.marking import GAP
+from quizapp.interview.alone import is_alone
+from quizapp.interview.incidentterms import parts
 from quizapp.interview.item import EMPTY, IN_WORDS
 
 BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
@@ -43,6 +45,23 @@ def adjusted_line(document: Mapping[str, Any]) -> str:
         f"raw {totals['raw']}, adjusted {totals['adjusted']} ({change:+d} against the machine-marked items), "
         f"over the {totals['items_reached']} of {totals['items']} items reached {totals['reached']}"
     )
+
+
+def title_line(document: Mapping[str, Any]) -> str:
+    """What was sat, as the title of its report."""
+    if is_alone(document):
+        return f"Incident: {document['title']}"
+    return f"Mock interview: {document['title']}, {document['minutes']} minutes"
+
+
+def parts_line(document: Mapping[str, Any]) -> str:
+    """The mark of an incident sat by itself, and its parts, in one sentence."""
+    item = document["items"][0]
+    told = ", ".join(
+        f"{part.name} {part.points:.3g}{f' of {part.weight:g}' if part.weight else ''}"
+        for part in parts(item["marks"]["terms"])
+    )
+    return f"{item['marks']['total']} of 100: {told}"
 
 
 def given_text(item: Mapping[str, Any]) -> str:

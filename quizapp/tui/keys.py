@@ -98,6 +98,7 @@ _TABLE: list[Act] = [
     A("home", "exercises", "e", "exercises", "The list of exercises.", rank=8),
     A("home", "next_exercise", "n", "next exercise", "Open the exercise that comes next.", ("ready",), 4),
     A("home", "mock", "m", "mock", "A timed mock interview.", rank=5),
+    A("home", "incident", "r", "broken run", "A broken training run to diagnose against the clock.", rank=3),
     A("home", "browse", "b", "browse", "All questions, with a filter.", rank=7),
     A("home", "statistics", "s", "statistics", "Retention, forecast, and progress per topic.", rank=6),
     A("home", "settings", "comma", "settings", "Change how the program behaves.", rank=3),

@@ -19,6 +19,7 @@ GOES = (
     ("drill", "Go: drill", "Drill what is due."),
     ("exercises", "Go: exercises", "The list of exercises."),
     ("mock", "Go: mock interview", "A timed mock interview."),
+    ("incident", "Go: broken run", "A broken training run to diagnose against the clock."),
     ("mockpast", "Go: interviews so far", "Marks, dimensions and topics over time."),
     ("browse", "Go: browse", "All questions, with a filter."),
     ("statistics", "Go: statistics", "Retention, forecast, progress."),

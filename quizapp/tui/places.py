@@ -28,6 +28,7 @@ PLACES: Mapping[str, Builder] = {
         "tour": "TourScreen",
         "mock": "MockScreen",
         "mockpast": "PastScreen",
+        "incident": "IncidentScreen",
     }.items()
 }
 """The builder of each screen; it takes what the screen takes."""

@@ -187,15 +187,27 @@ class HomeScreen(Place):
             Content.assemble(
                 _link("m ", "screen.mock", "bold $primary"),
                 _link("Mock interview", "screen.mock"),
-                self._mock_state(),
+                self._left(alone=False) or ("  timed, with a report", "$text-muted"),
+            )
+        )
+        lines.append(
+            Content.assemble(
+                _link("r ", "screen.incident", "bold $primary"),
+                _link("Broken run", "screen.incident"),
+                self._left(alone=True) or ("  to diagnose against the clock", "$text-muted"),
             )
         )
         self.query_one("#onward", Static).update(Content("\n").join(lines))
 
-    def _mock_state(self) -> tuple[str, str]:
+    def _left(self, *, alone: bool) -> tuple[str, str] | None:
+        """What is said of an interview, or of a run sat ``alone``, that was left."""
         left = self.quiz.study.mocks("running")
         if not left:
-            return "  timed, with a report", "$text-muted"
+            return None
+        from quizapp.interview.alone import is_alone  # the interview's modules come after the first frame
+
+        if is_alone(left[0].document) != alone:
+            return None
         ended = left[0].document["running"]["state"] == "ended"
         return "  waits to be marked" if ended else "  not finished, its clock runs", "$warning"
 
@@ -243,6 +255,10 @@ class HomeScreen(Place):
     def action_mock(self) -> None:
         """A mock interview."""
         self.quiz.go("mock")
+
+    def action_incident(self) -> None:
+        """A broken run."""
+        self.quiz.go("incident")
 
     def action_browse(self) -> None:
         """All questions."""

@@ -1,7 +1,7 @@
 """Mock interview, before it begins: role, length, code, seed; and the interviews so far."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,17 +14,13 @@ from quizapp.interview import past
 from quizapp.interview.blueprint import LENGTHS, Blueprint, load_blueprint
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys, mocklines
-from quizapp.tui.screens.place import Place
-
-if TYPE_CHECKING:
-    from quizapp.interview.interview import Interview
-    from quizapp.store.documents import MockDocument
+from quizapp.tui.screens.mockstart import Starting
 
 assert mockkeys  # importing it adds the actions to the table
 FIELDS = ("role", "minutes", "code", "seed")
 
 
-class MockScreen(Place):
+class MockScreen(Starting):
     """``role``, ``minutes``, ``code`` and ``seed`` preset the fields; ``resume`` goes straight on."""
 
     place = "mock"
@@ -46,7 +42,6 @@ class MockScreen(Place):
         self.seed = seed
         self.cursor = 0
         self.blueprint: Blueprint | None = None
-        self.unfinished: MockDocument | None = None
         self.reports: list[Mapping[str, Any]] = []
         self.blind: list[tuple[str, int]] = []
 
@@ -83,7 +78,7 @@ class MockScreen(Place):
     def returned(self) -> None:
         """Back from an interview or a report."""
         study = self.quiz.study
-        self.unfinished = past.running(study)
+        self.look_for_unfinished()
         self.reports = past.done(study)
         self.blind = past.blind_queue(self.reports, study.clock.now())
         self.cursor = min(self.cursor, len(FIELDS) + len(self.reports) - 1)
@@ -183,7 +178,7 @@ class MockScreen(Place):
         from quizapp.interview.interview import Interview
 
         if self.unfinished is not None:
-            self._ask_first()
+            self.ask_first()
             return
         try:
             interview = Interview.begin(
@@ -198,46 +193,7 @@ class MockScreen(Place):
             self.quiz.say(str(error), bad=True)
             return
         interview.start()
-        self._run(interview)
-
-    def _ask_first(self) -> None:
-        from quizapp.tui.screens.choose import Choose
-
-        entries = [("resume", "Go on with it"), ("end", "End it now and mark it")]
-
-        def chosen(way: str | None) -> None:
-            if way:
-                self._resume(end=way == "end")
-
-        self.quiz.push_screen(Choose("An interview is not finished", entries), chosen)
-
-    def action_resume(self) -> None:
-        """Go on with the interview that is not finished."""
-        if self.unfinished is None:
-            self.quiz.say("No interview is waiting to be finished.")
-            return
-        self._resume(end=False)
-
-    def _resume(self, *, end: bool) -> None:
-        from quizapp.interview.interview import Interview
-
-        assert self.unfinished is not None
-        interview = Interview.resume(self.quiz.study, self.unfinished.document)
-        if end and not interview.session.ended:
-            interview.session.end("early")
-            interview.save()
-        self._run(interview)
-
-    def _run(self, interview: "Interview") -> None:
-        if interview.session.ended:
-            from quizapp.tui.screens.mockmark import MarkScreen
-
-            interview.propose()
-            self.quiz.push_screen(MarkScreen(interview))
-            return
-        from quizapp.tui.screens.mockrun import RunScreen
-
-        self.quiz.push_screen(RunScreen(interview))
+        self.sit(interview)
 
     def action_open(self) -> None:
         """The scorecard of a past interview."""

@@ -37,6 +37,7 @@ SAID = {
 }
 CUT = "What you wrote stands and counts; the next opens now."
 OVER = "The interview is over; now you mark your answers."
+RUN_OVER = "The time for this run is over; now you mark your answer."
 SURE = ((0, "0 %"), (25, "25 %"), (50, "50 %"), (75, "75 %"), (100, "100 %"))
 UNTYPED = {"confidence", "brief", "wrap", "coding", *mockkeys.CASE, "predict"}
 """Phases that hold whatever field has the focus."""
@@ -97,7 +98,7 @@ class Asking(Place):
         self.collect()
         self.heard(self.interview.tick())
         if self.session.ended:
-            self.quiz.push_screen(TimeUp(OVER))
+            self.quiz.push_screen(TimeUp(RUN_OVER if self.interview.alone else OVER))
             return
         self.query_one(ClockBar).refresh()
 

@@ -1,6 +1,6 @@
 """The scorecard of a finished interview."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -10,8 +10,9 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp import paths
+from quizapp.interview.alone import is_alone
 from quizapp.interview.document import best, costliest, lost
-from quizapp.interview.words import BANDS, STATES
+from quizapp.interview.words import BANDS, STATES, title_line
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys
 from quizapp.tui.screens.place import Place
@@ -22,7 +23,8 @@ from quizapp.tui.widgets.ruler import ruler
 
 assert mockkeys
 _BAND = {"strong": "$success", "pass": "$success", "below": "$warning"}
-_LEVEL = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
+LEVELS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
+Parts = tuple[Callable[[int], list[Content]], ...]
 
 
 class ScoreCard(Lines):
@@ -32,11 +34,15 @@ class ScoreCard(Lines):
         super().__init__(id=id)
         self.document = document
 
+    @property
+    def parts(self) -> Parts:
+        """What gives the lines of each part for a width."""
+        return (self._result, self._dimensions, self._moments, self._time, self._confidence, self._next)
+
     def lines(self, width: int) -> list[Content]:
         """All parts, one below the other."""
-        parts = (self._result, self._dimensions, self._moments, self._time, self._confidence, self._next)
         lines: list[Content] = []
-        for part in parts:
+        for part in self.parts:
             found = part(width)
             if found:
                 lines += [*found, Content("")]
@@ -79,7 +85,7 @@ class ScoreCard(Lines):
         lines = [Content.styled("Dimensions", "bold")]
         bar = max(8, min(40, width - 34))
         for name, row in self.document["dimensions"].items():
-            colour = _LEVEL[row["level"]]
+            colour = LEVELS[row["level"]]
             line = Content(f"{name.capitalize():17}").append(
                 meter([(row["percent"] / 100, colour, "█")], bar)
             )
@@ -161,12 +167,18 @@ class CardScreen(Place):
 
     def body(self) -> ComposeResult:
         """The head, then the card."""
-        head = (
-            f"{self.document['title']}, {self.document['minutes']} minutes, {self.document['started'][:10]}"
-        )
-        yield Static(head, id="head", classes="bar title", markup=False)
+        what, date = title_line(self.document), self.document["started"][:10]
+        yield Static(f"{what.removeprefix('Mock interview: ')}, {date}", id="head", classes="bar title",
+                     markup=False)  # fmt: skip
         with VerticalScroll(id="scroll", can_focus=False):
-            yield ScoreCard(self.document, id="card")
+            yield self._card()
+
+    def _card(self) -> ScoreCard:
+        if not is_alone(self.document):
+            return ScoreCard(self.document, id="card")
+        from quizapp.tui.screens.incidentcard import RunCard
+
+        return RunCard(self.document, id="card")
 
     def scroller(self) -> Widget:
         """The card."""
@@ -205,5 +217,6 @@ class CardScreen(Place):
             self.quiz.study.redo()
             self.quiz.say("Something else was done since; undo that first, in the drill.")
         else:
-            self.quiz.say("Undone: the marks of the interview and their reviews.")
+            what = "broken run and its review" if is_alone(self.document) else "interview and their reviews"
+            self.quiz.say(f"Undone: the marks of the {what}.")
             self.quiz.go_back()

@@ -24,6 +24,17 @@ _SETUP = [
     A("mock", "history", "t", "history", "All interviews: marks, dimensions and topics over time.", rank=4),
     A("mock", "back", "q,escape", "back", "Go back.", rank=7),
 ]  # fmt: skip
+_INCIDENT = [
+    A("incident", "begin", "enter,space", "begin", "Start the clock on the run under the cursor.", (), 10),
+    A("incident", "up", "up,k", "up", "One up."),
+    A("incident", "down", "down,j", "down", "One down."),
+    A("incident", "page(-1)", "pageup", "page up", "A page up."),
+    A("incident", "page(1)", "pagedown", "page down", "A page down."),
+    A("incident", "result", "c", "last result", "The scorecard of the last time that it was sat.", (), 6),
+    A("incident", "resume", "r", "resume", "Go on with what is not finished; its clock went on.",
+      ("cut",), 8),
+    A("incident", "back", "q,escape", "back", "Go back.", rank=7),
+]  # fmt: skip
 _RUN = [
     A("mockrun", "proceed", "enter,space", "go on", "Go on to the next phase.", ("brief", "wrap"), 10),
     A("mockrun", "answer", "ctrl+r", "answer", "Freeze the answer with its time.", LIVE, 10, True),
@@ -120,6 +131,7 @@ _PAST = [
 ]  # fmt: skip
 
 keys.extend("mock", "Mock", ("list", "past", "cut-list", "cut-past"), _SETUP)
+keys.extend("incident", "Broken run", ("list", "cut"), _INCIDENT)
 keys.extend(
     "mockrun",
     "Mock interview",
@@ -131,6 +143,9 @@ keys.extend("mockcard", "Scorecard", ("ready",), _CARD)
 keys.extend("mockpast", "History", ("list", "empty"), _PAST)
 ABOUT.update(
     mock="Choose role, length, code and seed. The same seed and state of your cards draw the same paper.",
+    incident="Training runs that were really broken and really measured. First comes what you have not had, "
+    "of that the kinds of fault that you are forgetting. Clock and marks are those of an interview's "
+    "scenario, but no trend of interviews counts them.",
     mockrun="One clock runs. Answers are frozen as you give them, and nothing is revealed before the end. A "
     "question is cut at one and a half of its time. In a scenario a reading costs seconds of the clock, and "
     "you say first how it ends; answer, cause, place and what you rejected are frozen together.",

@@ -7,6 +7,7 @@ from textual.content import Content
 from textual.style import Style
 
 from quizapp.interview import past, trend
+from quizapp.interview.alone import is_alone
 from quizapp.interview.blueprint import Plan
 from quizapp.tui.text import clock, one_line, plural
 from quizapp.tui.widgets.lines import hanging
@@ -24,7 +25,10 @@ def unfinished(document: Mapping[str, Any], width: int) -> list[Content]:
         if document["running"]["state"] == "ended"
         else "is not finished; its clock went on"
     )
-    text = f"An interview of {document['minutes']} minutes ({document['title']}) {said}."
+    what = f"An interview of {document['minutes']} minutes ({document['title']})"
+    if is_alone(document):
+        what = f"The broken run “{document['title']}”"
+    text = f"{what} {said}."
     told = hanging(Content("! "), Content.styled(text, "bold $warning"), width)
     return [*told, _link(Content.styled("r resume", "bold $primary"), "resume")]
 

@@ -19,6 +19,10 @@ class RunScreen(Asking):
 
     BINDINGS: ClassVar[list[object]] = keys.bindings("mockrun")  # type: ignore[assignment]
 
+    def offers(self, act: keys.Act) -> bool:
+        """Another question only where there is one."""
+        return not self.interview.alone or act.action not in {"skip", "return_to"}
+
     def _act(self, said: list[str]) -> None:
         self.interview.save()
         self.heard(said)
@@ -102,14 +106,15 @@ class RunScreen(Asking):
         """End early, once confirmed."""
         from quizapp.tui.screens.choose import Choose
 
-        entries = [("no", "No, go on"), ("yes", "End the interview and mark it")]
+        what = "run" if self.interview.alone else "interview"
+        entries = [("no", "No, go on"), ("yes", f"End the {what} and mark it")]
 
         def chosen(way: str | None) -> None:
             if way == "yes":
                 self.collect()
                 self._act(self.session.end("early"))
 
-        self.quiz.push_screen(Choose("End the interview now?", entries), chosen)
+        self.quiz.push_screen(Choose(f"End the {what} now?", entries), chosen)
 
     def action_back(self) -> None:
         """Leave: the interview goes on by the clock and can be resumed."""

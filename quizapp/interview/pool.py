@@ -1,0 +1,82 @@
+"""The incidents to choose from, the one to sit next first, each with how it went the last time."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from quizapp.bank.model import LEVELS
+from quizapp.errors import QuizError
+from quizapp.incidents.model import Incident, Library
+from quizapp.interview.casting import at_hand
+from quizapp.interview.history import when
+from quizapp.interview.knowledge import BAND, Known, knowledge
+
+if TYPE_CHECKING:
+    from quizapp.memory.study import Study
+
+
+@dataclass(frozen=True, slots=True)
+class Had:
+    """The last time that an incident was put before the learner, in an interview or by itself."""
+
+    report: Mapping[str, Any]
+    marks: int
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """An incident; ``had`` is None where it was never sat, ``state`` what is known of its fault class."""
+
+    incident: Incident
+    had: Had | None
+    state: Known | None
+
+    @property
+    def weak(self) -> bool:
+        """Whether its class was had and is being forgotten."""
+        return self.state is not None and not self.state.fresh and self.state.recall <= BAND[1]
+
+    @property
+    def standing(self) -> str:
+        """In a word or two: ``new``, or the last marks and whether its class is weak.
+
+        Of a new one the class is not told, for it says a part of the answer.
+        """
+        if self.had is None:
+            return "new"
+        return f"{self.had.marks}, weak" if self.weak else str(self.had.marks)
+
+    def rank(self) -> tuple[bool, bool, int, float, int, str]:
+        """Lowest first.
+
+        A class of the last 48 hours waits, so that others come between; then what was not had yet, then
+        weak classes, then unknown ones; then the easy; what was had comes back in the order it was had.
+        """
+        resting = self.state is not None and (self.state.fresh or self.state.suspended)
+        known = 1 if self.state is None else 2
+        last = 0.0 if self.had is None else when(self.had.report).timestamp()
+        level = LEVELS.index(self.incident.level)
+        return resting, self.had is not None, 0 if self.weak else known, last, level, self.incident.id
+
+
+def cases(study: "Study", library: Library) -> list[Case]:
+    """All incidents that the bank has an exercise and a topic for, the one to sit next first.
+
+    Raises ``QuizError`` where there is none.
+    """
+    known = knowledge(study)
+    had = last_had(mock.document for mock in study.mocks("done"))
+    found = [Case(one, had.get(one.id), known.get(one.card)) for one in at_hand(library, study.bank)]
+    if not found:
+        raise QuizError("there is no incident to diagnose; 'quizapp check' says what is wrong with them")
+    return sorted(found, key=Case.rank)
+
+
+def last_had(documents: Iterable[Mapping[str, Any]]) -> dict[str, Had]:
+    """By incident the last report that put it before the learner."""
+    found: dict[str, Had] = {}
+    for document in sorted(documents, key=when):
+        for item in document["items"]:
+            if item["kind"] == "incident" and item["opened_ms"] is not None:
+                found[item["question"]["id"]] = Had(document, item["marks"]["total"])
+    return found

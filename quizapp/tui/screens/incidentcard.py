@@ -1,0 +1,65 @@
+"""The scorecard of an incident sat by itself: the parts of its mark and the terms of each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from textual.content import Content
+
+from quizapp.interview.incidentterms import Part, parts
+from quizapp.interview.score import level_of
+from quizapp.interview.words import STATES
+from quizapp.tui.screens.mockcard import LEVELS, Parts, ScoreCard
+from quizapp.tui.text import clock, plain
+from quizapp.tui.widgets.lines import hanging
+from quizapp.tui.widgets.meter import meter
+
+_NAME = 17
+
+
+class RunCard(ScoreCard):
+    """No band and no interval: a single item says nothing of a whole interview."""
+
+    @property
+    def parts(self) -> Parts:
+        """Result, marks, and what comes next."""
+        return self._result, self._marks, self._schedule, self._next
+
+    def _result(self, width: int) -> list[Content]:
+        item = self.document["items"][0]
+        mark = item["marks"]["total"]
+        used = f"{clock(item['used_ms'] / 1000)} of {clock(item['budget'])}"
+        sure = "" if item["confidence"] is None else f", {item['confidence']} % sure"
+        facts = f"{STATES[item['state']].capitalize()}, {used}{sure}. {item['level']}, {item['topic']}."
+        head = Content.assemble((f"{mark}", f"bold {LEVELS[level_of(mark)]}"), (" of 100", "$text-muted"))
+        return [head, *Content.styled(facts, "$text-muted").wrap(width)]
+
+    def _marks(self, width: int) -> list[Content]:
+        lines = [Content.styled("Marks", "bold")]
+        bar = max(8, min(40, width - 34))
+        for part in parts(self.document["items"][0]["marks"]["terms"]):
+            name = f"{part.name.capitalize():{_NAME}}"
+            if not part.weight:
+                lines.append(Content(name).append(Content.styled(f"{part.points:.3g}", "$error")))
+                continue
+            share = part.points / part.weight
+            row = Content(name).append(meter([(share, LEVELS[level_of(round(100 * share))], "█")], bar))
+            lines.append(row.append(f" {part.points:.3g} of {part.weight:g}"))
+            lines += hanging(Content("  "), plain(_terms(part), "$text-muted"), width)
+        return lines
+
+    def _schedule(self, width: int) -> list[Content]:
+        effect = self.document["items"][0]["effect"]
+        if not effect:
+            return []
+        rated = f"{effect['rating']}, " if effect["rating"] else ""
+        due = f"; its kind of fault is due {effect['due'][:10]}" if effect["due"] else ""
+        return [Content.styled("Schedule", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
+
+
+def _terms(part: Part) -> str:
+    return "; ".join(map(_term, part.terms))
+
+
+def _term(row: Mapping[str, Any]) -> str:
+    of = f" of {row['weight']:g}" if row["weight"] > 0 else ""
+    return f"{row['term']} {row['points']:.3g}{of} ({row['how']})"

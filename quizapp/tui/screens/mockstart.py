@@ -1,0 +1,64 @@
+"""What the screens before an interview and before an incident share: one clock runs at a time."""
+
+from typing import TYPE_CHECKING
+
+from quizapp.interview import past
+from quizapp.interview.alone import is_alone
+from quizapp.tui.screens.place import Place
+
+if TYPE_CHECKING:
+    from quizapp.interview.interview import Interview
+    from quizapp.store.documents import MockDocument
+
+
+class Starting(Place):
+    """Begins an interview, or goes on with the one that was left, whichever screen it was begun on."""
+
+    unfinished: "MockDocument | None" = None
+
+    def look_for_unfinished(self) -> None:
+        """What was cut off, or waits to be marked."""
+        self.unfinished = past.running(self.quiz.study)
+
+    def ask_first(self) -> None:
+        """Something is not finished: go on with it, or end it."""
+        from quizapp.tui.screens.choose import Choose
+
+        assert self.unfinished is not None
+        entries = [("resume", "Go on with it"), ("end", "End it now and mark it")]
+        what = "A broken run" if is_alone(self.unfinished.document) else "An interview"
+
+        def chosen(way: str | None) -> None:
+            if way:
+                self._resume(end=way == "end")
+
+        self.quiz.push_screen(Choose(f"{what} is not finished", entries), chosen)
+
+    def action_resume(self) -> None:
+        """Go on with what is not finished."""
+        if self.unfinished is None:
+            self.quiz.say("Nothing is waiting to be finished.")
+            return
+        self._resume(end=False)
+
+    def _resume(self, *, end: bool) -> None:
+        from quizapp.interview.interview import Interview
+
+        assert self.unfinished is not None
+        interview = Interview.resume(self.quiz.study, self.unfinished.document)
+        if end and not interview.session.ended:
+            interview.session.end("early")
+            interview.save()
+        self.sit(interview)
+
+    def sit(self, interview: "Interview") -> None:
+        """Show the question in hand, or the marking where the clock has ended."""
+        if interview.session.ended:
+            from quizapp.tui.screens.mockmark import MarkScreen
+
+            interview.propose()
+            self.quiz.push_screen(MarkScreen(interview))
+            return
+        from quizapp.tui.screens.mockrun import RunScreen
+
+        self.quiz.push_screen(RunScreen(interview))
