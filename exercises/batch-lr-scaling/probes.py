@@ -1,6 +1,17 @@
 from quizapp.judge.record import number
 
 
+def measured(draw, signal, noise, small, large):
+    """Two batch sizes with the squared gradient norms that they give; the judge keeps G and S."""
+    G, S = draw.uniform(*signal), draw.uniform(*noise)
+    sizes = draw.integer(*small), draw.integer(*large)
+    return {
+        "small": [G + S / sizes[0], sizes[0]],
+        "large": [G + S / sizes[1], sizes[1]],
+        "kept": {"G": G, "S": S},
+    }
+
+
 def inputs(draw):
     return {
         "sizes": [[draw.integer(3, 70), draw.integer(3, 30), draw.integer(3, 700)] for _ in range(4)],
@@ -13,33 +24,10 @@ def inputs(draw):
                 (draw.integer(33, 61), draw.integer(67, 119)),
             )
         ],
-        "norms": [
-            {
-                "G": draw.uniform(0.5, 4.0),
-                "S": draw.uniform(40.0, 900.0),
-                "small": draw.integer(3, 20),
-                "large": draw.integer(50, 900),
-            }
-            for _ in range(4)
-        ],
-        "close": {
-            "G": draw.uniform(0.5, 4.0),
-            "S": draw.uniform(40.0, 90.0),
-            "small": 1,
-            "large": draw.integer(2, 4),
-        },
-        "signal": {
-            "G": draw.uniform(300.0, 900.0),
-            "S": draw.uniform(0.5, 4.0),
-            "small": draw.integer(2, 4),
-            "large": draw.integer(8, 16),
-        },
-        "tiny": {
-            "G": draw.uniform(0.5, 4.0) * 1e-9,
-            "S": draw.uniform(40.0, 900.0) * 1e-9,
-            "small": draw.integer(3, 20),
-            "large": draw.integer(50, 900),
-        },
+        "norms": [measured(draw, (0.5, 4.0), (40.0, 900.0), (3, 20), (50, 900)) for _ in range(4)],
+        "close": measured(draw, (0.5, 4.0), (40.0, 90.0), (1, 1), (2, 4)),
+        "signal": measured(draw, (300.0, 900.0), (0.5, 4.0), (2, 4), (8, 16)),
+        "tiny": measured(draw, (0.5e-9, 4.0e-9), (40.0e-9, 900.0e-9), (3, 20), (50, 900)),
         "up": {"low": draw.uniform(1.0, 2.0), "high": draw.uniform(2.5, 4.0)},
     }
 
@@ -75,23 +63,12 @@ def probe_cap(code, given, record):
                 record("same_batch", number(code.scaled_lr(lr, base, base, rule, 0.7 * lr)))
 
 
-def measured(case, batch):
-    return case["G"] + case["S"] / batch
-
-
 def probe_noise(code, given, record):
     for i, case in enumerate([*given["norms"], given["close"], given["tiny"], given["signal"]]):
-        small, large = case["small"], case["large"]
         with record.step(i):
-            record(
-                "small_first",
-                number(code.noise_scale(measured(case, small), small, measured(case, large), large)),
-            )
+            record("small_first", number(code.noise_scale(*case["small"], *case["large"])))
         with record.step(f"swapped{i}"):
-            record(
-                "large_first",
-                number(code.noise_scale(measured(case, large), large, measured(case, small), small)),
-            )
+            record("large_first", number(code.noise_scale(*case["large"], *case["small"])))
     with record.step("whole"):
         record("value", number(code.noise_scale(12, 10, 3, 100)))
 

@@ -39,8 +39,15 @@ def inputs(draw):
     partial = [
         i for i in range(POOL) if rows[i, 0, 2] < 0.97 and rows[i, -10:, 0].mean() < 0.7 * rows[i, 0, 0]
     ]
-    chosen = draw.sample(partial, min(RUNS, len(partial)))
-    given["partial"] = {"sizes": sizes[chosen], "rows": rows[chosen]}
+    chosen = [("amp_no_scaling", i) for i in draw.sample(partial, min(RUNS, len(partial)))]
+    # Among as many others, so that where a log stands says nothing about it.
+    chosen += [(draw.choice(CAUSES[:-1]), draw.integer(0, POOL - 1)) for _ in chosen]
+    chosen = draw.shuffled(chosen)
+    given["mixed"] = {
+        "sizes": torch.stack([pool[cause][0][i] for cause, i in chosen]),
+        "rows": torch.stack([pool[cause][1][i] for cause, i in chosen]),
+        "kept": [n for n, (cause, _) in enumerate(chosen) if cause == "amp_no_scaling"],
+    }
     given["cut"] = draw.shuffled(range(20, 60))  # every length
     given["broken_from"] = [draw.choice([12, 12, 13, draw.integer(14, 30)]) for _ in range(RUNS)]
     given["bad"] = [draw.choice([float("nan"), float("inf")]) for _ in range(RUNS)]
@@ -74,8 +81,8 @@ def probe_full(code, given, record):
     for group, runs in given["runs"].items():
         with record.step(group):
             record("answers", [answer(code, log_of(runs, i)) for i in range(RUNS)])
-    with record.step("partial"):
-        runs = given["partial"]
+    with record.step("mixed"):
+        runs = given["mixed"]
         record("answers", [answer(code, log_of(runs, i)) for i in range(len(runs["rows"]))])
 
 

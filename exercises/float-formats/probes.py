@@ -44,6 +44,14 @@ def ties(draw, exp_bits, man_bits):
     return [*out, carry, -carry]
 
 
+def value_of(bits, e, m):
+    """The value of the positive finite pattern `bits`, for inputs that lie on the grid."""
+    exponent, mantissa = bits >> m, bits & (2**m - 1)
+    bias = 2 ** (e - 1) - 1
+    lead, power = (2**m, exponent) if exponent else (0, 1)
+    return (lead + mantissa) * 2.0 ** (power - bias - m)
+
+
 def inputs(draw):
     cases = []
     for exp_bits, man_bits in FORMATS:
@@ -51,6 +59,9 @@ def inputs(draw):
         tiny = 2.0 ** (1 - bias - man_bits)
         top, spacing = largest(exp_bits, man_bits), 2.0 ** (bias - man_bits)
         edge = top + spacing / 2
+        exact = draw.sample(
+            range(1, 2 ** (exp_bits + man_bits) - 2**man_bits), min(12, 2 ** (exp_bits + man_bits - 1) - 2)
+        )
         cases.append(
             {
                 "format": [exp_bits, man_bits],
@@ -85,10 +96,8 @@ def inputs(draw):
                     1e308,
                     -1e308,
                 ],
-                "exact": draw.sample(
-                    range(1, 2 ** (exp_bits + man_bits) - 2**man_bits),
-                    min(12, 2 ** (exp_bits + man_bits - 1) - 2),
-                ),
+                "exact": [value_of(bits, exp_bits, man_bits) for bits in exact],
+                "kept": {"exact": exact},
             }
         )
     return {"cases": draw.shuffled(cases)}
@@ -129,7 +138,7 @@ def probe_quantize(code, given, record):
     for i, case in enumerate(given["cases"]):
         e, m = case["format"]
         with record.step(i):
-            for name in ("numbers", "ties", "small", "large"):
+            for name in ("numbers", "ties", "small", "large", "exact"):
                 with record.step(name):
                     record("values", [number(code.quantize(x, e, m)) for x in case[name]])
             with record.step("zeros"):
@@ -139,17 +148,6 @@ def probe_quantize(code, given, record):
                     "values",
                     [number(code.quantize(x, e, m)) for x in (math.inf, -math.inf, math.nan, -math.nan)],
                 )
-            with record.step("exact"):
-                values = [value_of(bits, e, m) for bits in case["exact"]]
-                record("values", [number(code.quantize(x, e, m)) for x in values])
-
-
-def value_of(bits, e, m):
-    """The value of the positive finite pattern `bits`, for inputs that lie on the grid."""
-    exponent, mantissa = bits >> m, bits & (2**m - 1)
-    bias = 2 ** (e - 1) - 1
-    lead, power = (2**m, exponent) if exponent else (0, 1)
-    return (lead + mantissa) * 2.0 ** (power - bias - m)
 
 
 def probe_errors(code, given, record):

@@ -13,10 +13,18 @@ def inputs(draw):
     a, b, c = draw.sizes(3, 3, 6)
     shapes = [(a, b), (c,), (b, c), (2, 1, 3), (1,)]
     scales = [3.0, 0.1, 1.0, 0.02, 0.5]
+    grads = [draw.normal(*shape, scale=scale) for shape, scale in zip(shapes, scales, strict=True)]
+    total = sum(g.double().pow(2).sum() for g in grads).sqrt().item()
+    factors = {
+        "clipped": draw.uniform(0.2, 0.6),
+        "slightly": draw.uniform(0.96, 0.975),
+        "kept": draw.uniform(1.3, 1.7),
+    }
     return {
         "values": [draw.normal(*shape) for shape in shapes],
-        "grads": [draw.normal(*shape, scale=scale) for shape, scale in zip(shapes, scales, strict=True)],
-        "share": draw.uniform(0.2, 0.6),
+        "grads": grads,
+        "limits": [[how, factor * total] for how, factor in factors.items()],
+        "kept": {"factors": factors},
         "wide": draw.normal(6, 4, scale=300.0),
     }
 
@@ -31,10 +39,6 @@ def leaves(given, dtype=torch.float32, missing=()):
     return params
 
 
-def total(given):
-    return sum(g.double().pow(2).sum() for g in given["grads"]).sqrt().item()
-
-
 def look(record, params, held, norm):
     record("norm", norm)
     record("grads", [p.grad for p in params])
@@ -45,11 +49,11 @@ def look(record, params, held, norm):
 
 def probe_norm(code, given, record):
     for name, dtype in DTYPES.items():
-        for how, factor in (("clipped", given["share"]), ("slightly", 0.97), ("kept", 1.5)):
+        for how, limit in given["limits"]:
             with record.step(f"{name}_{how}"):
                 params = leaves(given, dtype)
                 held = [p.grad for p in params]
-                look(record, params, held, code.clip_grad_norm(params, factor * total(given)))
+                look(record, params, held, code.clip_grad_norm(params, limit))
     for name, limit in (("above", 2.5), ("equal", 5.0), ("half", 10.0)):
         with record.step(name):
             params = [nn.Parameter(torch.zeros(n, device=record.device)) for n in (1, 2)]
@@ -70,7 +74,7 @@ def probe_norm(code, given, record):
 
 
 def probe_iterables(code, given, record):
-    limit = given["share"] * total(given)
+    limit = given["limits"][0][1]
     makers = {
         "generator": lambda params: (p for p in params),
         "tuple": tuple,

@@ -53,7 +53,7 @@ def grid(draw, zero_point, dtype=torch.float32):
     return {
         "scale": scale,
         "zero_point": zero_point,
-        "codes": codes.view(4, 3, 8),
+        "kept": {"codes": codes.view(4, 3, 8)},
         "x": x.view(4, 3, 8),
         "upstream": draw.normal(4, 3, 8, dtype=dtype),
     }

@@ -25,11 +25,20 @@ def inputs(draw):
                 "peak": peak,
                 "recompute": recompute,
                 "tokens": draw.uniform(1e10, 1e13),
-                "mfu": mfu,
+                "mfu": draw.uniform(0.15, 0.7),
                 "goodput": draw.uniform(0.5, 0.92),
             }
         )
-    return {"models": models, "runs": runs, "fleets": fleets, "excess": draw.uniform(1.2, 1.9)}
+    most = fleets[0]["devices"] * fleets[0]["peak"] / fleets[0]["flops"]
+    excess, busy = draw.uniform(1.2, 1.9), draw.uniform(0.8, 0.95)
+    return {
+        "models": models,
+        "runs": runs,
+        "fleets": fleets,
+        "excess": excess * most,
+        "busy": busy * most,
+        "kept": {"excess": excess, "busy": busy},
+    }
 
 
 def probe_flops(code, given, record):
@@ -76,12 +85,10 @@ def probe_utilization(code, given, record):
             )
     f = given["fleets"][0]
     with record.step("excess"):
-        rate = given["excess"] * f["devices"] * f["peak"] / f["flops"]
-        pair = code.utilization(rate, f["flops"], f["devices"], f["peak"], recompute=1.0)
+        pair = code.utilization(given["excess"], f["flops"], f["devices"], f["peak"], recompute=1.0)
         record("pair", [number(value) for value in pair])
     with record.step("busy"):
-        rate = 0.9 * f["devices"] * f["peak"] / f["flops"]
-        pair = code.utilization(rate, f["flops"], f["devices"], f["peak"], recompute=1.0)
+        pair = code.utilization(given["busy"], f["flops"], f["devices"], f["peak"], recompute=1.0)
         record("pair", [number(value) for value in pair])
     with record.step("idle"):
         record("pair", [number(v) for v in code.utilization(0.0, f["flops"], f["devices"], f["peak"])])

@@ -50,10 +50,9 @@ def made(draw, shape, block_size, scale=1.0):
     spread = absmax.repeat_interleave(block_size)[:n]
     return {
         "w": (ratio * spread).to(torch.float32).view(*shape),
-        "codes": codes,
-        "absmax": absmax.to(torch.float32),
         "block_size": block_size,
         "shape": list(shape),
+        "kept": {"codes": codes, "absmax": absmax.to(torch.float32)},
     }
 
 
@@ -113,14 +112,12 @@ def inputs(draw):
     holes["w"].view(-1)[66:] = 0.0
     for array, value in (("codes", 7), ("absmax", 0.0)):
         width = 6 if array == "codes" else 1
-        holes[array][2 * width : 4 * width] = value
-        holes[array][11 * width :] = value
+        holes["kept"][array][2 * width : 4 * width] = value
+        holes["kept"][array][11 * width :] = value
     tiny = made(draw, (6, 10), 10)
-    tiny["w"][2] *= 1e-6 / tiny["absmax"][2]
-    tiny["w"][4] *= 4e-9 / tiny["absmax"][4]
-    tiny["w"][1] *= 3e-15 / tiny["absmax"][1]
-    tiny["w"][5] *= 2e-30 / tiny["absmax"][5]
-    tiny["absmax"] = tiny["w"].abs().amax(1)
+    for row, size in ((2, 1e-6), (4, 4e-9), (1, 3e-15), (5, 2e-30)):
+        tiny["w"][row] *= size / tiny["kept"]["absmax"][row]
+    tiny["kept"]["absmax"] = tiny["w"].abs().amax(1)
     restore = []
     for shape, block_size in (
         ((7, 11), 64),
@@ -131,7 +128,8 @@ def inputs(draw):
         ((130,), 64),
     ):
         case = made(draw, shape, block_size)
-        restore.append({**case, "packed": packed(case["codes"])})
+        kept = case["kept"]
+        restore.append({**case, "packed": packed(kept["codes"]), "absmax": kept["absmax"]})
     return {
         "weights": weights,
         "default": made(draw, (10, 13), 64),

@@ -17,8 +17,7 @@ def parabola(draw, spread, noise):
     return {
         "params": [row[0] for row in rows],
         "losses": [row[1] for row in rows],
-        "vertex": math.exp(vertex),
-        "floor": floor,
+        "kept": {"vertex": math.exp(vertex), "floor": floor},
     }
 
 
@@ -28,8 +27,7 @@ def extreme(draw, low, high, vertex):
     return {
         "params": [math.exp(u) for u in logs],
         "losses": [2.1 + c * (u - u0) ** 2 for u in logs],
-        "vertex": vertex,
-        "floor": 2.1,
+        "kept": {"vertex": vertex, "floor": 2.1},
     }
 
 
@@ -40,9 +38,14 @@ def shallow(draw):
     return {
         "params": [math.exp(u) for u in logs],
         "losses": [2.3 + c * (u - u0) ** 2 for u in logs],
-        "vertex": math.exp(u0),
-        "floor": 2.3,
+        "kept": {"vertex": math.exp(u0), "floor": 2.3},
     }
+
+
+def power(draw, a):
+    k = 10 ** draw.uniform(-6, 6)
+    x = [10 ** draw.uniform(low, high) for low, high in ((-8, -6), (-3, 3), (5, 7), (9, 11))]
+    return {"x": x, "y": [k * v**a for v in x], "kept": {"k": k, "a": a}}
 
 
 def inputs(draw):
@@ -62,16 +65,7 @@ def inputs(draw):
         ],
         "noisy": [parabola(draw, 1.0, 1.0) for _ in range(4)],
         "powers": [
-            {
-                "k": 10 ** draw.uniform(-6, 6),
-                "a": a,
-                "x": [
-                    10 ** draw.uniform(-8, -6),
-                    10 ** draw.uniform(-3, 3),
-                    10 ** draw.uniform(5, 7),
-                    10 ** draw.uniform(9, 11),
-                ],
-            }
+            power(draw, a)
             for a in (draw.uniform(-0.6, -0.2), draw.uniform(0.3, 0.9), draw.uniform(-1.5, -1.1))
         ],
         "scatter": [
@@ -144,9 +138,7 @@ def probe_refused(code, given, record):
 def probe_power(code, given, record):
     for i, case in enumerate(given["powers"]):
         with record.step(f"exact{i}"):
-            record(
-                "pair", list(code.fit_power_law(case["x"], [case["k"] * x ** case["a"] for x in case["x"]]))
-            )
+            record("pair", list(code.fit_power_law(case["x"], case["y"])))
     for i, case in enumerate(given["scatter"]):
         with record.step(f"scatter{i}"):
             x, y = list(case["x"]), list(case["y"])

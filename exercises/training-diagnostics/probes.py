@@ -408,22 +408,6 @@ def models():
     }
 
 
-WANTED = {
-    "sound": None,
-    "nan": "1",
-    "inf": "2",
-    "minus_inf": "1",
-    "healed": "1",
-    "order": "third",
-    "two_causes": "third",
-    "inner": "1.1.1",
-    "own": "1",
-    "root": "",
-    "leaf": "",
-    "again": "shared",
-}
-
-
 def probe_first(code, given, record):
     x = given["x"].abs() + 1
     for name, model in models().items():

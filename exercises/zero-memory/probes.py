@@ -1,6 +1,6 @@
 def exact_limits(draw):
     """Limits that are hit exactly, and where flooring a float quotient loses a parameter."""
-    found = [{"P": 30006, "N": 6, "stage": 2, "bytes": (2, 2, 12), "act": 0, "gpu": 130026}]
+    found = [{"N": 6, "stage": 2, "bytes": (2, 2, 12), "act": 0, "gpu": 130026, "kept": {"P": 30006}}]
     for _ in range(4000):
         if len(found) == 7:
             break
@@ -11,8 +11,9 @@ def exact_limits(draw):
         rate = p / (n if stage > 2 else 1) + g / (n if stage > 1 else 1) + o / n
         act = draw.choice([0, draw.integer(1, 10**6)])
         if int(total / rate) != count or total // rate != count:
+            gpu = total + act
             found.append(
-                {"P": count, "N": n, "stage": stage, "bytes": (p, g, o), "act": act, "gpu": total + act}
+                {"N": n, "stage": stage, "bytes": (p, g, o), "act": act, "gpu": gpu, "kept": {"P": count}}
             )
     return found
 
@@ -29,7 +30,11 @@ def inputs(draw):
     stages = []
     for sizes_of in ((2, 2, 12), (4, 4, 8), (0.5, 2, 6)):
         count, n = 1024 * draw.integer(1000, 90000), draw.choice([2, 4, 8, 64])
-        stages.append({"P": count, "N": n, "bytes": sizes_of, "act": draw.integer(10**4, 10**8)})
+        p, g, o = sizes_of
+        # Sizes of a GPU that one stage fills exactly; in random order, which stage is the answer.
+        gpus = [count * each for each in (p + g + o, p + g + o / n, p + (g + o) / n, (p + g + o) / n)]
+        act = draw.integer(10**4, 10**8)
+        stages.append({"P": count, "N": n, "bytes": sizes_of, "act": act, "gpus": draw.shuffled(gpus)})
     free = []
     for i in range(8):
         free.append(
@@ -80,11 +85,8 @@ def probe_stages(code, given, record):
 
     for i, case in enumerate(given["stages"]):
         params, n, act, options = case["P"], case["N"], case["act"], named(case["bytes"]) if i else {}
-        p, g, o = case["bytes"]
-        limits = [p + g + o, p + g + o / n, p + (g + o) / n, (p + g + o) / n]
-        for stage, limit in enumerate(limits):
-            gpu = params * limit
-            with record.step(f"{i}/{stage}"):
+        for k, gpu in enumerate(case["gpus"]):
+            with record.step(f"{i}/{k}"):
                 record("plain", [fits(params, n, gpu, **options), fits(params, n, gpu - 1, **options)])
                 record(
                     "act",

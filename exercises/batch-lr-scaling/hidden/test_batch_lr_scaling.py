@@ -115,7 +115,10 @@ def test_cap(observe):
 
 
 def measurements(given):
-    return [*given["norms"], given["close"], given["tiny"], given["signal"]]
+    return [
+        {**case["kept"], "small": case["small"][1], "large": case["large"][1]}
+        for case in (*given["norms"], given["close"], given["tiny"], given["signal"])
+    ]
 
 
 def noise_mistakes(case):

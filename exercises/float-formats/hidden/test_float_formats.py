@@ -221,7 +221,7 @@ def test_nearest(observe):
 @behaviour(5)
 def test_values_of_the_format_stay(observe):
     for i, case, e, m in formats(observe):
-        values = [decoded(bits, e, m) for bits in case["exact"]]
+        values = [decoded(bits, e, m) for bits in case["kept"]["exact"]]
         compare(
             observe[f"quantize/{i}/exact/values"],
             values,

@@ -19,6 +19,11 @@ def norm_of(grads):
     return torch.stack([g.double().norm() for g in grads if g is not None]).norm()
 
 
+def factor_of(observe, how="clipped"):
+    """The share of the norm that a limit is."""
+    return observe.given["kept"]["factors"][how]
+
+
 def limit_of(observe, factor):
     return factor * norm_of(observe.given["grads"]).item()
 
@@ -96,8 +101,8 @@ def check_scaled(observe, path, grads, factor, rtol, call):
 def test_all_gradients_shrink_alike(observe):
     for name in DTYPES:
         grads = grads_of(observe, name)
-        for how, factor in (("clipped", observe.given["share"]), ("slightly", 0.97)):
-            limit = limit_of(observe, factor)
+        for how in ("clipped", "slightly"):
+            limit = limit_of(observe, factor_of(observe, how))
             check_scaled(
                 observe,
                 f"norm/{name}_{how}/grads",
@@ -140,7 +145,7 @@ EMPTY = "The norm is right, but nothing was clipped: your iterator was empty the
 @behaviour(4)
 def test_any_iterable(observe):
     grads = grads_of(observe)
-    factor = observe.given["share"]
+    factor = factor_of(observe)
     for name in ("generator", "tuple", "iterator", "dict", "module"):
         check_norm(observe, f"iterables/{name}/norm", grads)
         untouched = all(
@@ -191,7 +196,7 @@ def test_gradients_of_frozen_parameters(observe):
     grads = grads_of(observe)
     check_norm(observe, "iterables/frozen/norm", grads)
     call = "parameters that have a gradient but no longer require one"
-    check_scaled(observe, "iterables/frozen/grads", grads, observe.given["share"], 1e-4, call)
+    check_scaled(observe, "iterables/frozen/grads", grads, factor_of(observe), 1e-4, call)
 
 
 @behaviour(4, on_error="Parameters without a gradient have to be skipped.")

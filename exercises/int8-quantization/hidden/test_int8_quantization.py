@@ -393,7 +393,7 @@ def test_range_that_starts_at_zero(observe):
 
 
 def grids(observe):
-    return enumerate(observe.given["grids"])
+    return enumerate({**case, **case["kept"]} for case in observe.given["grids"])
 
 
 def grid_call(case):

@@ -214,7 +214,7 @@ def test_results_are_floats(observe):
 
 @behaviour(7)
 def test_impossible_figure_is_reported(observe):
-    excess = observe.given["excess"]
+    excess, busy = observe.given["kept"]["excess"], observe.given["kept"]["busy"]
     close(
         observe["utilization/excess/pair"],
         [excess, excess * 4 / 3],
@@ -223,7 +223,7 @@ def test_impossible_figure_is_reported(observe):
     )
     close(
         observe["utilization/busy/pair"],
-        [0.9, 1.2],
+        [busy, busy * 4 / 3],
         "An HFU above 1 is a useful alarm too, also where the MFU is below 1.",
         **EXACT,
     )

@@ -119,8 +119,13 @@ def check_absmax(observe, path, case, says, rtol=1e-6):
     expect(absmax.dtype == torch.float32, PRECISE, f"got {describe(absmax)}")
 
 
+def known(case):
+    """A case with its codes and scales, which the judge kept."""
+    return {**case, **case["kept"]}
+
+
 def weights(observe):
-    return list(enumerate(observe.given["weights"]))
+    return [(i, known(case)) for i, case in enumerate(observe.given["weights"])]
 
 
 @behaviour(1)
@@ -171,7 +176,7 @@ def test_default_block_size(observe):
 @behaviour(2)
 def test_nearest_level(observe):
     for i in (0, 7):
-        check_codes(observe, f"quantize/{i}", observe.given["weights"][i], NEAREST)
+        check_codes(observe, f"quantize/{i}", known(observe.given["weights"][i]), NEAREST)
 
 
 def excess(observe, path, given):
@@ -229,6 +234,10 @@ def test_odd_counts_are_filled_with_code_7(observe):
             )
 
 
+def restores(observe):
+    return [(i, known(case)) for i, case in enumerate(observe.given["restore"])]
+
+
 def restored(case):
     scale = case["absmax"].double().repeat_interleave(case["block_size"])[: len(case["codes"])]
     return (LEVELS[case["codes"]] * scale).view(*case["shape"])
@@ -273,13 +282,13 @@ def check_values(observe, path, case, rtol=1e-5, atol=1e-7, says=""):
 
 @behaviour(5)
 def test_dequantized_values(observe):
-    for i, case in enumerate(observe.given["restore"]):
+    for i, case in restores(observe):
         check_values(observe, f"restore/{i}/values", case)
 
 
 @behaviour(5)
 def test_dequantized_dtype(observe):
-    for i, case in enumerate(observe.given["restore"]):
+    for i, case in restores(observe):
         got = observe.tensor(f"restore/{i}/values")
         expect(got.dtype == torch.float32, "dequantize_nf4 gives float32 by default.", f"got {got.dtype}")
         for name, rtol in (("float16", 4e-3), ("bfloat16", 3e-2), ("float64", 1e-5)):
@@ -322,7 +331,7 @@ def test_round_trip_error(observe):
 
 @behaviour(5)
 def test_quantizing_again_gives_the_same_codes(observe):
-    for i, case in enumerate(observe.given["restore"]):
+    for i, case in restores(observe):
         codes = read(observe, f"restore/{i}/again", len(case["codes"]))
         expect(
             torch.equal(codes, case["codes"]),
@@ -339,7 +348,7 @@ def test_packed_weight_is_not_modified(observe):
 
 @behaviour(6)
 def test_blocks_of_zeros(observe):
-    case = observe.given["holes"]
+    case = known(observe.given["holes"])
     absmax = observe.tensor("quantize/holes/absmax", "The second result is the tensor of absmax.")
     zero = case["absmax"] == 0
     expect(absmax.shape == zero.shape, OUTLIER, f"got {describe(absmax)}")
@@ -361,7 +370,7 @@ def test_blocks_of_zeros(observe):
 
 @behaviour(6)
 def test_blocks_of_tiny_weights(observe):
-    case = observe.given["tiny"]
+    case = known(observe.given["tiny"])
     says = (
         "Tiny weights were rounded to zero, or lost their relative accuracy: nothing may be added to absmax."
     )
@@ -373,7 +382,7 @@ def test_blocks_of_tiny_weights(observe):
 
 @behaviour(7)
 def test_other_dtypes(observe):
-    given = observe.given["typed"]
+    given = known(observe.given["typed"])
     for name in ("float16", "bfloat16", "float64"):
         w = given["w"].to(getattr(torch, name)).float()
         case = {**given, "w": w, "absmax": torch.stack([b.abs().max() for b in w.view(-1).split(8)])}
@@ -409,7 +418,7 @@ def test_half_precision_weights_are_widened_first(observe):
 
 @behaviour(7)
 def test_non_contiguous_weights(observe):
-    case = observe.given["strided"]
+    case = known(observe.given["strided"])
     says = "A non-contiguous weight must be read in row-major order, not in storage order."
     for name in ("transposed", "sliced"):
         check_absmax(observe, f"typed/{name}", case, says)
@@ -475,7 +484,7 @@ def test_fitting_shape_is_valid(observe):
 
 
 def layers(observe):
-    return list(enumerate(observe.given["linear"]))
+    return [(i, known(case)) for i, case in enumerate(observe.given["linear"])]
 
 
 def output(case, x):
@@ -501,7 +510,7 @@ def test_layer_output(observe):
                     "The bias is missing.": output(case, x) - bias,
                 },
             )
-    case = observe.given["linear"][0]
+    _, case = layers(observe)[0]
     close(
         observe["layer/default/out"],
         output(case, case["x"][1]),

@@ -55,18 +55,21 @@ def test_vertex_of_an_exact_parabola(observe):
         best = case["params"][case["losses"].index(min(case["losses"]))]
         close(
             n,
-            case["vertex"],
+            case["kept"]["vertex"],
             "The points lie on a parabola in ln N, yet the N of its vertex is missed. IsoFLOP curves are parabolas "
             "in log N; fitted in N the minimum drifts.",
             rtol=1e-6,
             call=where,
             mistakes={
                 "That is the best run you made, not the minimum of the curve.": best,
-                "Fitted with log10 but converted back with exp.": case["vertex"] ** (1 / math.log(10)),
-                "The vertex comes back as a logarithm; N itself is asked.": math.log(case["vertex"]),
+                "Fitted with log10 but converted back with exp.": case["kept"]["vertex"]
+                ** (1 / math.log(10)),
+                "The vertex comes back as a logarithm; N itself is asked.": math.log(case["kept"]["vertex"]),
             },
         )
-        close(loss, case["floor"], "The loss at the vertex is wrong.", atol=1e-8, rtol=0.0, call=where)
+        close(
+            loss, case["kept"]["floor"], "The loss at the vertex is wrong.", atol=1e-8, rtol=0.0, call=where
+        )
 
 
 @behaviour(3)
@@ -126,7 +129,7 @@ def test_lowest_run_at_the_edge(observe):
 @behaviour(5)
 def test_exact_power_law(observe):
     for i, case in enumerate(observe.given["powers"]):
-        k, a = case["k"], case["a"]
+        k, a = case["kept"]["k"], case["kept"]["a"]
         close(
             observe[f"power/exact{i}/pair"],
             [k, a],
