@@ -177,7 +177,7 @@ SCENES = (
     drills("facts", "lr-warmup", "i"),
     drills("drill-flagged", "lr-warmup", "f"),
     Scene("summary", "drill", options=(("limit", 12),), then=answers),
-    Scene("drill-empty", "drill", options=(("filter", Filter(ids=frozenset({"none"}))),)),
+    Scene("drill-empty", "drill", options=(("flt", Filter(ids=frozenset({"none"}))),)),
     Scene("browse", "browse", ("escape", "down"), then=waits),
     Scene("browse-filter", "browse", tuple("topic:dist kind:rec"), then=waits),
     Scene("browse-none", "browse", tuple("zzz"), then=waits),
@@ -296,7 +296,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
         with Study(bank, store, settings, clock) as study:
             options: dict[str, Any] = dict(scene.options)
             if scene.card:
-                options["filter"] = Filter(ids=frozenset({scene.card}))
+                options["flt"] = Filter(ids=frozenset({scene.card}))
             if scene.start in {"drill", "exercise"}:
                 options["clock"] = lambda: 0.0
             app = QuizApp(scene.start, study=study, **options)

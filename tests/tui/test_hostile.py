@@ -163,7 +163,7 @@ async def test_a_hostile_question_is_drilled_and_browsed(study: Study) -> None:
         running = QuizApp(
             place,
             study=hostile_study,
-            **({"filter": Filter(ids=frozenset({"warm-up"}))} if place == "drill" else {}),
+            **({"flt": Filter(ids=frozenset({"warm-up"}))} if place == "drill" else {}),
         )
         async with running.run_test() as pilot:
             await pilot.pause()

@@ -64,7 +64,7 @@ def pressing(*keys: str, then: Callable[[QuizApp], None] | None = None) -> Calla
 
 
 def only(question: str) -> dict[str, Any]:
-    return {"filter": Filter(ids=frozenset({question})), "clock": still}
+    return {"flt": Filter(ids=frozenset({question})), "clock": still}
 
 
 @pytest.mark.parametrize("size", SIZES)
