@@ -186,13 +186,9 @@ class BrowseScreen(Place):
         """To the list."""
         self.set_focus(None)
 
-    def action_up(self) -> None:
-        """One up."""
-        self._table.move(-1)
-
-    def action_down(self) -> None:
-        """One down."""
-        self._table.move(1)
+    def move(self, step: int) -> None:
+        """To the next row."""
+        self._table.move(step)
 
     def action_page(self, direction: int) -> None:
         """A page."""

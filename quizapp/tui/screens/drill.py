@@ -37,7 +37,8 @@ class DrillScreen(DrillAnswer):
             return self.query_one(Order)
         return self.query_one(Points) if self.phase == "points" else None
 
-    def _step(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """To the next line of the list, or scroll."""
         found = self._list()
         if found is None:
             self.query_one("#card").scroll_relative(y=step, animate=False)
@@ -53,14 +54,6 @@ class DrillScreen(DrillAnswer):
             line = found.virtual_region.y + found.cursor_line()
             if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 2:
                 scroll.scroll_to(y=max(0, line - 2), animate=False)
-
-    def action_up(self) -> None:
-        """Up in the list, or scroll."""
-        self._step(-1)
-
-    def action_down(self) -> None:
-        """Down in the list, or scroll."""
-        self._step(1)
 
     def action_lift(self, step: int) -> None:
         """Move a step of an order question."""

@@ -100,15 +100,7 @@ class HelpScreen(Dialog):
         self.dismiss()
         self.quiz.call_later(self.quiz.run_action, act.action, self.quiz if act.place == "app" else below)
 
-    def action_up(self) -> None:
-        """Scroll up."""
-        self.query_one(VerticalScroll).scroll_up(animate=False)
-
     def action_page(self, step: int) -> None:
         """Scroll by pages."""
-        scroll = self.query_one(VerticalScroll)
+        scroll = self.scroller()
         (scroll.scroll_page_down if step > 0 else scroll.scroll_page_up)(animate=False)
-
-    def action_down(self) -> None:
-        """Scroll down."""
-        self.query_one(VerticalScroll).scroll_down(animate=False)

@@ -236,20 +236,13 @@ class Marking(Place):
         if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 4:
             scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
 
-    def _step(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """To the next line to mark, or scroll."""
         if self.phase == "marks":
             self.rubric.move(step)
             self._keep_in_view()
         else:
             self.query_one("#scroll").scroll_relative(y=step, animate=False)
-
-    def action_up(self) -> None:
-        """Up."""
-        self._step(-1)
-
-    def action_down(self) -> None:
-        """Down."""
-        self._step(1)
 
     def action_strong(self) -> None:
         """A strong answer, once the points are decided."""

@@ -238,11 +238,12 @@ class PastScreen(Place):
 
     # acting
 
-    def _move(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """To the next interview, or scroll."""
         last = len(self.reports) - 1
         to = self.cursor + step
         if not 0 <= to <= last:  # past the list the page scrolls: above it is the trend, below the topics
-            (super().action_up if step < 0 else super().action_down)()
+            super().move(step)
             return
         self._to(to)
 
@@ -255,14 +256,6 @@ class PastScreen(Place):
         above, height = scroll.scroll_offset.y, scroll.size.height
         if not above + 1 <= line < above + height - 1:
             scroll.scroll_to(y=max(0, line - height // 2), animate=False)
-
-    def action_up(self) -> None:
-        """One up."""
-        self._move(-1)
-
-    def action_down(self) -> None:
-        """One down."""
-        self._move(1)
 
     def action_at(self, place: int) -> None:
         """A click: go there; on the cursor's own line it opens."""

@@ -62,19 +62,11 @@ class Pager(Dialog):
 
     def offers(self, act: keys.Act) -> bool:
         """Pages only where the text is longer than the box."""
-        return not act.action.startswith("page") or self.query_one(VerticalScroll).max_scroll_y > 0
-
-    def action_up(self) -> None:
-        """Scroll up."""
-        self.query_one(VerticalScroll).scroll_up(animate=False)
-
-    def action_down(self) -> None:
-        """Scroll down."""
-        self.query_one(VerticalScroll).scroll_down(animate=False)
+        return not act.action.startswith("page") or self.scroller().max_scroll_y > 0
 
     def action_page(self, direction: int) -> None:
         """Scroll a page."""
-        scroll = self.query_one(VerticalScroll)
+        scroll = self.scroller()
         scroll.scroll_relative(y=direction * max(1, scroll.size.height - 1), animate=False)
 
     def action_copy(self) -> None:

@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from textual.app import ComposeResult
+from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
@@ -76,6 +77,23 @@ class _Placed:
         del act
         return True
 
+    def scroller(self) -> Widget | None:
+        """The widget that up, down and page scroll."""
+        return None
+
+    def move(self, step: int) -> None:
+        """One up (-1) or down (1): scroll, or what a screen with a cursor does instead."""
+        if (widget := self.scroller()) is not None:
+            (widget.scroll_up if step < 0 else widget.scroll_down)(animate=False)
+
+    def action_up(self) -> None:
+        """One up."""
+        self.move(-1)
+
+    def action_down(self) -> None:
+        """One down."""
+        self.move(1)
+
     def on_descendant_focus(self) -> None:
         """A field took the focus."""
         self.refresh_keys()
@@ -100,20 +118,6 @@ class Place(_Placed, Screen[None]):
         """The widgets between the top and the key bar."""
         yield from ()
 
-    def scroller(self) -> Widget | None:
-        """The widget that up, down and page scroll."""
-        return None
-
-    def action_up(self) -> None:
-        """Scroll up."""
-        if (widget := self.scroller()) is not None:
-            widget.scroll_up(animate=False)
-
-    def action_down(self) -> None:
-        """Scroll down."""
-        if (widget := self.scroller()) is not None:
-            widget.scroll_down(animate=False)
-
     def action_page(self, direction: int) -> None:
         """Scroll a page."""
         if (widget := self.scroller()) is not None:
@@ -125,9 +129,13 @@ class Place(_Placed, Screen[None]):
 
 
 class Dialog(_Placed, ModalScreen[None]):
-    """A dialog over a screen, with actions from the table."""
+    """A dialog over a screen, with actions from the table and its text in a scroll."""
 
     AUTO_FOCUS = ""
+
+    def scroller(self) -> VerticalScroll:
+        """The text."""
+        return self.query_one(VerticalScroll)
 
     def action_close(self) -> None:
         """Close the dialog."""

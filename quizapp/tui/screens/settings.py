@@ -115,22 +115,15 @@ class SettingsScreen(Place):
     def _chosen(self) -> Setting:
         return SCHEMA[self._list.cursor]
 
-    def _move(self, direction: int) -> None:
+    def move(self, step: int) -> None:
+        """To the next setting."""
         shown = self._list
-        shown.cursor = max(0, min(len(SCHEMA) - 1, shown.cursor + direction))
+        shown.cursor = max(0, min(len(SCHEMA) - 1, shown.cursor + step))
         shown.changed()
         scroll = self.query_one("#scroll")
         line = shown.line_of_cursor()
         if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 3:
             scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
-
-    def action_up(self) -> None:
-        """One up."""
-        self._move(-1)
-
-    def action_down(self) -> None:
-        """One down."""
-        self._move(1)
 
     def action_change(self, direction: int) -> None:
         """The next choice, or a field for a new value."""
