@@ -250,19 +250,28 @@ class QuizApp(App[int]):
             self.push_screen(HelpScreen(self.screen))
 
     def action_next_theme(self) -> None:
-        """The next of our themes."""
-        order = ["dark", "light", "contrast", "ansi-dark", "ansi-light"]
-        place = order.index(self.theme) + 1 if self.theme in order else 0
-        self.theme = order[place % len(order)]
-        self.notify(f"Theme: {self.theme}", timeout=2)
+        """The next of our themes, from now on."""
+        from quizapp.tui.settingsfile import next_theme
 
-    def action_leave(self) -> None:
-        """Leave the program; what is typed into an exercise is saved."""
+        next_theme(self)
+
+    def keep_typed(self) -> None:
+        """Save what is typed into an exercise."""
         for screen in self.screen_stack:
             closing = getattr(screen, "closing", None)
             if closing is not None:
                 closing()
+
+    def action_leave(self) -> None:
+        """Leave the program; what is typed into an exercise is saved."""
+        self.keep_typed()
         self.exit(DONE)
+
+    def action_suspend_process(self) -> None:
+        """Step aside for the shell."""
+        from quizapp.tui.aside import to_the_shell
+
+        to_the_shell(self)
 
     def action_copy_or_tell(self) -> None:
         """Copy what is selected; without a selection, say how to leave, for that is what was wanted."""

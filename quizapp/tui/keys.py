@@ -91,7 +91,9 @@ A = Act
 _TABLE: list[Act] = [
     A("app", "command_palette", "ctrl+p", "palette", "Find any action by its name.", rank=2, priority=True),
     A("app", "help", "question_mark,f1", "help", "What can be done here, and by which key.", rank=9),
-    A("app", "next_theme", "f9", "theme", "Switch between dark, light, high contrast and terminal colours."),
+    A("app", "next_theme", "f9", "theme", "Dark, light, high contrast or terminal colours; it is kept."),
+    A("app", "suspend_process", "ctrl+z", "to the shell",
+      "Step aside for the shell, fg returns; in a text or code field it undoes typing."),
     A("app", "leave", "ctrl+q", "quit", "Leave the program; everything answered is already on disk."),
     # from home
     A("home", "start", "enter,space,d", "drill", "Drill what is due, then new cards.", ("ready",), 9),

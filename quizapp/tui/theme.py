@@ -90,6 +90,11 @@ def choose(setting: str, available: frozenset[str]) -> str:
     return "ansi-dark" if few and not os.environ.get("COLORTERM") else "dark"
 
 
+def setting_of(name: str) -> str:
+    """The setting that chooses a theme of ours."""
+    return {"ansi-dark": "ansi"}.get(name, name)
+
+
 def needs_ascii() -> bool:
     """Whether the terminal's encoding cannot show more than ASCII; ``QUIZAPP_ASCII`` forces it."""
     forced = os.environ.get("QUIZAPP_ASCII", "")

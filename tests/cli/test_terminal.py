@@ -23,12 +23,11 @@ PATIENCE = 60.0
 class Terminal:
     """A running program and what its screen shows."""
 
-    def __init__(self, *arguments: str):
+    def __init__(self, *arguments: str, command: tuple[str, ...] = (sys.executable, "-m", "quizapp")):
         self.screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self.screen)
-        self.process = pexpect.spawn(
-            sys.executable, ["-m", "quizapp", *arguments], dimensions=(ROWS, COLUMNS), timeout=5
-        )
+        program, *others = (*command, *arguments)
+        self.process = pexpect.spawn(program, others, dimensions=(ROWS, COLUMNS), timeout=5)
 
     def text(self) -> str:
         """The screen as it is now."""
@@ -64,8 +63,8 @@ def start(home: Path) -> Iterator[Callable[..., Terminal]]:
     subprocess.run([sys.executable, "-m", "quizapp", "due"], check=True, capture_output=True)
     running: list[Terminal] = []
 
-    def begin(*arguments: str) -> Terminal:
-        running.append(Terminal(*arguments))
+    def begin(*arguments: str, **options: tuple[str, ...]) -> Terminal:
+        running.append(Terminal(*arguments, **options))
         return running[-1]
 
     yield begin
@@ -129,6 +128,44 @@ def test_an_editor_that_is_missing_leaves_the_program_in_charge(
     terminal.wait(lambda text: "no-such-editor" in text and "Task" in text)
     terminal.press("\x1bOR")  # f3: keys still arrive
     terminal.wait(lambda text: "import torch" in text or "def " in text)
+    terminal.press("\x11")
+    assert terminal.end() == 0
+
+
+SHELL = ("bash", "--norc", "--noprofile", "-i")
+
+
+@pytest.mark.parametrize("wrapped", ["{}", "sh -c '{}; true'"], ids=["alone", "below-make"])
+def test_ctrl_z_steps_aside_and_the_judge_goes_on(
+    start: Callable[..., Terminal], home: Path, wrapped: str
+) -> None:
+    subprocess.run([sys.executable, "-m", "quizapp", "exercise", "warmup"], check=True, capture_output=True)
+    path = next(home.rglob("warmup.py"))
+    path.write_text((paths.exercises() / "warmup" / "solution.py").read_text())
+    terminal = start(command=SHELL)
+    terminal.press("PS1='ready> '\n")
+    terminal.wait(lambda text: "\nready>" in text)
+    terminal.press(wrapped.format(f"{sys.executable} -m quizapp exercise warmup") + "\n")
+    terminal.wait(lambda text: "Task" in text and "grade" in text)
+    terminal.press("\x12\x1bOQ\x1a")  # ctrl+r, f2: away from the code, where the next key would undo
+    terminal.wait(lambda text: "Stopped" in text and "\nready>" in text)
+    terminal.press("echo $((6 * 7))\n")
+    terminal.wait(lambda text: "42" in text)
+    terminal.press("fg; echo ended $?\n")
+    terminal.wait(lambda text: "Stopped" not in text and "f4" in text)
+    terminal.press("\x1bOS")  # f4
+    terminal.wait(lambda text: "✓ passed" in text)
+    terminal.press("\x11")
+    terminal.wait(lambda text: "ended 0" in text)
+
+
+def test_ctrl_z_without_a_shell_says_so_and_stays(start: Callable[..., Terminal]) -> None:
+    terminal = start("drill", "--kind", "recall")
+    terminal.wait(lambda text: "reveal" in text.lower())
+    terminal.press("\x1a")
+    terminal.wait(lambda text: "No shell waits" in text and "reveal" in text.lower())
+    terminal.press(" ")
+    terminal.wait(lambda text: "Again" in text and "Easy" in text)
     terminal.press("\x11")
     assert terminal.end() == 0
 

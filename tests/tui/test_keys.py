@@ -22,7 +22,7 @@ WALK = list(PLACES)
 assert mockkeys  # importing it adds the mock screens to the table
 CLICKED = {"home": {"drill_topic"}, "mock": {"at"}, "mockpast": {"at"}}
 """Clicks on a row: the keys reach the same by a list (topic) or by moving the cursor (at)."""
-EVERYWHERE = {"command_palette", "help", "next_theme", "leave"}
+EVERYWHERE = {"command_palette", "help", "next_theme", "suspend_process", "leave"}
 
 
 @pytest.mark.parametrize("place", keys.places())

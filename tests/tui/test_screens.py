@@ -341,6 +341,32 @@ async def test_themes_go_round(app: App) -> None:
         assert seen == {"dark", "light", "contrast", "ansi-dark", "ansi-light"}
 
 
+async def test_a_theme_chosen_by_key_is_there_at_the_next_start(app: App) -> None:
+    path = paths.config()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('# mine\nnew_per_day = 7  # few\ntheme = "dark"\n')
+    running = app("settings")
+    async with running.run_test(size=(80, 40)) as pilot:
+        await pilot.press("f9", "f9", "f9")
+        await pilot.pause()
+        assert load_settings(path).theme == "ansi"
+        assert any(line.split()[:2] == ["Theme", "ansi"] for line in text(running).splitlines())
+    assert path.read_text() == '# mine\nnew_per_day = 7  # few\ntheme = "ansi"\n'
+    again = QuizApp(study=running.study)
+    assert again.theme == "ansi-dark"
+
+
+async def test_a_theme_that_cannot_be_kept_is_shown_and_said(app: App) -> None:
+    paths.config().mkdir(parents=True)  # a folder in the file's place: not to be written by anybody
+    running = app()
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        before = running.theme
+        await pilot.press("f9")
+        assert running.theme != before
+        assert "cannot be written" in next(iter(running._notifications)).message
+
+
 async def test_the_first_reading_of_the_content_shows_how_far_it_is(
     bank, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,7 +1,6 @@
 """Settings: a list made from the schema; each change is written to the commented file at once."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -12,10 +11,10 @@ from textual.widgets import Input, Label, Static
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.memory.settings import Settings, load_settings, write_setting
-from quizapp.tui import keys
+from quizapp.memory.settings import Settings, load_settings
+from quizapp.tui import keys, settingsfile
 from quizapp.tui.screens.place import Place
-from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step, template
+from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step
 from quizapp.tui.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
@@ -99,6 +98,12 @@ class SettingsScreen(Place):
         head = head.append(Content.styled(f"  {paths.config()}", "$text-muted"))
         self.query_one("#head", Static).update(head)
         self.query_one("#entry").display = False
+        self.watch(self.app, "theme", self._retheme, init=False)
+        if self.quiz.ready:
+            self.opened()
+
+    def _retheme(self) -> None:
+        """The key of the whole app changed the theme."""
         if self.quiz.ready:
             self.opened()
 
@@ -163,8 +168,7 @@ class SettingsScreen(Place):
         setting = self._chosen
         plain_value = list(value) if isinstance(value, tuple) else value
         try:
-            _begin(paths.config())
-            write_setting(paths.config(), setting.key, plain_value)
+            settingsfile.put(setting.key, plain_value)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return False
@@ -180,7 +184,7 @@ class SettingsScreen(Place):
 
         path = paths.config()
         try:
-            _begin(path)
+            settingsfile.begin(path)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
@@ -191,14 +195,3 @@ class SettingsScreen(Place):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
         self.opened()
-
-
-def _begin(path: Path) -> None:
-    """Write a commented file of defaults where there is none. Raises ``QuizError``."""
-    if path.exists():
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(template(), encoding="utf-8")
-    except OSError as error:
-        raise QuizError(f"The settings file {path} cannot be written ({error.strerror}).") from error
