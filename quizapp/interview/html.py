@@ -23,6 +23,7 @@ from quizapp.interview.words import (
     judged,
     moment_line,
     parts_line,
+    plural,
     right_text,
     terms_line,
     title_line,
@@ -142,7 +143,7 @@ def _after(document: Mapping[str, Any]) -> Iterator[str]:
     yield "<section><h2>What comes next</h2><ul>"
     for row in () if is_alone(document) else document["weak_topics"][:4]:
         if row["mean"] < 80:
-            mean = f"{row['mean']:g} of 100 over {row['items']} item{'s' * (row['items'] > 1)}"
+            mean = f"{row['mean']:g} of 100 over {plural(row['items'], 'item')}"
             yield f"<li>Costly topic {escape(row['topic'])}: {mean}</li>"
     if document["tomorrow"]:
         names = ", ".join(f"<code>{escape(name)}</code>" for name in document["tomorrow"])

@@ -20,6 +20,7 @@ from quizapp.interview.words import (
     judged,
     moment_line,
     parts_line,
+    plural,
     right_text,
     terms_line,
     title_line,
@@ -114,8 +115,7 @@ def _after(document: Mapping[str, Any]) -> Iterator[str]:
         yield "## Topics that cost most"
         yield ""
         for row in weak[:4]:
-            items = "1 item" if row["items"] == 1 else f"{row['items']} items"
-            yield f"- {row['topic']}: {row['mean']:g} of 100 over {items}"
+            yield f"- {row['topic']}: {row['mean']:g} of 100 over {plural(row['items'], 'item')}"
         yield ""
     yield "## What happens tomorrow"
     yield ""

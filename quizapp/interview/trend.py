@@ -14,6 +14,7 @@ from quizapp.interview.history import LAST, SETTLED, WINDOW_DAYS, pooled, rows_o
 from quizapp.interview.past import drift_text
 from quizapp.interview.score import mean_mark
 from quizapp.interview.terms import DIMENSIONS, half_up
+from quizapp.interview.words import plural
 
 SPARKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
@@ -135,15 +136,9 @@ def spark(percents: Sequence[int | None]) -> str:
 
 def standing_text(standing: Standing) -> str:
     """Where a role stands, in a sentence."""
-    many = "interview" if standing.interviews == 1 else "interviews"
-    text = f"{standing.title}: {standing.interviews} {many}, pooled {standing.pooled}"
+    text = f"{standing.title}: {plural(standing.interviews, 'interview')}, pooled {standing.pooled}"
     recent = f"{standing.recent} in 30 days"
     return f"{text}, pass mark {standing.pass_mark}; {recent}{', provisional' * standing.provisional}."
-
-
-def plural_questions(number: int) -> str:
-    """``1 question``, ``7 questions``."""
-    return f"{number} question{'s' * (number != 1)}"
 
 
 def weakest_text(topics: Sequence[TopicLine]) -> str:
@@ -152,7 +147,7 @@ def weakest_text(topics: Sequence[TopicLine]) -> str:
     if row is None:
         return ""
     few = "" if row.number >= TRUSTED else ", too few to trust"
-    return f"Weakest: {row.topic}, mean {row.mean} over {plural_questions(row.number)}{few}."
+    return f"Weakest: {row.topic}, mean {row.mean} over {plural(row.number, 'question')}{few}."
 
 
 HEAD = f"{'id':8}  {'date':10}  {'role':23}  min  raw  adj  80 %    band"
