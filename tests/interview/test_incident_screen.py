@@ -58,6 +58,25 @@ async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
         assert stored["bought"] == item.bought
 
 
+@pytest.mark.parametrize(("pane", "told"), [("f2", "take readings"), ("f4", "choose and tick")])
+async def test_letters_that_no_field_takes_are_told_where_to_go(running, pane: str, told: str) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(app, pilot, interview)
+        await pilot.press(pane, *"jk", "down")
+        assert not app._notifications
+        await pilot.press(*"Because")
+        await pilot.pause()
+        (note,) = app._notifications
+        assert note.message == f"f3 is where you write; here you {told}."
+        assert item.given is None
+        app.clear_notifications()
+        await pilot.press("f3", *"Because")
+        await pilot.pause()
+        assert item.typed == "Because"
+        assert not app._notifications
+
+
 async def test_a_prediction_outside_the_reading_is_refused(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:

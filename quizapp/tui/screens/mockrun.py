@@ -1,7 +1,9 @@
 """A running mock interview: what can be done with the question in hand."""
 
+from time import monotonic
 from typing import ClassVar
 
+from textual import events
 from textual.widgets import TextArea
 
 from quizapp.interview.item import INCIDENT, OPEN
@@ -13,6 +15,14 @@ from quizapp.tui.widgets.diagnosis import DiagnosisForm
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.readings import Readings
 
+WRITE = {
+    "readings": "f3 is where you write; here you take readings.",
+    "diagnosis": "f3 is where you write; here you choose and tick.",
+    "coding": "f3 is where you write the code, f4 where you explain it.",
+}
+"""What letters are told in a pane that takes none."""
+SAID_FOR_S = 3.0
+
 
 class RunScreen(Asking):
     """Every action freezes, moves or ends something, and is on disk before its effect is shown."""
@@ -22,6 +32,18 @@ class RunScreen(Asking):
     def offers(self, act: keys.Act) -> bool:
         """Another question only where there is one."""
         return not self.interview.alone or act.action not in {"skip", "return_to"}
+
+    _told_at = -SAID_FOR_S
+
+    def on_key(self, event: events.Key) -> None:
+        """Letters that no field and no action takes: say where the fields are, once in a while."""
+        known = any(event.key in act.key_list() for act in keys.live(self.place, self.phase))
+        typed = event.is_printable and event.key != "space"
+        if self.focused is not None or known or not typed or self.phase not in WRITE:
+            return
+        if monotonic() - self._told_at >= SAID_FOR_S:
+            self._told_at = monotonic()
+            self.quiz.say(WRITE[self.phase])
 
     def _act(self, said: list[str]) -> None:
         self.interview.save()
