@@ -1,6 +1,7 @@
 """Interviews in tests: a clock that is moved by hand, a study in a folder, and learners of several kinds."""
 
 import random
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -236,3 +237,39 @@ def done(
 
 def later(clock: FixedClock, **amount: float) -> None:
     clock.time += timedelta(**amount)
+
+
+def only(name: str) -> Library:
+    library = incidents()
+    return replace(library, incidents={name: library.incidents[name]})
+
+
+def at_incident(made, name: str = "flat-loss", **options):
+    """An interview whose one scenario is in hand."""
+    options = {"seed": 4, "code": False, "library": only(name)} | options
+    interview, hand = begin(made, "research-engineer", 15, **options)
+    session = interview.session
+    session.proceed()
+    for _ in range(40):
+        if session.item is not None and session.item.kind == "incident":
+            return interview, hand, session.item
+        session.submit()
+        session.confide(50)
+    raise AssertionError("no incident was drawn")
+
+
+def finish(interview: Interview) -> None:
+    interview.session.submit()
+    interview.session.confide(75)
+    interview.session.end("early")
+
+
+async def sit_down(app, pilot, interview: Interview):
+    """The screen of a running interview, opened over what the app shows."""
+    from quizapp.tui.screens.mockrun import RunScreen
+
+    await pilot.pause()
+    screen = RunScreen(interview)
+    app.push_screen(screen)
+    await pilot.pause()
+    return screen

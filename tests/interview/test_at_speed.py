@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, small_bank, study
+from mock_kit import Hand, begin, sit_down, small_bank, study
 from textual import events
 from waiting import until
 
@@ -19,14 +19,6 @@ from quizapp.tui.screens.timeup import TimeUp
 def made(tmp_path: Path):
     with study(tmp_path, small_bank()) as opened:
         yield opened
-
-
-async def opened(app: QuizApp, pilot, interview: Interview) -> RunScreen:
-    await pilot.pause()
-    screen = RunScreen(interview)
-    app.push_screen(screen)
-    await pilot.pause()
-    return screen
 
 
 def at(made, kind: str, *, code: bool = False) -> tuple[Interview, Hand]:
@@ -55,7 +47,7 @@ async def test_ctrl_r_takes_all_that_was_typed_before_it(made) -> None:
     words = "a first sentence of some length, then a second one that comes as fast as a paste " * 4
     app = QuizApp("mock", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
-        await opened(app, pilot, interview)
+        await sit_down(app, pilot, interview)
         for letter in words:
             app.post_message(events.Key("space" if letter == " " else letter, letter))
         app.post_message(events.Key("ctrl+r", None))
@@ -68,7 +60,7 @@ async def test_what_is_typed_when_a_question_is_cut_reaches_no_other(made) -> No
     item = interview.session.item
     app = QuizApp("mock", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press(*"so")
         pass_budget(screen, hand)
         await pilot.press(*" it is", "enter", "1", "ctrl+r")
@@ -89,7 +81,7 @@ async def test_a_dialog_about_a_question_goes_with_it(made) -> None:
     interview, hand = at(made, "recall")
     app = QuizApp("mock", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("ctrl+e")
         await pilot.pause()
         assert isinstance(app.screen, Choose)
@@ -103,7 +95,7 @@ async def test_the_clock_ends_the_interview_and_the_keys_of_that_moment_mark_not
     interview.session.type("because of the mean")
     app = QuizApp("mock", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("ctrl+e")
         await pilot.pause()
         hand.seconds += 4000
@@ -123,7 +115,7 @@ async def test_the_task_scrolls_by_keys(made) -> None:
     item.question["prompt"] = "\n\n".join(f"Rule number {number}." for number in range(60))
     app = QuizApp("mock", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("f2")
         await pilot.pause()
         pane = screen.query_one("#pane-task")

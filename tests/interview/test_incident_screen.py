@@ -3,8 +3,7 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, study
-from test_incident import at_incident
+from mock_kit import Hand, at_incident, sit_down, small_bank, study
 
 from quizapp.interview.interview import Interview
 from quizapp.tui.app import QuizApp
@@ -16,20 +15,10 @@ from quizapp.tui.widgets.lines import Rows
 
 @pytest.fixture
 def running(tmp_path: Path):
-    from mock_kit import small_bank
-
     made = study(tmp_path, small_bank())
     interview, hand, item = at_incident(made)
     yield QuizApp("mock", study=made), interview, hand, item
     made.close()
-
-
-async def opened(app: QuizApp, pilot, interview: Interview) -> RunScreen:
-    await pilot.pause()
-    screen = RunScreen(interview)
-    app.push_screen(screen)
-    await pilot.pause()
-    return screen
 
 
 def shown(app: QuizApp) -> str:
@@ -39,7 +28,7 @@ def shown(app: QuizApp) -> str:
 async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        await opened(app, pilot, interview)
+        await sit_down(app, pilot, interview)
         assert "2.30 → 0.0001" not in shown(app)
         await pilot.press("down", "down", "down", "enter")
         await pilot.pause()
@@ -62,7 +51,7 @@ async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
 async def test_letters_that_no_field_takes_are_told_where_to_go(running, pane: str, told: str) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        await opened(app, pilot, interview)
+        await sit_down(app, pilot, interview)
         await pilot.press(pane, *"jk", "down")
         assert not app._notifications
         await pilot.press(*"Because")
@@ -80,7 +69,7 @@ async def test_letters_that_no_field_takes_are_told_where_to_go(running, pane: s
 async def test_a_prediction_outside_the_reading_is_refused(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("down", "down", "enter", "5")  # accuracy by class has two outcomes
         await pilot.pause()
         assert item.bought == []
@@ -90,7 +79,7 @@ async def test_a_prediction_outside_the_reading_is_refused(running) -> None:
 async def test_a_reading_that_time_does_not_allow_is_refused_in_words(running) -> None:
     app, interview, hand, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         hand.seconds += 1.5 * item.budget - 20
         interview.session.tick(present=True)
         await pilot.press("down", "down", "down", "enter")
@@ -102,7 +91,7 @@ async def test_a_reading_that_time_does_not_allow_is_refused_in_words(running) -
 async def test_a_hint_is_shown_once_its_price_is_accepted(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        await opened(app, pilot, interview)
+        await sit_down(app, pilot, interview)
         await pilot.press("ctrl+t")
         await pilot.pause()
         assert isinstance(app.screen, Choose)
@@ -124,7 +113,7 @@ async def test_a_hint_is_shown_once_its_price_is_accepted(running) -> None:
 async def test_an_unfinished_answer_is_named_once_and_then_frozen(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("ctrl+r")
         await pilot.pause()
         assert (item.state, screen.phase) == ("open", "telling")
@@ -137,7 +126,7 @@ async def test_an_unfinished_answer_is_named_once_and_then_frozen(running) -> No
 async def test_what_was_named_is_not_offered_as_rejected_and_states_are_ticked(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 24)) as pilot:
-        await opened(app, pilot, interview)
+        await sit_down(app, pilot, interview)
         await pilot.press("f4", "enter")
         await pilot.pause()
         await pilot.press("enter")
@@ -162,7 +151,7 @@ async def test_no_fault_names_its_place_and_another_cause_takes_it_back(running)
     causes = [row["id"] for row in item.question["causes"]]
     healthy = causes.index("no-fault")
     async with app.run_test(size=(80, 24)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         for place, expected in ((healthy, "nothing"), (healthy - 1 if healthy else 1, None)):
             screen.case.form.cursor = 0
             await pilot.press("f4", "enter")
@@ -176,7 +165,7 @@ async def test_no_fault_names_its_place_and_another_cause_takes_it_back(running)
 async def test_words_and_choices_wait_when_the_question_is_put_aside(running) -> None:
     app, interview, *_ = running
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("f3", *"half a thought", "escape")
         await pilot.pause()
         again = Interview.resume(app.study, app.study.mocks("running")[0].document, clock=Hand())
@@ -228,7 +217,7 @@ def line_of(rows: Rows, place: int) -> tuple[int, int]:
 async def test_a_click_moves_to_a_reading_and_the_next_one_asks_for_it(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(80, 40)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         readings = screen.case.readings
         for _ in range(2):
             assert screen.phase == "readings"
@@ -245,7 +234,7 @@ async def test_a_click_moves_to_a_reading_and_the_next_one_asks_for_it(running) 
 async def test_a_click_moves_to_a_line_of_the_diagnosis_and_the_next_one_chooses(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(120, 40)) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         await pilot.press("f4")
         await pilot.pause()
         form = screen.case.form
@@ -263,7 +252,7 @@ async def test_a_click_moves_to_a_line_of_the_diagnosis_and_the_next_one_chooses
 async def test_every_pane_fits_its_width(running, size: tuple[int, int]) -> None:
     app, interview, *_ = running
     async with app.run_test(size=size) as pilot:
-        screen = await opened(app, pilot, interview)
+        screen = await sit_down(app, pilot, interview)
         for name in ("#case-run", "#case-answer", "#case-diagnosis"):
             await pilot.press({"#case-run": "f2", "#case-answer": "f3", "#case-diagnosis": "f4"}[name])
             await pilot.pause()
@@ -278,7 +267,7 @@ def test_readings_look_as_before(snap_compare, running, size: tuple[int, int]) -
     app, interview, *_ = running
 
     async def run(pilot) -> None:
-        await opened(app, pilot, interview)
+        await sit_down(app, pilot, interview)
         await pilot.press("enter", "2")
         await pilot.pause()
         await pilot.press("down", "down", "down", "enter")
