@@ -17,7 +17,7 @@ from quizapp.judge.crew import Crew, Worker
 from quizapp.judge.devices import resolve
 from quizapp.judge.draw import Draw
 from quizapp.judge.evidence import Run
-from quizapp.judge.hidden import Observe, run_test
+from quizapp.judge.hidden import Observe, run_tests
 from quizapp.judge.job import Job
 from quizapp.judge.outcome import cleaned, not_allowed, outcome, versions
 from quizapp.judge.printed import clean
@@ -258,7 +258,7 @@ class Engine:
             if not track.run.status:
                 observe = Observe(track.given, track.run.values, track.run.errors, module, task.device)
                 with self._lock:
-                    track.tests = [run_test(test, observe) for test in task.assets.tests]
+                    track.tests = run_tests(task.assets.tests, observe)
                 track.tests += not_allowed(task.assets.exercise, task.source)
             if not track.good:
                 break

@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from quizapp.judge.patience import SECONDS, Patience, TooLong
 from quizapp.judge.transcript import Opaque
 from quizapp.judge.verdict import TestResult
 
@@ -21,6 +22,9 @@ TOLERANCES = {
 }
 DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
 _LONGEST = 2000  # characters of a message: evidence that it quotes may be of any length
+
+
+_TOO_MUCH = "Looking at what your code returned took too long: it is far more than was asked for."
 
 
 class Finding(AssertionError):
@@ -165,11 +169,13 @@ def close(
     applies, by the dtype of ``got``. ``mistakes`` maps a sentence to the value that this mistake gives:
     where ``got`` equals it, the sentence is shown instead of ``says``. ``call`` says what was called.
     """
-    actual, expected = _numbers(got), _numbers(want)
+    expected = _numbers(want)
+    assert expected is not None, "the expected value must be numeric"
+    # Before anything is computed: what has another shape may be as large as a transcript allows.
+    actual = None if _much_longer(got, expected) else _numbers(got, expected.shape)
     context = f" Called: {call}." if call else ""
     if actual is None:
         raise Finding(f"{says} Got {describe(got)}.{context}")
-    assert expected is not None, "the expected value must be numeric"
     if actual.shape != expected.shape:
         raise Finding(f"{says} Got shape {tuple(actual.shape)}, expected {tuple(expected.shape)}.{context}")
     base = TOLERANCES.get(got.dtype, (0.0, 0.0)) if isinstance(got, Tensor) else TOLERANCES[torch.float64]
@@ -187,10 +193,17 @@ def close(
     raise Finding(f"{says} {_worst(actual, expected, relative, absolute)}{context}")
 
 
-def _numbers(value: Any) -> Tensor | None:
+def _much_longer(got: Any, expected: Tensor) -> bool:
+    return isinstance(got, list | tuple) and len(got) > 1000 + 4 * expected.numel()
+
+
+def _numbers(value: Any, shape: torch.Size | None = None) -> Tensor | None:
+    """``value`` in double precision, None if it is not numeric; as it is if it is not of ``shape``."""
     if isinstance(value, Tensor):
         if value.device.type == "meta":
             return None
+        if shape is not None and value.shape != shape:
+            return value
         return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)
     if isinstance(value, bool | int | float):
         return torch.tensor(float(value), dtype=torch.float64)
@@ -236,15 +249,31 @@ def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
     return mark
 
 
-def run_test(test: Callable[[Observe], None], observe: Observe) -> TestResult:
+def run_tests(
+    tests: Iterable[Callable[[Observe], None]], observe: Observe, seconds: float = SECONDS
+) -> list[TestResult]:
+    """Run hidden tests on the evidence; those for which ``seconds`` do not suffice fail."""
+    with Patience(seconds) as patience:
+        return [run_test(test, observe, patience) for test in tests]
+
+
+def run_test(
+    test: Callable[[Observe], None], observe: Observe, patience: Patience | None = None
+) -> TestResult:
     """Run one hidden test on the evidence."""
     number = int(getattr(test, "behaviour", 0))
     name = test.__name__.removeprefix("test_")
     begin = time.perf_counter()
     message = ""
     try:
-        test(observe)
+        if patience is None:
+            test(observe)
+        else:
+            with patience.test():
+                test(observe)
         passed = True
+    except TooLong:
+        passed, message = False, _TOO_MUCH
     except CodeRaised as raised:
         passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
     except AssertionError as failed:

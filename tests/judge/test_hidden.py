@@ -3,8 +3,9 @@
 from typing import Any
 
 import pytest
+import torch
 
-from quizapp.judge.hidden import Observe, expect, run_test
+from quizapp.judge.hidden import Observe, close, expect, run_test, run_tests
 
 
 def observe(value: Any) -> Observe:
@@ -37,3 +38,50 @@ def test_evidence_that_a_message_quotes_is_cut() -> None:
     result = run_test(test_it, observe("\u202e" * 1_000_000))
     assert result.message.startswith("Not this. (got \u202e")
     assert len(result.message) < 3000
+
+
+def test_tests_that_take_too_long_fail_and_those_before_them_count() -> None:
+    def test_quick(observe: Observe) -> None:
+        assert observe["probe/got"] == 3
+
+    def test_endless(observe: Observe) -> None:
+        while observe["probe/got"]:
+            try:
+                pass
+            except Exception:  # noqa: BLE001 - what ends it is none
+                continue
+
+    def test_later(observe: Observe) -> None:
+        assert observe["probe/got"]
+
+    results = run_tests([test_quick, test_endless, test_later], observe(3), seconds=0.3)
+    assert [result.passed for result in results] == [True, False, False]
+    assert all("far more than was asked for" in result.message for result in results[1:])
+    assert sum(range(1_000_000)) > 0  # nothing comes after it
+
+
+def test_the_time_is_that_of_all_tests_together_and_of_each_run_its_own() -> None:
+    def test_some(observe: Observe) -> None:
+        for n in range(1_000_000):
+            assert n >= 0
+
+    assert not all(result.passed for result in run_tests([test_some] * 200, observe(3), seconds=0.3))
+    assert all(result.passed for result in run_tests([test_some] * 2, observe(3)))
+
+
+@pytest.mark.parametrize("value", [torch.ones(1).expand(1 << 44), [0.5] * 20_000])
+def test_far_too_much_is_refused_before_it_is_widened(value: Any) -> None:
+    def test_it(observe: Observe) -> None:
+        close(observe["probe/got"], torch.ones(2), "Two ones.")
+
+    result = run_test(test_it, observe(value))
+    assert not result.passed
+    assert result.message.startswith("Two ones. Got ")
+    assert len(result.message) < 200
+
+
+def test_lists_and_tensors_of_the_right_shape_are_compared() -> None:
+    for value in ([1.0, 1.0], (1, 1), torch.ones(2, dtype=torch.int64), [torch.ones(()), torch.ones(())]):
+        close(value, torch.ones(2), "Two ones.", rtol=0, atol=1e-9)
+    close(1, torch.ones(()), "One.")
+    close([[1.0] * 30] * 50, torch.ones(50, 30), "Many ones.")

@@ -12,6 +12,7 @@ from quizapp.judge.transcript import (
     DTYPES,
     HEADER,
     MAGIC,
+    MAX_TENSORS,
     MAX_VALUES,
     Opaque,
     TranscriptError,
@@ -162,13 +163,21 @@ def test_a_lying_subclass_is_written_down_as_it_is() -> None:
 
 
 def test_too_much_is_refused_when_writing() -> None:
-    for much in (torch.zeros(1).expand(10**12), [0] * (MAX_VALUES + 1)):
+    for much in (torch.zeros(1).expand(10**12), [0] * (MAX_VALUES + 1), [torch.ones(())] * (MAX_TENSORS + 1)):
         with pytest.raises(TranscriptError):
             encode(much)
-    assert isinstance(decode(encode("x" * 1_000_000)), Opaque)
+    for long in ("x" * 1_000_000, 1 << 1_000_000, -(1 << 4096)):
+        assert isinstance(decode(encode(long)), Opaque)
 
 
 def test_too_much_is_refused_when_reading() -> None:
-    for node in ('{"l": [' + "0," * MAX_VALUES + "0]}", '"' + "x" * 1_000_000 + '"'):
+    tensor = '{"t": [0, 0, "bool", [0]]}'
+    for node in (
+        '{"l": [' + "0," * MAX_VALUES + "0]}",
+        '{"l": [' + f"{tensor}," * MAX_TENSORS + tensor + "]}",
+        '"' + "x" * 1_000_000 + '"',
+        '{"i": "-0x' + "f" * 1025 + '"}',
+        "9" * 1000,
+    ):
         with pytest.raises(TranscriptError):
             decode(HEADER.pack(MAGIC, len(node), 0) + node.encode())
