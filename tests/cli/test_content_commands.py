@@ -6,14 +6,8 @@ from pathlib import Path
 import pytest
 
 from quizapp.bank.load import load_bank
-from quizapp.cli import main
 from quizapp.exchange.text import question_text
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
+from tests.cli.calling import run
 
 
 def test_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,15 +7,9 @@ from pathlib import Path
 import pytest
 
 from quizapp import paths
-from quizapp.cli import main
+from tests.cli.calling import run
 
 WARMUP = paths.exercises() / "warmup"
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
 
 
 def test_exercise_lists_every_exercise_with_its_state(capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,13 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.cli import main
-
-
-def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
-    code = main(list(arguments))
-    out, err = capsys.readouterr()
-    return code, out, err
+from tests.cli.calling import run
 
 
 def test_without_a_terminal_home_is_plain_text(capsys: pytest.CaptureFixture[str]) -> None:
