@@ -79,27 +79,29 @@ def _study() -> "Study":
 
 
 def _list() -> int:
+    from quizapp.interview.named import items_named
     from quizapp.interview.past import interviews
     from quizapp.interview.trend import HEAD, as_text, list_line
 
     with _study() as study:
         found = interviews(study)
-        now = study.clock.now()
+        now, topics = study.clock.now(), study.bank.topics
     if not found:
         sys.stdout.write("no mock interview yet; 'quizapp mock' sits one\n")
         return DONE
     lines = [HEAD, *(list_line(known.document, known.state) for known in found)]
-    lines += as_text([known.document for known in found if known.state == "done"], now)
+    lines += as_text([items_named(known.document, topics) for known in found if known.state == "done"], now)
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
 
 def _explain(name: str) -> int:
     from quizapp.interview.explain import explain
+    from quizapp.interview.named import named
     from quizapp.interview.past import report
 
     with _study() as study:
-        sys.stdout.write(explain(report(study, name)))
+        sys.stdout.write(explain(named(report(study, name), study.bank.topics)))
     return DONE
 
 
@@ -109,8 +111,9 @@ def _report(options: Namespace) -> int:
     from quizapp.interview.past import report
 
     with _study() as study:
-        document = report(study, options.id)
-    sys.stdout.write(rendered(redacted(document) if options.redact else document, options.format))
+        document, topics = report(study, options.id), study.bank.topics
+    shown = redacted(document) if options.redact else document
+    sys.stdout.write(rendered(shown, options.format, topics))
     return DONE
 
 

@@ -5,31 +5,33 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from quizapp.bank.model import Topic
 from quizapp.interview.alone import is_alone
+from quizapp.interview.named import NONE, named
 
 FORMATS = ("md", "html", "json")
 
 
-def rendered(document: Mapping[str, Any], form: str) -> str:
-    """The report as Markdown, HTML or JSON."""
+def rendered(document: Mapping[str, Any], form: str, topics: Mapping[str, Topic] = NONE) -> str:
+    """The report as Markdown or HTML, which name the ``topics``, or as it is stored, in JSON."""
     if form == "html":
         from quizapp.interview.html import as_html
 
-        return as_html(document)
+        return as_html(named(document, topics))
     if form == "json":
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     from quizapp.interview.markdown import as_markdown
 
-    return as_markdown(document)
+    return as_markdown(named(document, topics))
 
 
-def write_reports(document: Mapping[str, Any], folder: Path) -> list[Path]:
+def write_reports(document: Mapping[str, Any], folder: Path, topics: Mapping[str, Topic]) -> list[Path]:
     """Write all three forms; raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     what = "incident" if is_alone(document) else "mock"
     for form in FORMATS:
         path = folder / f"{what}-{document['started'][:10]}-{document['id']}.{form}"
-        path.write_text(rendered(document, form), encoding="utf-8")
+        path.write_text(rendered(document, form, topics), encoding="utf-8")
         written.append(path)
     return written

@@ -88,10 +88,10 @@ def _result(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _dimensions(document)
     yield from _time(document)
     yield '<section><h2>Moments</h2><div class="cols"><div><h3>Costliest</h3><ul>'
-    yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in costliest(items)[:3])
+    yield from (f"<li>{_code(moment_line(item, seconds))}</li>" for item in costliest(items)[:3])
     yield "</ul></div><div><h3>Best</h3><ul>"
     good = best(items)
-    yield from (f"<li>{escape(moment_line(item, seconds))}</li>" for item in good)
+    yield from (f"<li>{_code(moment_line(item, seconds))}</li>" for item in good)
     yield "</ul></div></div></section>" if good else "<li>no other from 50 on</li></ul></div></div></section>"
 
 

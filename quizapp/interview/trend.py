@@ -19,7 +19,7 @@ from quizapp.interview.words import plural
 SPARKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
 TRUSTED = 3  # fewer questions say little of a topic
-NAME_CELLS, TOPIC_CELLS = 16, 24
+NAME_CELLS, TOPIC_CELLS = 16, 31
 _SHOWN, _COLUMNS = 7, 80
 
 Report = Mapping[str, Any]

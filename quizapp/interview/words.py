@@ -131,6 +131,7 @@ def moment_line(item: Mapping[str, Any], seconds: int) -> str:
     lost = item["planned"] * (100 - item["marks"]["total"]) / max(1, seconds)
     name = " ".join(str(item["question"].get("title") or item["question"]["prompt"]).split()).rstrip(".")
     name = name if len(name) <= 80 else f"{name[:79]}…"
+    name += "`" * (name.count("`") % 2)  # code that was cut ends with the line
     mark = item["marks"]["total"]
     return f"{name}: {mark} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
 

@@ -14,11 +14,14 @@ from long_interview import long_report
 from mock_kit import done
 
 import quizapp.interview
+from quizapp.bank.model import Topic
 from quizapp.interview.document import best, costliest, redacted
 from quizapp.interview.explain import explain
 from quizapp.interview.files import rendered
 from quizapp.interview.friend import interview_friend
+from quizapp.interview.named import named
 from quizapp.interview.words import moment_line
+from quizapp.tui.screens.mockcard import ScoreCard
 
 SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "schema.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
@@ -75,6 +78,35 @@ def test_best_are_the_highest_marks_beside_the_costliest_in_every_form(report: d
     assert [line[2:] for line in markdown.splitlines() if line.startswith("- ")] == names
     page = rendered(made, "html").partition("<h3>Best</h3>")[2].partition("</section>")[0]
     assert [unescape(found) for found in re.findall(r"<li>(.*?)</li>", page)] == names
+
+
+def test_topics_are_read_by_name_and_stored_by_id(report: dict) -> None:
+    ids = {item["topic"] for item in report["items"]}
+    topics = {topic: Topic(topic, f"The field of {topic.upper()}", "") for topic in ids}
+    drilled = [row["topic"] for row in report["weak_topics"][:2] if row["mean"] < 80]
+    assert drilled
+    for form in ("md", "html"):
+        text = rendered(report, form, topics)
+        for item in report["items"]:
+            assert f"({item['slot']}, {topics[item['topic']].name})" in text
+            assert f"({item['slot']}, {item['topic']})" not in text
+        for topic in drilled:
+            assert f"Drill {topics[topic].name}: " in text
+            assert f"quizapp drill --topic {topic}" in text
+    assert json.loads(rendered(report, "json", topics)) == report
+    assert named(report, {}) == report
+
+
+def test_code_in_a_question_is_code_in_every_list_of_moments(report: dict) -> None:
+    prompt = "Why does `loss.item()` cost time, and which call of the loop should not hold it: `backward()`?"
+    items = [dict(row, question=dict(row["question"], prompt=prompt, title="")) for row in report["items"]]
+    page = rendered(report | {"items": items}, "html").partition("<h2>Moments</h2>")[2]
+    page = page.partition("</section>")[0]
+    assert "<code>loss.item()</code>" in page
+    assert "`" not in page
+    card = "\n".join(line.plain for line in ScoreCard(report | {"items": items}, id="card").lines(70))
+    assert "loss.item()" in card
+    assert "`" not in card
 
 
 def test_explain_shows_every_term_and_the_total(report: dict) -> None:

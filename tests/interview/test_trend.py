@@ -114,8 +114,8 @@ def test_mock_list_shows_interviews_and_how_they_move(home: Path, capsys) -> Non
     total = next(line for line in lines if line.startswith("  total "))
     assert total.split()[2:] == ["40", "50", "60", "90", "+40", "against", "the", "3", "before"]
     assert any("pooled" in line and "Research engineer: 4 interviews" in line for line in lines)
-    assert any(line.split()[:3] == ["gradient-flow", "5", "31"] for line in lines)
-    assert lines[-1] == "Weakest: gradient-flow, mean 31 over 5 questions."
+    assert any(line.split()[:4] == ["Gradient", "flow", "5", "31"] for line in lines)
+    assert lines[-1] == "Weakest: Gradient flow, mean 31 over 5 questions."
 
 
 def app_with(made: Study) -> QuizApp:

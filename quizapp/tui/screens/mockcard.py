@@ -12,8 +12,10 @@ from textual.widgets import Static
 from quizapp import paths
 from quizapp.interview.alone import is_alone
 from quizapp.interview.document import best, costliest, lost
+from quizapp.interview.named import named
 from quizapp.interview.words import BANDS, STATES, title_line
 from quizapp.tui import keys
+from quizapp.tui.markdown import phrase
 from quizapp.tui.screens import mockkeys
 from quizapp.tui.screens.place import Place
 from quizapp.tui.text import clock, one_line, plain, plural
@@ -117,7 +119,7 @@ class ScoreCard(Lines):
         state = "" if item["state"] == "frozen" else f", {STATES[item['state']]}"
         mark = Content.styled(f"  {item['marks']['total']}{state}", "$text-muted")
         room = max(30, width - 7 - mark.cell_length)
-        return plain(one_line(name)).truncate(room, ellipsis=True).append(mark)
+        return phrase(one_line(name)).truncate(room, ellipsis=True).append(mark)
 
     def _time(self, width: int) -> list[Content]:
         lines = [Content.styled("Time", "bold")]
@@ -175,10 +177,15 @@ class CardScreen(Place):
 
     def _card(self) -> ScoreCard:
         if not is_alone(self.document):
-            return ScoreCard(self.document, id="card")
+            return ScoreCard(self.named, id="card")
         from quizapp.tui.screens.incidentcard import RunCard
 
-        return RunCard(self.document, id="card")
+        return RunCard(self.named, id="card")
+
+    @property
+    def named(self) -> Mapping[str, Any]:
+        """The report as it is read."""
+        return named(self.document, self.quiz.bank.topics)
 
     def scroller(self) -> Widget:
         """The card."""
@@ -188,13 +195,13 @@ class CardScreen(Place):
         """The whole report."""
         from quizapp.interview.markdown import as_markdown
 
-        self.quiz.read("Report", as_markdown(self.document))
+        self.quiz.read("Report", as_markdown(self.named))
 
     def action_explain(self) -> None:
         """The arithmetic."""
         from quizapp.interview.explain import explain
 
-        self.quiz.read("Arithmetic", explain(self.document), markdown=False)
+        self.quiz.read("Arithmetic", explain(self.named), markdown=False)
 
     def action_export(self) -> None:
         """Write the report in all three forms."""
@@ -202,7 +209,7 @@ class CardScreen(Place):
 
         folder = paths.home() / "exports"
         try:
-            written = write_reports(self.document, folder)
+            written = write_reports(self.document, folder, self.quiz.bank.topics)
         except OSError as error:
             self.quiz.say(f"{folder} cannot be written: {error.strerror}.", bad=True)
             return

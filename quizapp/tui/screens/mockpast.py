@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.interview import past, trend
+from quizapp.interview.named import items_named, named
 from quizapp.interview.score import level_of
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys
@@ -137,7 +138,7 @@ class PastLines(Lines):
         if not rows:
             return [Content.styled("No question was reached.", "$text-muted")]
         sparks = min(len(self.reports), 16 if width >= _ROOMY else 8) if len(self.reports) > 1 else 0
-        column = min(24, width - sparks - 28)
+        column = min(trend.TOPIC_CELLS, width - sparks - 28)
         bar = max(8, min(30, width - column - sparks - 16))
         head = Content.styled(f"{'Topics':{column}}", "bold $primary")
         lines = [head.append(Content.styled(f"{'n':>4}{'mean':>6}", "$text-muted"))]
@@ -208,7 +209,8 @@ class PastScreen(Place):
         reports = self.reports
         self.cursor = max(0, min(self.cursor, len(reports) - 1))
         standings = trend.standings(reports, self.quiz.study.clock.now())
-        self.query_one(PastLines).show(reports, standings, self.cursor)
+        shown = [items_named(report, self.quiz.bank.topics) for report in reports]
+        self.query_one(PastLines).show(shown, standings, self.cursor)
         self._show_head()
         self.enter_phase("list" if reports else "empty")
 
@@ -287,4 +289,4 @@ class PastScreen(Place):
         from quizapp.interview.markdown import as_markdown
 
         if (report := self._here()) is not None:
-            self.quiz.read("Report", as_markdown(report))
+            self.quiz.read("Report", as_markdown(named(report, self.quiz.bank.topics)))
