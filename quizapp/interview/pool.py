@@ -10,6 +10,7 @@ from quizapp.incidents.model import Incident, Library
 from quizapp.interview.casting import at_hand
 from quizapp.interview.history import when
 from quizapp.interview.knowledge import BAND, Known, knowledge
+from quizapp.memory.queue import is_due
 
 if TYPE_CHECKING:
     from quizapp.memory.study import Study
@@ -25,26 +26,30 @@ class Had:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """An incident; ``had`` is None where it was never sat, ``state`` what is known of its fault class."""
+    """An incident; ``had`` is None where it was never sat.
+
+    ``state`` is what is known of its fault class, ``due`` whether that class is to be reviewed.
+    """
 
     incident: Incident
     had: Had | None
     state: Known | None
+    due: bool
 
     @property
     def weak(self) -> bool:
         """Whether its class was had and is being forgotten."""
-        return self.state is not None and not self.state.fresh and self.state.recall <= BAND[1]
+        return self.due or (self.state is not None and self.state.recall <= BAND[1])
 
     @property
     def standing(self) -> str:
-        """In a word or two: ``new``, or the last marks and whether its class is weak.
+        """In a word or two: ``new``, or the last marks and whether its class is due.
 
         Of a new one the class is not told, for it says a part of the answer.
         """
         if self.had is None:
             return "new"
-        return f"{self.had.marks}, weak" if self.weak else str(self.had.marks)
+        return f"{self.had.marks} due" if self.due else str(self.had.marks)
 
     def rank(self) -> tuple[bool, bool, int, float, int, str]:
         """Lowest first.
@@ -66,7 +71,12 @@ def cases(study: "Study", library: Library) -> list[Case]:
     """
     known = knowledge(study)
     had = last_had(mock.document for mock in study.mocks("done"))
-    found = [Case(one, had.get(one.id), known.get(one.card)) for one in at_hand(library, study.bank)]
+    now = study.now()
+    due = {row.card for row in study.store.due_cards(now.day) if is_due(row, now)}
+    found = [
+        Case(one, had.get(one.id), known.get(one.card), one.card in due)
+        for one in at_hand(library, study.bank)
+    ]
     if not found:
         raise QuizError("there is no incident to diagnose; 'quizapp check' says what is wrong with them")
     return sorted(found, key=Case.rank)

@@ -10,7 +10,7 @@ from textual.pilot import Pilot
 
 sys.path.append(str(Path(__file__).parent.parent / "interview"))
 
-from mock_kit import Hand, answer_now, begin, sit
+from mock_kit import Hand, answer_now, begin, sit, solve
 
 from quizapp.interview.interview import Interview
 from quizapp.interview.item import Item
@@ -164,6 +164,63 @@ def past(*keys: str) -> Doing:
         await pilot.pause(0.1)
 
     return run
+
+
+def _run_done(pilot: Pilot[int], name: str, text: str) -> dict[str, Any]:
+    """The report of a broken run sat by itself."""
+    interview = Interview.begin_alone(_study(pilot), name, seed=2, clock=(hand := Hand()))
+    interview.start()
+    hand.seconds += 200
+    interview.session.tick(present=True)
+    solve(interview, text)
+    interview.session.submit()
+    interview.session.confide(75)
+    return interview.record()
+
+
+def run_card(*keys: str) -> Doing:
+    """The scorecard of a broken run, half well answered."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        interview = Interview.begin_alone(_study(pilot), "double-softmax", seed=2, clock=(hand := Hand()))
+        interview.start()
+        hand.seconds += 200
+        interview.session.tick(present=True)
+        solve(interview)
+        interview.session.hint()
+        interview.session.commit("place", "nothing")
+        interview.session.submit()
+        interview.session.confide(75)
+        pilot.app.push_screen(CardScreen(interview.record()))
+        await pilot.pause()
+        await pilot.press(*keys)
+
+    return run
+
+
+def runs_had(*keys: str) -> Doing:
+    """The list of broken runs after some were sat, some weeks ago."""
+
+    async def run(pilot: Pilot[int]) -> None:
+        clock = _study(pilot).clock
+        now = clock.time
+        for number, name in enumerate(("dead-relu", "nan-row", "double-softmax", "label-shift")):
+            clock.time = now - timedelta(days=20 - 6 * number)
+            _run_done(pilot, name, POOR if number % 2 else "")
+        clock.time = now
+        pilot.app.screen.opened()  # type: ignore[attr-defined]
+        await pilot.press(*keys)
+        await pilot.pause(0.1)
+
+    return run
+
+
+async def run_cut(pilot: Pilot[int]) -> None:
+    """The list while a run is not finished."""
+    interview = Interview.begin_alone(_study(pilot), "double-softmax", seed=2, clock=Hand())
+    interview.start()
+    pilot.app.screen.returned()  # type: ignore[attr-defined]
+    await pilot.pause()
 
 
 async def cut(pilot: Pilot[int]) -> None:

@@ -248,6 +248,14 @@ SCENES = (
     Scene("mock-card-end", "mock", then=at.card("pagedown", "pagedown")),
     Scene("mock-report", "mock", then=at.card("r")),
     Scene("mock-arithmetic", "mock", then=at.card("a")),
+    Scene("incident", "incident"),
+    Scene("incident-cut", "incident", then=at.run_cut),
+    Scene("incident-had", "incident", then=at.runs_had(*("pagedown",) * 8)),
+    Scene("incident-run", "incident", ("enter",)),
+    Scene("incident-end", "incident", ("enter", "ctrl+e")),
+    Scene("incident-card", "incident", then=at.run_card()),
+    Scene("incident-card-end", "incident", then=at.run_card("pagedown", "pagedown")),
+    Scene("incident-report", "incident", then=at.run_card("r")),
 )  # fmt: skip
 
 

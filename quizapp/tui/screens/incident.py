@@ -26,8 +26,8 @@ from quizapp.tui.wrap import wrap
 
 assert mockkeys  # importing it adds the actions to the table
 RULES = (
-    "The clock starts with the run. A reading costs seconds of it, and you say first how it ends; answer, "
-    "cause and evidence are marked as in an interview."
+    "The clock starts with the run, and a reading costs seconds of it: you say first how it ends. "
+    "Marked as in an interview."
 )
 
 
@@ -37,7 +37,7 @@ def draw(case: Case, width: int) -> Content:
     if width >= 76:
         right = f"{one_line(case.incident.topic):<16.16} {right}"
     left = f" {case.standing:<9}"
-    style = "$text-muted" if case.had is None else "$warning" if case.weak else "$success"
+    style = "$text-muted" if case.had is None else "$accent" if case.due else ""
     room = max(10, width - len(left) - len(right) - 2)
     title = Content(one_line(case.incident.title)).truncate(room, ellipsis=True)
     gap = " " * (room - title.cell_length)
@@ -129,7 +129,7 @@ class IncidentScreen(Starting):
         start = start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, len(start.plain))
         lines = [
             Content.styled(one_line(case.incident.title), "bold").truncate(width, ellipsis=True),
-            *wrap(Content(_facts(case)), width),
+            *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case)),
             *(wrap(Content.styled(RULES, "$text-muted"), width) if self.size.height >= 22 else []),
             start,
         ]
@@ -189,13 +189,14 @@ class IncidentScreen(Starting):
         self._table.move_page(direction)
 
 
-def _facts(case: Case) -> str:
+def _facts(case: Case) -> tuple[str, str]:
+    """Two lines, so that the list keeps its place while the cursor moves."""
     seconds = seconds_for(load_blueprint())
+    time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
     last = "Not sat yet."
     if case.had is not None:
         last = f"Last sat on {day(case.had.report)}: {case.had.marks} of 100."
-    time = f"{clock(seconds)} minutes, cut at {clock(CUT_SHARE * seconds)}"
-    return f"{case.incident.level.capitalize()}, {case.incident.topic}, {time}. {last}"
+    return f"{case.incident.level.capitalize()}, {one_line(case.incident.topic)}. {time}.", last
 
 
 def _report(case: Case) -> str:

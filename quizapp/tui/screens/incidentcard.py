@@ -21,15 +21,16 @@ class RunCard(ScoreCard):
 
     @property
     def parts(self) -> Parts:
-        """Result, marks, and what comes next."""
-        return self._result, self._marks, self._schedule, self._next
+        """Result, marks, and what follows."""
+        return self._result, self._marks, self._schedule
 
     def _result(self, width: int) -> list[Content]:
         item = self.document["items"][0]
         mark = item["marks"]["total"]
         used = f"{clock(item['used_ms'] / 1000)} of {clock(item['budget'])}"
         sure = "" if item["confidence"] is None else f", {item['confidence']} % sure"
-        facts = f"{STATES[item['state']].capitalize()}, {used}{sure}. {item['level']}, {item['topic']}."
+        about = f"{item['level'].capitalize()}, {item['topic']}"
+        facts = f"{STATES[item['state']].capitalize()}, {used}{sure}. {about}."
         head = Content.assemble((f"{mark}", f"bold {LEVELS[level_of(mark)]}"), (" of 100", "$text-muted"))
         return [head, *Content.styled(facts, "$text-muted").wrap(width)]
 
@@ -49,11 +50,12 @@ class RunCard(ScoreCard):
 
     def _schedule(self, width: int) -> list[Content]:
         effect = self.document["items"][0]["effect"]
-        if not effect:
-            return []
-        rated = f"{effect['rating']}, " if effect["rating"] else ""
-        due = f"; its kind of fault is due {effect['due'][:10]}" if effect["due"] else ""
-        return [Content.styled("Schedule", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
+        rated = f"{effect['rating']}: " if effect["rating"] else ""
+        due = f", so its kind of fault is due on {effect['due'][:10]}" if effect["due"] else ""
+        lines = [Content.styled("Next", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
+        if tomorrow := self.document["tomorrow"]:
+            lines += plain(f"First in tomorrow's queue: {', '.join(tomorrow)}.").wrap(width)
+        return [*lines, *self.steps(width)]
 
 
 def _terms(part: Part) -> str:

@@ -150,6 +150,11 @@ class ScoreCard(Lines):
         said = ", ".join(f"{number} {name}" for name, number in counts if number) or "none"
         first = plural(len(self.document["tomorrow"]), "card")
         lines += Content(f"Reviews: {said}. First in tomorrow's queue: {first}.").wrap(width)
+        return [*lines, *self.steps(width)]
+
+    def steps(self, width: int) -> list[Content]:
+        """What to do next, as commands."""
+        lines: list[Content] = []
         for step in self.document["next_steps"]:
             lines += hanging(Content("· "), plain(f"{step['what']}: {step['command']}"), width)
         return lines
