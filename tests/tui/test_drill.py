@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 import pytest
+from drawn import text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
@@ -27,11 +28,6 @@ def only(question: str) -> Filter:
 def drill(app: QuizApp) -> DrillScreen:
     assert isinstance(app.screen, DrillScreen)
     return app.screen
-
-
-def text(app: QuizApp) -> str:
-    """Everything on the screen, as a person reads it."""
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 async def press(pilot: Pilot, *pressed: str) -> None:

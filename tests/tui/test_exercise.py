@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from drawn import text
 from waiting import until
 
 from quizapp.errors import QuizError
@@ -58,10 +59,6 @@ def judged(app: App) -> Callable[[], tuple[QuizApp, Judge]]:
 def screen(app: QuizApp) -> ExerciseScreen:
     assert isinstance(app.screen, ExerciseScreen)
     return app.screen
-
-
-def text(app: QuizApp) -> str:
-    return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 
 
 async def test_the_real_judge_fails_the_starter_and_passes_the_solution(app: App, study: Study) -> None:

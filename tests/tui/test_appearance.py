@@ -1,0 +1,120 @@
+"""Sizes, themes, and terminals without colour or Unicode."""
+
+from collections.abc import Callable
+
+import pytest
+from drawn import styled, text
+from textual.filter import NoColor
+from waiting import until
+
+from quizapp.tui.app import QuizApp
+
+App = Callable[..., QuizApp]
+
+
+@pytest.mark.parametrize(
+    "place", ["home", "drill", "exercises", "exercise", "browse", "statistics", "settings", "tour"]
+)
+async def test_no_screen_spills_at_sixty_columns_and_any_resize(app: App, place: str) -> None:
+    running = app(place, **({"slug": "double"} if place == "exercise" else {}))
+    async with running.run_test(size=(60, 20)) as pilot:
+        for size in ((60, 20), (200, 60), (80, 24), (120, 40), (60, 20)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            strips = running.screen._compositor.render_strips()
+            assert {strip.cell_length for strip in strips} == {size[0]}
+            bar = running.screen.query_one("KeyBar")
+            assert bar.region.height == 1
+            assert bar.region.bottom == size[1]
+
+
+async def test_ascii_terminals_get_ascii_only(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("QUIZAPP_ASCII", "1")
+    for place in ("home", "drill", "browse", "statistics", "exercise"):
+        running = app(place, **({"slug": "double"} if place == "exercise" else {}))
+        async with running.run_test() as pilot:
+            await pilot.pause()
+            assert text(running).isascii(), place
+
+
+async def test_no_color_draws_in_the_terminals_own_colours(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await pilot.press("space")
+        assert running.theme == "ansi-dark"
+        assert any(isinstance(one, NoColor) for one in running._filters)
+        colours = {
+            colour.name
+            for strip in running.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style
+            for colour in (segment.style.color, segment.style.bgcolor)
+            if colour is not None
+        }
+        assert colours == {"default"}
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "ansi-light"])
+async def test_in_terminal_colours_the_button_is_reversed_and_nothing_is_hard_to_see(
+    app: App, theme: str
+) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        running.theme = theme
+        await pilot.pause()
+        assert "Start (enter)" in styled(running, "reverse")
+        written = {
+            segment.style.color.number
+            for strip in running.screen._compositor.render_strips()
+            for segment in strip
+            if segment.style and segment.style.color and segment.text.strip()
+        }
+        black, red, yellow, blue, white = 0, 1, 3, 4, 7
+        unseen = {black, red, blue} if theme == "ansi-dark" else {yellow, white}
+        assert written - {None}
+        assert not written & unseen
+
+
+async def test_themes_go_round(app: App) -> None:
+    running = app()
+    async with running.run_test() as pilot:
+        seen = {running.theme}
+        for _ in range(4):
+            await pilot.press("f9")
+            seen.add(running.theme)
+        assert seen == {"dark", "light", "contrast", "ansi-dark", "ansi-light"}
+
+
+async def test_without_colours_the_chosen_row_and_option_stand_out(
+    app: App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    for place, pressed, words in (
+        ("home", (), {"Start"}),
+        ("home", ("t",), {"0/"}),
+        ("exercises", (), {"Double a tensor"}),
+        ("exercise", (), {"Code"}),
+        ("exercise", ("f2",), {"Task"}),
+    ):
+        running = app(place, **({"slug": "double"} if place == "exercise" else {}))
+        async with running.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
+            await pilot.press(*pressed)
+            await pilot.pause()
+            told = styled(running, "reverse")
+            assert {word for word in (*words, "Task", "Code") if word in told} == words, (place, pressed)
+
+
+async def test_without_colours_keys_in_a_text_are_bold(app: App, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    running = app("tour")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        assert "ctrl+r" in styled(running, "bold")
+        assert "Every morning" not in styled(running, "bold")
+        await pilot.press("ctrl+p")
+        help_text = "What can be done here"
+        await until(pilot, lambda: help_text in text(running))
+        assert help_text not in styled(running, "dim")
