@@ -36,6 +36,7 @@ def loaded(code: str, home: Path) -> set[str]:
         ("quizapp.bank.check", {"yaml"}),
         ("quizapp.store.store", set()),
         ("quizapp.memory.study", set()),
+        ("quizapp.memory.plan.today", set()),
         ("quizapp.judge.client", set()),
         ("quizapp.exchange.text", set()),
         ("quizapp.tui.app", {"textual", "rich"}),
@@ -63,6 +64,15 @@ def test_command_loads_neither_textual_nor_torch(arguments: list[str], home: Pat
     loaded(call, home)  # the first run writes the bank's cache
     seen = loaded(call, home) & HEAVY
     assert seen == set(), f"{arguments} loads {seen}"
+
+
+def test_planning_loads_neither_textual_nor_torch_nor_numpy(home: Path) -> None:
+    call = (
+        "from datetime import timedelta\nfrom quizapp.cli import main\nfrom quizapp.memory.days import *\n"
+        "day = as_date(moment(SystemClock().now(), 4).day) + timedelta(days=3)\n"
+        "assert main(['plan', '--date', str(day), '--minutes', '15']) == 0"
+    )
+    assert loaded(call, home) & HEAVY <= {"yaml"}  # the roles of interviews
 
 
 def test_answering_loads_neither_textual_nor_torch(home: Path) -> None:

@@ -4,6 +4,7 @@ import argparse
 import importlib
 import re
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,6 +21,7 @@ EXAMPLES = {
     "drill": ("drill --topic precision --limit 10", "ten due cards of one topic"),
     "due": ("due --json | jq '.[].id'", "the ids, for a script"),
     "answer": ("answer lr-warmup good", "rate a card that was answered elsewhere"),
+    "plan": ("plan --date 2026-12-24 --minutes 45", "each day until the interview, and what it comes to"),
     "stats": ("stats --json | jq .retention", "one figure, for a script"),
     "exercise": ("exercise lora", "in a pipe: prints the task and the path of your file"),
     "grade": ("grade lora --watch", "in one window, with your editor in another"),
@@ -131,6 +133,12 @@ def _study(commands: Any) -> None:
     answer.add_argument("rating", choices=("again", "hard", "good", "easy"))
     stats = _add(commands, "stats", ("study", "stats"), "retention, forecast, calibration, per topic")
     stats.add_argument("--json", action="store_true", help="print JSON")
+    plan = _add(commands, "plan", ("study", "plan"), "what to do each day until the interview")
+    plan.add_argument("--date", type=_date, required=True, metavar="D", help="of the interview: 2026-12-24")
+    plan.add_argument("--minutes", type=_minutes, metavar="M", help="a day; default: settings, or your pace")
+    plan.add_argument("--role", choices=ROLES, help="whom the interview is for")
+    plan.add_argument("--weeks", action="store_true", help="a line for each week")
+    plan.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _practise(commands: Any) -> None:
@@ -221,6 +229,20 @@ def _count(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+    return number
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-12-24") from None
+
+
+def _minutes(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= number <= 720:
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of minutes from 1 to 720")
     return number
 
 

@@ -1,14 +1,16 @@
-"""Commands on the schedule: home, drill, due, answer, stats."""
+"""Commands on the schedule: home, drill, due, answer, stats, plan."""
 
 import json
 import sys
 from argparse import Namespace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any
 
 from quizapp.bank.load import find_question
 from quizapp.commands.bank import bank_of_user
 from quizapp.errors import DONE, QuizError
+
+_FURTHEST_DAYS = 365
 
 
 def _in_terminal() -> bool:
@@ -102,3 +104,48 @@ def stats(options: Namespace) -> int:
 
     sys.stdout.write(stats_text(found.as_json()) + "\n")
     return DONE
+
+
+def plan(options: Namespace) -> int:
+    """What to do each day until the interview, and what it comes to."""
+    from shutil import get_terminal_size
+
+    from quizapp import paths
+    from quizapp.commands.progress import Progress
+    from quizapp.interview.blueprint import load_blueprint
+    from quizapp.interview.past import done
+    from quizapp.interview.weights import plan_weights
+    from quizapp.memory.plan.document import as_json
+    from quizapp.memory.plan.today import plan_today
+    from quizapp.memory.study import Study
+
+    with Study.open(bank_of_user()) as study, Progress("planning") as progress:
+        _check_date(options.date, study.today())
+        weights = plan_weights(study.bank, load_blueprint(), options.role, done(study), study.clock.now())
+        track = options.role or ""
+        found = plan_today(
+            study, options.date, weights, minutes=options.minutes, track=track, tick=progress.tick
+        )
+        settings = study.settings
+    if options.json:
+        limits = settings.new_per_day, settings.reviews_per_day
+        sys.stdout.write(json.dumps(as_json(found, *limits) if found else None, indent=1) + "\n")
+        return DONE
+    if found is None:
+        sys.stdout.write("nothing to plan: there are no cards, or all are suspended\n")
+        return DONE
+    from quizapp.exchange.plantext import plan_text
+
+    width = get_terminal_size().columns
+    own = not (options.minutes or settings.plan.minutes)
+    lines = plan_text(found, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
+    sys.stdout.write("\n".join(lines) + "\n")
+    return DONE
+
+
+def _check_date(until: date, today: date) -> None:
+    if until <= today:
+        when = "today" if until == today else "past"
+        raise QuizError(f"--date {until}: that is {when}; name the day of the interview, from tomorrow on")
+    if (until - today).days > _FURTHEST_DAYS:
+        raise QuizError(f"--date {until}: a plan reaches {_FURTHEST_DAYS} days ahead; name an earlier day")

@@ -1,6 +1,7 @@
 """The ground of the schedule's facade: opening, time, names, the queue and the drafts of reviews."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -152,6 +153,15 @@ class StudyCore:
             exercise = self.bank.exercises[row.card.removeprefix(EXERCISE)]
             return DueCard(row.card, "exercise", exercise.level, exercise.topic, due, STATE_NAMES[row.state])
         return DueCard(row.card, question.kind, question.level, question.topic, due, STATE_NAMES[row.state])
+
+    def introductions(self, tracks: tuple[str, ...] | None = None) -> list[str]:
+        """All cards that can be introduced, in the drill's order; ``tracks`` in place of those set."""
+        now = self.now()
+        if tracks is None:
+            return self._fresh_queue(now).unseen()
+        queue = Queue(self.bank, self.store, replace(self.settings, tracks=tracks))
+        queue.load(now.day)
+        return queue.unseen()
 
     def due_exercises(self) -> list[DueCard]:
         """The exercises to write: recalled ones, then the longest overdue. The drill does not show them."""

@@ -205,6 +205,13 @@ class Queue:
                     break
         return chosen
 
+    def unseen(self) -> list[str]:
+        """All cards that can be introduced, in the order in which they would be, without the day's limit."""
+        rows = [name for name, row in self._rows.items() if row.state == NEW]
+        seen = self._store.not_new(self.day)
+        urgent = [name for name in rows if name not in seen]
+        return [question.id for question in self._introductions(lambda _: True, seen, urgent)]
+
     def _introductions(
         self, wanted: Callable[[Question], bool], seen: Collection[str], urgent: Sequence[str]
     ) -> Iterator[Question]:

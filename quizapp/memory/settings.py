@@ -2,12 +2,30 @@
 
 import os
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from quizapp.errors import QuizError
+
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+
+class PlanSettings(NamedTuple):
+    """The table ``[plan]``: minutes a day (0: by the learner's pace), those of single weekdays, and a target.
+
+    ``weekdays`` maps 0 (Monday) to 6 to minutes, 0 for a day off. ``target`` is the share to be recalled on
+    the day of the interview.
+    """
+
+    minutes: int = 0
+    target: float = 0.85
+    weekdays: Mapping[int, int] = MappingProxyType({})
+
+
+NO_PLAN = PlanSettings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +33,7 @@ class Settings:
     """What the user may choose; the defaults are used without a file.
 
     ``retention`` overrides ``desired_retention`` for the decks named by folder. ``keys`` maps actions
-    to keys, for the interface.
+    to keys, for the interface. ``plan`` says how much time there is until an interview.
     """
 
     desired_retention: float = 0.90
@@ -32,6 +50,7 @@ class Settings:
     confidence: bool = False
     typed_answers: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
+    plan: PlanSettings = NO_PLAN
 
     def retention_for(self, file: str) -> float:
         """Desired retention of a question, by the deck folder in which its file lies."""
@@ -45,7 +64,15 @@ class Settings:
 
 
 class _Wrong(Exception):
-    """What a value should have been."""
+    """What a value should have been; ``key`` and ``value`` where it stands within a table."""
+
+    def __init__(self, what: str, key: str = "", value: Any = None) -> None:
+        super().__init__(what)
+        self.key, self.value = key, value
+
+
+class _Unknown(_Wrong):
+    """A key that a table does not know."""
 
 
 def _number(low: float, high: float) -> Callable[[Any], float]:
@@ -93,6 +120,35 @@ def _table(check: Callable[[Any], Any], what: str) -> Callable[[Any], dict[str, 
     return check_all
 
 
+def _plan(value: Any) -> PlanSettings:
+    if not isinstance(value, dict):
+        raise _Wrong("a table such as [plan] with minutes = 30")
+    for key, inner in value.items():
+        if key not in _PLAN_CHECKS:
+            raise _Unknown(f"a table of {', '.join(_PLAN_CHECKS)}", key)
+        try:
+            _PLAN_CHECKS[key](inner)
+        except _Wrong as wrong:
+            raise _Wrong(str(wrong), key, inner) from wrong
+    weekdays = {number: value[name] for number, name in enumerate(WEEKDAYS) if name in value}
+    weekdays |= {WEEKDAYS.index(name): 0 for name in value.get("days_off", ())}
+    plain = {key: value[key] for key in ("minutes", "target") if key in value}
+    return PlanSettings(weekdays=weekdays, **plain)
+
+
+def _days(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not set(map(str, value)) <= set(WEEKDAYS):
+        raise _Wrong(f'a list of days such as ["sat", "sun"], out of {", ".join(WEEKDAYS)}')
+    return tuple(value)
+
+
+MOST_MINUTES = 720
+_PLAN_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+    "minutes": _whole(1, MOST_MINUTES),
+    "target": _number(0.5, 0.99),
+    "days_off": _days,
+    **dict.fromkeys(WEEKDAYS, _whole(0, MOST_MINUTES)),
+}
 _RETENTION = _number(0.70, 0.97)
 CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "desired_retention": _RETENTION,
@@ -109,6 +165,7 @@ CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "confidence": _switch,
     "typed_answers": _switch,
     "keys": _table(_text, "actions and keys"),
+    "plan": _plan,
 }
 assert set(CHECKS) == {known.name for known in fields(Settings)}
 
@@ -135,8 +192,14 @@ def load_settings(path: Path) -> Settings:
             raise QuizError(f"{where}: there is no setting {key!r}{_closest(key)}.")
         try:
             values[key] = CHECKS[key](value)
+        except _Unknown as unknown:
+            where, known = f"{path}:{_line(text, unknown.key, key)}", _closest(unknown.key, _PLAN_CHECKS)
+            raise QuizError(f"{where}: there is no setting {unknown.key!r} in [{key}]{known}.") from unknown
         except _Wrong as wrong:
-            raise QuizError(f"{where}: {key} must be {wrong}, not {value!r}.") from wrong
+            bad = wrong.value if wrong.key else value
+            if wrong.key:
+                where = f"{path}:{_line(text, wrong.key, key)}"
+            raise QuizError(f"{where}: {wrong.key or key} must be {wrong}, not {bad!r}.") from wrong
     return Settings(**values)
 
 
@@ -176,18 +239,19 @@ def place_of(path: Path, key: str) -> str:
         return str(path)
 
 
-def _line(text: str, key: str) -> int:
-    """The line on which a top-level key or table stands, 1 where it is not found."""
-    for number, line in enumerate(text.splitlines(), 1):
+def _line(text: str, key: str, table: str = "") -> int:
+    """The line on which a top-level key or table, or a key of ``table``, stands; 1 where it is not found."""
+    start = _line(text, table) if table else 1
+    for number, line in enumerate(text.splitlines()[start - 1 :], start):
         head = line.strip().lstrip("[").split("=")[0].split("]")[0].split(".")[0].strip().strip("\"'")
         whole = line.split("=")[0].strip().strip("\"'")  # a quoted name may hold dots
         if key in {head, whole}:
             return number
-    return 1
+    return start
 
 
-def _closest(key: str) -> str:
+def _closest(key: str, known: Iterable[str] = CHECKS) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(key, CHECKS, 1)
-    return f", do you mean {close[0]!r}?" if close else f"; known are {', '.join(CHECKS)}"
+    close = get_close_matches(key, known, 1)
+    return f", do you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"

@@ -39,6 +39,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("keys = 1", "table"),
         ("new_per_days = 5", "do you mean 'new_per_day'"),
         ("colour = 5", "known are"),
+        ("plan = 30", "a table such as [plan]"),
     ],
 )
 def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -> None:
@@ -48,6 +49,32 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
         load_settings(file)
     assert str(error.value).startswith(f"{file}:3: ")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("minutes = 0", "minutes must be a whole number from 1 to 720, not 0"),
+        ("target = 85", "target must be a number from 0.5 to 0.99"),
+        ('days_off = ["sunday"]', "days_off must be a list of days"),
+        ("sat = 9999", "sat must be a whole number from 0 to 720"),
+        ("minuts = 5", "no setting 'minuts' in [plan], do you mean 'minutes'"),
+    ],
+)
+def test_wrong_value_of_the_plan_names_its_own_line(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'theme = "dark"\n\n[plan]\nmon = 20\n{line}\n')
+    with pytest.raises(QuizError) as error:
+        load_settings(file)
+    assert str(error.value).startswith(f"{file}:5: ")
+    assert said in str(error.value)
+
+
+def test_the_plan_reads_minutes_by_weekday(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[plan]\nminutes = 30\ntarget = 0.9\ndays_off = ["sun"]\nsat = 60\n')
+    plan = load_settings(file).plan
+    assert (plan.minutes, plan.target, dict(plan.weekdays)) == (30, 0.9, {5: 60, 6: 0})
 
 
 def test_broken_toml_is_one_sentence(tmp_path: Path) -> None:
