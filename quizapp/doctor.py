@@ -104,8 +104,9 @@ def _devices() -> str:
 
 def _isolation() -> str:
     from quizapp.judge.tiers import describe
+    from quizapp.judge.verdict import ISOLATION
 
     reports = describe()
     best = next(report for report in reports if report.works)
     others = "; ".join(f"{r.name} {r.text}" for r in reports if not r.works)
-    return f"{best.name}: {best.text}" + (f" ({others})" if others else "")
+    return f"{best.name}, {ISOLATION[best.name]}: {best.text}" + (f" ({others})" if others else "")

@@ -4,7 +4,7 @@ import textwrap
 
 from quizapp.bank.model import Exercise
 from quizapp.judge.devices import CPU_ALONE
-from quizapp.judge.verdict import ERROR, MEMORY, PASSED, TIMEOUT, TestResult, Verdict
+from quizapp.judge.verdict import ERROR, MEMORY, PASSED, TIMEOUT, TestResult, Verdict, isolation
 
 WIDTH = 96
 """Columns of a verdict where there is room."""
@@ -28,8 +28,8 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> st
         lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
     notes = [note for note in verdict.notes if note != CPU_ALONE]  # the last line names the device
     lines += ["", *_wrapped(" ".join(notes), "  ", width)] if notes else [""]
-    end = f"{verdict.seconds:.2f} s on {verdict.device}, isolation {verdict.tier}, --seed {verdict.seed}"
-    lines += _wrapped(end, "  ", width)
+    lines += _wrapped(f"{verdict.seconds:.2f} s on {verdict.device}, --seed {verdict.seed}", "  ", width)
+    lines += _wrapped(isolation(verdict.tier), "  ", width)
     return "\n".join(lines)
 
 

@@ -6,6 +6,19 @@ from typing import Any
 SCHEMA = "quizapp.verdict/1"
 PASSED, FAILED, ERROR, TIMEOUT, MEMORY = "passed", "failed", "error", "timeout", "memory"
 
+ISOLATION = {
+    "T3": "shut off from the network, other programs and your files",
+    "T2": "shut off from the network and your files",
+    "T1": "memory and processes limited, files and network open",
+    "T0": "a deadline alone, files and network open",
+}
+"""What each tier means for the code that was graded."""
+
+
+def isolation(tier: str) -> str:
+    """A tier with its meaning."""
+    return f"isolation {tier}: {ISOLATION[tier]}" if tier in ISOLATION else f"isolation {tier}"
+
 
 @dataclass(frozen=True, slots=True)
 class TestResult:

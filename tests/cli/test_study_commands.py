@@ -1,5 +1,6 @@
 import csv
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -96,6 +97,7 @@ def test_doctor_finds_a_good_installation(capsys: pytest.CaptureFixture[str]) ->
     assert code == 0, out
     for name in ("python", "torch", "isolation", "database"):
         assert name in out
+    assert re.search(r"isolation +T\d, (shut off from|memory and|a deadline)", out)
 
 
 def test_doctor_names_a_wrong_setting(capsys: pytest.CaptureFixture[str], home: Path) -> None:

@@ -71,6 +71,7 @@ def test_report_tells_behaviour_reason_output_and_seed() -> None:
         "The gradient of blend reaches",
         "The gradient of w is wrong",
         "--seed 7",
+        "isolation T2: shut off from the network and your files",
     ):
         assert part in text
     assert "more lines" in text

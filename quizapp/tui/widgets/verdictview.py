@@ -8,6 +8,7 @@ from textual.content import Content
 
 from quizapp.bank.model import Exercise
 from quizapp.judge.devices import CPU_ALONE
+from quizapp.judge.verdict import isolation
 from quizapp.tui.blocks import lay_out
 from quizapp.tui.markdown import parse
 from quizapp.tui.text import clean, plain
@@ -96,9 +97,10 @@ class VerdictView(Lines):
         if verdict.printed.strip():
             lines += [Content(""), Content.styled("Printed", "bold")]
             lines += _block(verdict.printed, width)[:_PRINTED]
+        end = (f"seed {verdict.seed}", isolation(verdict.tier))
         lines += [
             Content(""),
-            Content.styled(f"seed {verdict.seed}, isolation {verdict.tier}", "$text-muted"),
+            *(line for text in end for line in Content.styled(text, "$text-muted").wrap(width)),
         ]
         return lines
 
