@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -20,6 +21,11 @@ ROWS, COLUMNS = 30, 100
 PATIENCE = 60.0
 
 
+def heed_ctrl_c() -> None:
+    """Undo what a suite that runs in the background inherits: there, shells ignore the signal."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class Terminal:
     """A running program and what its screen shows."""
 
@@ -27,7 +33,9 @@ class Terminal:
         self.screen = pyte.Screen(COLUMNS, ROWS)
         self._stream = pyte.ByteStream(self.screen)
         program, *others = (*command, *arguments)
-        self.process = pexpect.spawn(program, others, dimensions=(ROWS, COLUMNS), timeout=5)
+        self.process = pexpect.spawn(
+            program, others, dimensions=(ROWS, COLUMNS), timeout=5, preexec_fn=heed_ctrl_c
+        )
 
     def text(self) -> str:
         """The screen as it is now."""
@@ -51,10 +59,12 @@ class Terminal:
     def end(self) -> int:
         """Wait for the program's end and return its exit code."""
         deadline = time.monotonic() + PATIENCE
-        while self.process.isalive() and time.monotonic() < deadline:
-            self.text()
+        while self.process.isalive():
+            text = self.text()
+            if time.monotonic() > deadline:
+                pytest.fail(f"the program did not end:\n{text}")
         self.process.close(force=True)
-        return int(self.process.exitstatus if self.process.exitstatus is not None else -1)
+        return -self.process.signalstatus if self.process.exitstatus is None else self.process.exitstatus
 
 
 @pytest.fixture
