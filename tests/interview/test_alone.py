@@ -154,6 +154,17 @@ def test_what_was_not_had_comes_first_and_a_class_of_today_waits(made) -> None:
     assert standing["flat-loss"].endswith(" due")
 
 
+def test_a_class_of_today_waits_even_for_what_was_had(made) -> None:
+    library = incidents()
+    twin = replace(library.incidents["flat-loss"], id="a-twin", title="Another")
+    library = replace(library, incidents={**library.incidents, "a-twin": twin})
+    for name in ("rising-loss", "quiet-floor"):
+        sat(made, name)
+        made.clock.time += timedelta(days=10)
+    sat(made)
+    assert order(made, library) == ["rising-loss", "quiet-floor", "a-twin", "flat-loss"]
+
+
 def test_the_order_is_the_same_every_time_and_holds_every_incident_once(made) -> None:
     assert order(made) == order(made)
     assert sorted(order(made)) == sorted(incidents().incidents)
@@ -243,7 +254,7 @@ def test_the_report_tells_the_parts_and_no_band(made, tmp_path: Path) -> None:
     assert told.startswith(f"Incident {report['id']}: {title}")
     assert "replay plan" in told
     assert "Band" not in told
-    names = [path.name for path in write_reports(report, tmp_path / "out")]
+    names = [path.name for path in write_reports(report, tmp_path / "out", made.bank.topics)]
     assert all(name.startswith("incident-") for name in names)
 
 

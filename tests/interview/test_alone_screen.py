@@ -95,7 +95,7 @@ async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> 
         assert isinstance(app.screen, IncidentScreen)
 
 
-async def test_the_next_run_comes_first_and_the_last_result_is_a_key_away(made) -> None:
+async def test_without_a_name_it_is_the_next_one(made) -> None:
     app = QuizApp("incident", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
@@ -104,12 +104,22 @@ async def test_the_next_run_comes_first_and_the_last_result_is_a_key_away(made) 
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.session.item.question["id"] == first.id
+
+
+async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_away(made) -> None:
+    app = QuizApp("incident", study=made, wanted=RUN)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        first = app.screen._table.current.incident
+        assert app.screen._table.cursor > 0
+        await pilot.press("enter")
+        await pilot.pause()
         await answered(pilot)
         await pilot.press("escape")
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, IncidentScreen)
-        assert screen._table.current.incident is cases(made, load_library())[0].incident is not first
+        assert screen._table.current.incident is cases(made, load_library())[0].incident
         assert "1 of 43 sat" in shown(app)
         await pilot.press(*["pagedown"] * 6, "c")
         await pilot.pause()
