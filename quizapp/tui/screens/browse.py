@@ -17,6 +17,7 @@ from quizapp.tui import clipboard, keys
 from quizapp.tui.browsing import Browser, Row
 from quizapp.tui.cards import facts_text, question_text
 from quizapp.tui.markdown import Document, phrase
+from quizapp.tui.screens.listed import Listed
 from quizapp.tui.screens.place import Place
 from quizapp.tui.text import one_line, plural
 from quizapp.tui.widgets.table import Table
@@ -68,7 +69,7 @@ def _due(days: int) -> str:
     return "due" if days <= 0 else "tomorrow" if days == 1 else f"in {days} d"
 
 
-class BrowseScreen(Place):
+class BrowseScreen(Listed[Row], Place):
     """``query`` is the filter at the start."""
 
     place = "browse"
@@ -111,10 +112,6 @@ class BrowseScreen(Place):
     def returned(self) -> None:
         """Other screens may have changed cards."""
         self._changed()
-
-    @property
-    def _table(self) -> Table[Row]:
-        return self.query_one("#table", Table)
 
     def on_input_changed(self) -> None:
         """Filter once the fingers rest a moment; a slash typed first only asks for this field."""
@@ -185,14 +182,6 @@ class BrowseScreen(Place):
     def action_leave_field(self) -> None:
         """To the list."""
         self.set_focus(None)
-
-    def move(self, step: int) -> None:
-        """To the next row."""
-        self._table.move(step)
-
-    def action_page(self, direction: int) -> None:
-        """A page."""
-        self._table.move_page(direction)
 
     def action_first(self) -> None:
         """The first row."""

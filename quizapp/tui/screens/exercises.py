@@ -10,6 +10,7 @@ from textual.widgets import Input, Static
 from quizapp.bank.model import Exercise
 from quizapp.memory.facts import ExerciseState, Filter
 from quizapp.tui import keys
+from quizapp.tui.screens.listed import Listed
 from quizapp.tui.screens.place import Place
 from quizapp.tui.text import one_line, percent, plural
 from quizapp.tui.widgets.table import Table
@@ -50,7 +51,7 @@ def draw(line: Line, width: int) -> Content:
     return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
-class ExercisesScreen(Place):
+class ExercisesScreen(Listed[Line], Place):
     """Choose an exercise."""
 
     place = "exercises"
@@ -92,10 +93,6 @@ class ExercisesScreen(Place):
 
     returned = opened
 
-    @property
-    def _table(self) -> Table[Line]:
-        return self.query_one("#table", Table)
-
     def on_input_changed(self) -> None:
         """Filter as it is typed."""
         self.opened()
@@ -132,14 +129,6 @@ class ExercisesScreen(Place):
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.set_focus(None)
-
-    def move(self, step: int) -> None:
-        """To the next row."""
-        self._table.move(step)
-
-    def action_page(self, direction: int) -> None:
-        """A page up or down."""
-        self._table.move_page(direction)
 
 
 def _searched(line: Line) -> str:

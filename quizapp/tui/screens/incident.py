@@ -19,6 +19,7 @@ from quizapp.interview.timing import CUT_SHARE
 from quizapp.interview.trend import day
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys, mocklines
+from quizapp.tui.screens.listed import Listed
 from quizapp.tui.screens.mockstart import Starting
 from quizapp.tui.text import clock, one_line
 from quizapp.tui.widgets.table import Table
@@ -44,7 +45,7 @@ def draw(case: Case, width: int) -> Content:
     return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
-class IncidentScreen(Starting):
+class IncidentScreen(Listed[Case], Starting):
     """``wanted``, an id or name, puts the cursor on that run; without it, it is on the one to sit next."""
 
     place = "incident"
@@ -102,10 +103,6 @@ class IncidentScreen(Starting):
             return []
 
     # drawing
-
-    @property
-    def _table(self) -> Table[Case]:
-        return self.query_one("#table", Table)
 
     def _list(self, found: list[Case], place: int) -> None:
         self._table.show(found, place)
@@ -175,18 +172,6 @@ class IncidentScreen(Starting):
             self.quiz.say("This run was not sat yet.")
             return
         self.quiz.push_screen(CardScreen(case.had.report))
-
-    def action_up(self) -> None:
-        """One up."""
-        self._table.move(-1)
-
-    def action_down(self) -> None:
-        """One down."""
-        self._table.move(1)
-
-    def action_page(self, direction: int) -> None:
-        """A page up or down."""
-        self._table.move_page(direction)
 
 
 def _facts(case: Case) -> tuple[str, str]:

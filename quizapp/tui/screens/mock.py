@@ -122,7 +122,8 @@ class MockScreen(Starting):
 
     # acting
 
-    def _move(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """To the next field or past interview."""
         last = len(FIELDS) + len(self.reports) - 1
         self.cursor = max(0, min(last, self.cursor + step))
         self._show()
@@ -130,14 +131,6 @@ class MockScreen(Starting):
         scroll = self.query_one("#mock")
         if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 2:
             scroll.scroll_to(y=max(0, line - 3), animate=False)
-
-    def action_up(self) -> None:
-        """One up."""
-        self._move(-1)
-
-    def action_down(self) -> None:
-        """One down."""
-        self._move(1)
 
     def action_at(self, index: int) -> None:
         """A click: go there; on the cursor's own line it changes or opens."""

@@ -152,7 +152,8 @@ class RunScreen(Asking):
         order.lift(step)
         self.session.give(list(order.sequence))
 
-    def _step(self, step: int) -> None:
+    def move(self, step: int) -> None:
+        """To the next line of a list, or scroll."""
         if self.phase == "choice":
             self.query_one(Choice).move(step)
         elif self.phase == "order":
@@ -161,14 +162,6 @@ class RunScreen(Asking):
             self.case.move(step)
         else:
             self.scroller().scroll_relative(y=step, animate=False)
-
-    def action_up(self) -> None:
-        """Up in the list, or scroll."""
-        self._step(-1)
-
-    def action_down(self) -> None:
-        """Down in the list, or scroll."""
-        self._step(1)
 
     def action_pane(self, name: str) -> None:
         """A pane of the coding item."""
