@@ -111,6 +111,29 @@ def test_a_drilled_card_is_there_after_quitting_in_the_middle(start: Callable[..
     assert reviews() == 1
 
 
+def test_a_broken_run_goes_on_after_its_terminal_was_killed(start: Callable[..., Terminal]) -> None:
+    terminal = start("incident", "healthy-until")
+    terminal.wait(lambda text: "Begin (enter)" in text and "Healthy until step 11" in text)
+    terminal.press("\r")
+    terminal.wait(lambda text: "f2 Run" in text and "At step 11 it is" in text)
+    terminal.press("\r2")  # the first reading is free
+    terminal.wait(lambda text: "you said" in text)
+    terminal.process.kill(9)
+    terminal = start("incident")
+    terminal.wait(lambda text: "The broken run “Healthy until step 11” is not finished" in text)
+    terminal.press("r")
+    terminal.wait(lambda text: "f2 Run" in text and "you said" in text)
+    terminal.press("\x11")
+    assert terminal.end() == 0
+    assert reviews() == 0
+
+
+def test_an_unknown_run_takes_no_screen(start: Callable[..., Terminal]) -> None:
+    terminal = start("incident", "zzz")
+    terminal.wait(lambda text: "there is no incident 'zzz'" in text)
+    assert terminal.end() == 2
+
+
 def test_exercise_can_be_passed_inside(start: Callable[..., Terminal], home: Path) -> None:
     subprocess.run([sys.executable, "-m", "quizapp", "exercise", "warmup"], check=True, capture_output=True)
     path = next(home.rglob("warmup.py"))
