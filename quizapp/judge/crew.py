@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import threading
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Protocol
@@ -65,12 +66,12 @@ class Crew:
         """A new scratch folder for one group of workers."""
         return Scratch(Path(tempfile.mkdtemp(dir=self._folder)))
 
-    def preload(self, tier: str, names: list[str]) -> None:
-        """Have the zygote of ``tier`` import modules that coming probes need."""
-        new = set(names) - self._preloaded
+    def preload(self, tier: str, modules: Iterable[str], forbidden: Iterable[str] = ()) -> None:
+        """Have the zygote of ``tier`` import modules that coming probes need, and look up forbidden names."""
+        new = {*modules, *(f"!{name}" for name in forbidden)} - self._preloaded
         if new and tier != "T0":
             with contextlib.suppress(Lost):
-                self._link(tier).ask({"op": "preload", "modules": sorted(new)})
+                self._link(tier).ask({"op": "preload", "names": sorted(new)})
                 self._preloaded |= new
 
     def start(self, job: Job, scratch: Scratch) -> Worker:

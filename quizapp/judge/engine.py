@@ -143,7 +143,8 @@ class Engine:
         assets = self._library.load(order.folder)
         tier = best(self._tiers, order.tier).name if device == "cpu" else "T0"
         seconds = assets.exercise.timeout if order.timeout is None else order.timeout
-        self._crew.preload(tier, assets.preload)
+        forbidden = [name for rule in assets.exercise.forbidden for name in rule.names]
+        self._crew.preload(tier, assets.preload, forbidden)
         return Task(assets, order.source, device, tier, seconds, cancelled)
 
     def track(self, task: Task, seed: int, *, second: bool = False) -> Track:
@@ -239,6 +240,7 @@ class Engine:
         return Job(
             module=task.assets.exercise.module,
             names=names,
+            forbidden=tuple((rule.names, rule.says) for rule in task.assets.exercise.forbidden),
             seed=track.told_seed,
             device=task.device,
             rank=rank,

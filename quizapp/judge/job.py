@@ -12,10 +12,14 @@ HELLO_MAGIC = b"QZPD"
 
 @dataclass(frozen=True)
 class Job:
-    """One worker's job: ``probes`` is marshalled code, ``given`` an encoded message; ``nonce`` comes back."""
+    """One worker's job: ``probes`` is marshalled code, ``given`` an encoded message; ``nonce`` comes back.
+
+    ``forbidden`` holds pairs of names and what to say about them.
+    """
 
     module: str
     names: tuple[str, ...]
+    forbidden: tuple[tuple[tuple[str, ...], str], ...]
     seed: int
     device: str
     rank: int

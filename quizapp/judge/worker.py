@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from quizapp.judge import guard
 from quizapp.judge.isolation import layers
 from quizapp.judge.isolation.kernel import COLUMN, adopt_orphans, die_with_parent
 from quizapp.judge.isolation.seccomp import STACK_SIGNAL
@@ -126,6 +127,7 @@ def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
     device = torch.device(job.device)
     record = Record(device, str(path), job.rank, job.world)
     layers.apply(job.tier, base / "work", job.seconds, sockets=own_network and job.world > 1)
+    guard.install(job.forbidden, str(path))
     try:
         code = _import(path)
     except BaseException as error:  # noqa: BLE001 - importing a submission may raise anything

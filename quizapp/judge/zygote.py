@@ -12,6 +12,7 @@ import sys
 import time
 from typing import Any
 
+from quizapp.judge import guard
 from quizapp.judge.isolation.kernel import adopt_orphans, hide_memory
 from quizapp.judge.isolation.namespaces import PidNamespaces, enter
 from quizapp.judge.isolation.seccomp import STACK_SIGNAL
@@ -62,7 +63,10 @@ class Zygote:
             case "who":
                 return {"pid": host_pid()}
             case "preload":
-                preload(message["modules"])
+                preload(name for name in message["names"] if not name.startswith("!"))
+                for name in message["names"]:
+                    if name.startswith("!"):
+                        guard.targets(name[1:])
         return {}
 
     def _try_fork(self, number: int, descriptors: list[int]) -> dict[str, Any]:
