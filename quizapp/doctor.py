@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from quizapp import __version__, paths
 from quizapp.errors import QuizError
+from quizapp.wording import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +84,9 @@ def _content() -> str:
     from quizapp.bank.load import load_bank
 
     bank = load_bank()
-    text = f"{len(bank.questions)} questions, {len(bank.exercises)} exercises"
+    text = f"{plural(len(bank.questions), 'question')}, {plural(len(bank.exercises), 'exercise')}"
     if bank.faults:
-        raise QuizError(f"{text}, {len(bank.faults)} faults; 'quizapp check' names them")
+        raise QuizError(f"{text}, {plural(len(bank.faults), 'fault')}; 'quizapp check' names them")
     return text
 
 

@@ -11,6 +11,7 @@ from quizapp.bank.load import parse_bank
 from quizapp.bank.marking import gaps, shown_terms
 from quizapp.bank.model import Bank, Exercise, Fault, Question
 from quizapp.bank.values import Drawn, draw
+from quizapp.wording import plural
 
 DRAWS = 24
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -114,7 +115,9 @@ def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
     for kind, least in (("wrong", 8), ("right", 3)):
         count = len(list((folder / kind).glob("*.py")))
         if count < least:
-            yield Fault(str(folder / kind), 1, f"holds {count} submissions; at least {least} are wanted")
+            yield Fault(
+                str(folder / kind), 1, f"holds {plural(count, 'submission')}; at least {least} are wanted"
+            )
     if len(exercise.hints) != 3:
         yield Fault(str(folder / "exercise.yaml"), 1, f"has {len(exercise.hints)} hints; three are wanted")
 

@@ -11,6 +11,7 @@ from quizapp import paths
 from quizapp.bank.load import find_question, load_bank
 from quizapp.bank.model import Bank, Fault, Question
 from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.wording import plural
 
 
 def bank_of_user() -> Bank:
@@ -52,8 +53,8 @@ def questions(options: Namespace) -> int:
 
 def _say_left_out(bank: Bank) -> None:
     if bank.faults:
-        count = len(bank.faults)
-        sys.stderr.write(f"quizapp: {count} faults in the content; 'quizapp check' names them\n")
+        count = plural(len(bank.faults), "fault")
+        sys.stderr.write(f"quizapp: {count} in the content; 'quizapp check' names them\n")
 
 
 def show(options: Namespace) -> int:
@@ -73,14 +74,14 @@ def export(options: Namespace) -> int:
 
         write = write_book if options.format == "markdown" else write_anki
         count = write(bank_of_user(), options.path)
-        sys.stdout.write(f"{count} questions written to {options.path}\n")
+        sys.stdout.write(f"{plural(count, 'question')} written to {options.path}\n")
         return DONE
     from quizapp.exchange.log import write_log
     from quizapp.memory.study import Study
 
     with Study.open(bank_of_user()) as study:
         count = write_log(study, options.path, options.format)
-    sys.stdout.write(f"{count} events written to {options.path}\n")
+    sys.stdout.write(f"{plural(count, 'event')} written to {options.path}\n")
     return DONE
 
 
@@ -103,12 +104,15 @@ def sync(options: Namespace) -> int:
 
     with Study.open(bank_of_user()) as study:
         done = share(study, options.folder)
-    others = f"{done.others} other device{'' if done.others == 1 else 's'}"
+    if done.made:
+        sys.stderr.write(f"quizapp: {options.folder} did not exist and was made; is it the shared folder?\n")
+    others = plural(done.others, "other device")
     return _told(f"{_new(done.events, done.documents)} from {others} in {options.folder}", done.complaints)
 
 
 def _new(events: int, documents: int) -> str:
-    return f"new: {events} events of the log, {documents} submissions and interviews,"
+    both = plural(documents, "submission or interview", "submissions and interviews")
+    return f"new: {plural(events, 'event')} of the log, {both},"
 
 
 def _told(text: str, complaints: Sequence[str]) -> int:
@@ -151,8 +155,8 @@ def check(options: Namespace) -> int:
     faults += _incident_faults([content] if content else cases, bank)
     for fault in faults:
         sys.stdout.write(f"{fault}\n")
-    good = f"{len(bank.questions)} questions and {len(bank.exercises)} exercises"
-    sys.stdout.write(f"{good}: {len(faults)} faults\n" if faults else f"{good}: no faults\n")
+    good = f"{plural(len(bank.questions), 'question')} and {plural(len(bank.exercises), 'exercise')}"
+    sys.stdout.write(f"{good}: {plural(len(faults), 'fault')}\n" if faults else f"{good}: no faults\n")
     return FAULTS if faults else DONE
 
 
@@ -184,7 +188,7 @@ def _check_incidents(named: list[Path]) -> int:
     faults = _incident_faults(named, load_bank())
     for fault in faults:
         sys.stdout.write(f"{fault}\n")
-    sys.stdout.write(f"{len(faults)} faults\n" if faults else "no faults\n")
+    sys.stdout.write(f"{plural(len(faults), 'fault')}\n" if faults else "no faults\n")
     return FAULTS if faults else DONE
 
 
@@ -237,4 +241,4 @@ def _refuse_empty(path: Path) -> None:
     if not good:
         raise QuizError(f"{path} holds no good question{': ' + str(faults[0]) if faults else ''}")
     if faults:
-        sys.stderr.write(f"quizapp: {len(faults)} faults; 'quizapp check {path}' names them\n")
+        sys.stderr.write(f"quizapp: {plural(len(faults), 'fault')}; 'quizapp check {path}' names them\n")

@@ -9,6 +9,7 @@ from typing import Any
 from quizapp.bank.load import find_question
 from quizapp.commands.bank import bank_of_user
 from quizapp.errors import DONE, QuizError
+from quizapp.wording import plural
 
 _FURTHEST_DAYS = 365
 
@@ -27,7 +28,7 @@ def home(_options: Namespace) -> int:
 
     with Study.open(bank_of_user()) as study:
         counts = study.counts()
-        sys.stdout.write(f"{counts.due} due, {counts.new} new, about {counts.minutes} minutes\n")
+        sys.stdout.write(f"{counts.due} due, {counts.new} new, about {plural(counts.minutes, 'minute')}\n")
         for card in study.due(limit=20):
             sys.stdout.write(f"{card.id}\n")
     sys.stdout.write("'quizapp drill' in a terminal starts; 'quizapp --help' lists the commands\n")

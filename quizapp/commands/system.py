@@ -4,6 +4,7 @@ import sys
 from argparse import Namespace
 
 from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.wording import plural
 
 _AFTER_LIST = "'quizapp restore NAME' puts one of them in place; what is there now is kept\n"
 
@@ -32,7 +33,9 @@ def restore(options: Namespace) -> int:
     if options.backup is None:
         for backup in backups:
             when = backup.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")
-            sys.stdout.write(f"{backup.path.name}  {when}  {backup.events} events  {backup.reason}\n")
+            sys.stdout.write(
+                f"{backup.path.name}  {when}  {plural(backup.events, 'event')}  {backup.reason}\n"
+            )
         sys.stdout.write(_AFTER_LIST if backups else "no backups yet; one is made when the app starts\n")
         return DONE
     chosen = next((b for b in backups if b.path.name == options.backup), None)

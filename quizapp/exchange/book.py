@@ -5,6 +5,7 @@ from pathlib import Path
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError
 from quizapp.exchange.text import question_text
+from quizapp.wording import plural
 
 
 def write_book(bank: Bank, folder: Path) -> int:
@@ -16,7 +17,9 @@ def write_book(bank: Bank, folder: Path) -> int:
             questions = [q for q in bank.questions.values() if q.topic == topic.slug]
             if not questions:
                 continue
-            index.append(f"- [{topic.name}]({topic.slug}.md): {len(questions)} questions. {topic.about}")
+            index.append(
+                f"- [{topic.name}]({topic.slug}.md): {plural(len(questions), 'question')}. {topic.about}"
+            )
             pages = "\n\n".join(
                 question_text(q).replace("\n## ", "\n### ").replace("# ", "## ", 1) for q in questions
             )

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from quizapp.wording import plural
+
 
 def stats_text(stats: Mapping[str, Any]) -> str:
     """The figures that matter, one line each, then a line per topic."""
@@ -15,7 +17,7 @@ def stats_text(stats: Mapping[str, Any]) -> str:
         f"retention  {'-' if retention is None else f'{retention:.1%}'}",
     ]
     lines += [
-        f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {row['reviews']} reviews"
+        f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {plural(row['reviews'], 'review')}"
         for name, row in stats.get("topics", {}).items()
     ]
     return "\n".join(lines)

@@ -23,12 +23,16 @@ SUFFIX = ".quizlog"
 
 
 class Synced(NamedTuple):
-    """What a merge brought: new events, submissions and interviews; files left out or cut, in sentences."""
+    """What a merge brought: new events, submissions and interviews; files left out or cut, in sentences.
+
+    ``made``: the folder did not exist.
+    """
 
     events: int
     documents: int
     others: int
     complaints: tuple[str, ...]
+    made: bool = False
 
 
 class Carried(NamedTuple):
@@ -79,6 +83,7 @@ def sync(study: "Study", folder: Path) -> Synced:
     complaints: list[str] = []
     theirs = Carried([], [])
     others = 0
+    made = not folder.exists()
     try:
         folder.mkdir(exist_ok=True)
         paths = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.name != own.name)
@@ -95,7 +100,7 @@ def sync(study: "Study", folder: Path) -> Synced:
         theirs.documents.extend(found.documents)
     events, documents = take(study, theirs)
     _write(own, _lines(study, theirs))
-    return Synced(events, documents, others, tuple(complaints))
+    return Synced(events, documents, others, tuple(complaints), made)
 
 
 def _lines(study: "Study", theirs: Carried) -> Iterator[str]:

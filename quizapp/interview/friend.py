@@ -10,7 +10,7 @@ from quizapp.interview import score
 from quizapp.interview.alone import is_alone
 from quizapp.interview.item import IN_WORDS, Item
 from quizapp.interview.past import kappa
-from quizapp.interview.words import plural
+from quizapp.wording import plural
 
 Ask = Callable[[str], str]
 

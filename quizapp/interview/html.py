@@ -23,11 +23,11 @@ from quizapp.interview.words import (
     judged,
     moment_line,
     parts_line,
-    plural,
     right_text,
     terms_line,
     title_line,
 )
+from quizapp.wording import plural
 
 _MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
 

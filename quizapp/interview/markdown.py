@@ -20,11 +20,11 @@ from quizapp.interview.words import (
     judged,
     moment_line,
     parts_line,
-    plural,
     right_text,
     terms_line,
     title_line,
 )
+from quizapp.wording import plural
 
 BAR = 20
 

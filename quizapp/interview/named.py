@@ -28,7 +28,11 @@ def named(document: Mapping[str, Any], topics: Mapping[str, Topic]) -> dict[str,
 
     def step(row: Mapping[str, str]) -> dict[str, str]:
         drill, _, topic = row["command"].partition(" --topic ")
-        return dict(row, what=f"Drill {_name(topic, topics)}") if topic and drill == "quizapp drill" else dict(row)
+        return (
+            dict(row, what=f"Drill {_name(topic, topics)}")
+            if topic and drill == "quizapp drill"
+            else dict(row)
+        )
 
     calibration = document["calibration"]
     return {

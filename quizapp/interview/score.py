@@ -11,7 +11,8 @@ from typing import Any
 from quizapp.interview.incidentterms import incident_terms
 from quizapp.interview.item import INCIDENT, Item
 from quizapp.interview.terms import DIMENSIONS, Term, half_up, time_share, weighted
-from quizapp.interview.words import own_check, plural
+from quizapp.interview.words import own_check
+from quizapp.wording import plural
 
 LEVEL_LIMITS = (40, 60, 80)
 STRONG_ABOVE = 15

@@ -14,7 +14,7 @@ from quizapp.interview.history import LAST, SETTLED, WINDOW_DAYS, pooled, rows_o
 from quizapp.interview.past import drift_text
 from quizapp.interview.score import mean_mark
 from quizapp.interview.terms import DIMENSIONS, half_up
-from quizapp.interview.words import plural
+from quizapp.wording import plural
 
 SPARKS = "▁▂▃▄▅▆▇█"
 GAP = "·"

@@ -8,6 +8,7 @@ from quizapp.bank.marking import GAP
 from quizapp.interview.alone import is_alone
 from quizapp.interview.incidentterms import parts
 from quizapp.interview.item import EMPTY, IN_WORDS
+from quizapp.wording import plural
 
 BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
 STATES = {
@@ -139,11 +140,6 @@ def moment_line(item: Mapping[str, Any], seconds: int) -> str:
 def own_check(*, ran: bool) -> str:
     """Whether the code was checked before it was submitted for the first time, which is what counts."""
     return f"{'an' if ran else 'no'} own check before the first submission"
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 submission``, ``2 submissions``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def judged(marking: Mapping[str, Any], submissions: int) -> str:

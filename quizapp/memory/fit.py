@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from quizapp.memory.scheduler import DEFAULT_WEIGHTS, MODEL, Memory, Model, Scheduler, check_weights
 from quizapp.store.events import SETTINGS, Draft
 from quizapp.store.rows import NEW, ReviewRow
+from quizapp.wording import plural
 
 if TYPE_CHECKING:
     from quizapp.memory.study import Study
@@ -49,7 +50,9 @@ def fit(study: "Study", *, least: int) -> Fitted:
     reviews = study.store.reviews()
     telling = [review for review in reviews if review.elapsed > 0]
     if len(telling) < least:
-        return Fitted(False, f"{len(telling)} reviews on later days, {least} are needed", len(telling))
+        return Fitted(
+            False, f"{plural(len(telling), 'review')} on later days, {least} are needed", len(telling)
+        )
     cut = sorted(review.time for review in telling)[int(len(telling) * TRAINED_SHARE)]
     histories = split(reviews, cut)
     trainer = "fsrs-rs" if find_spec("fsrs_rs_python") else "torch"

@@ -189,12 +189,12 @@ def load_settings(path: Path) -> Settings:
     for key, value in found.items():
         where = f"{path}:{_line(text, key)}"
         if key not in CHECKS:
-            raise QuizError(f"{where}: there is no setting {key!r}{_closest(key)}.")
+            raise QuizError(f"{where}: there is no setting {key!r}{_closest(key)}")
         try:
             values[key] = CHECKS[key](value)
         except _Unknown as unknown:
             where, known = f"{path}:{_line(text, unknown.key, key)}", _closest(unknown.key, _PLAN_CHECKS)
-            raise QuizError(f"{where}: there is no setting {unknown.key!r} in [{key}]{known}.") from unknown
+            raise QuizError(f"{where}: there is no setting {unknown.key!r} in [{key}]{known}") from unknown
         except _Wrong as wrong:
             bad = wrong.value if wrong.key else value
             if wrong.key:
@@ -209,7 +209,7 @@ def write_setting(path: Path, key: str, value: Any) -> None:
     Raises ``QuizError`` for an unknown key, a wrong value or a file that cannot be written.
     """
     if key not in CHECKS:
-        raise QuizError(f"There is no setting {key!r}{_closest(key)}.")
+        raise QuizError(f"There is no setting {key!r}{_closest(key)}")
     plain = list(value) if isinstance(value, tuple) else value
     try:
         CHECKS[key](plain)
@@ -251,7 +251,8 @@ def _line(text: str, key: str, table: str = "") -> int:
 
 
 def _closest(key: str, known: Iterable[str] = CHECKS) -> str:
+    """The end of a sentence about an unknown key."""
     from difflib import get_close_matches
 
     close = get_close_matches(key, known, 1)
-    return f", do you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}"
+    return f", do you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}."

@@ -10,8 +10,9 @@ from textual.content import Content
 from quizapp.interview import past
 from quizapp.memory.facts import Group, Stats
 from quizapp.memory.study import Study
-from quizapp.tui.text import duration, one_line, percent, plural
+from quizapp.tui.text import duration, one_line, percent
 from quizapp.tui.widgets.meter import REST, meter
+from quizapp.wording import plural
 
 PAGES = ("Overview", "Retention", "Load", "Topics", "Exercises")
 

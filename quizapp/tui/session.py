@@ -8,7 +8,8 @@ from quizapp.bank.model import Bank
 from quizapp.memory.facts import Answered
 from quizapp.memory.rating import Rating
 from quizapp.tui.cards import Card
-from quizapp.tui.text import duration, percent, plural
+from quizapp.tui.text import duration, percent
+from quizapp.wording import plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,11 +80,6 @@ def percent(share: float | None) -> str:
     return "–" if share is None else f"{100 * share:.0f} %"
 
 
-def plural(count: int, noun: str, many: str = "") -> str:
-    """``1 card``, ``2 cards``."""
-    return f"{count} {noun if count == 1 else many or noun + 's'}"
-
-
 @lru_cache(4096)
 def ascii_character(character: str) -> str:
     """What stands for one character on a terminal without Unicode; as many cells wide."""

@@ -123,7 +123,7 @@ def test_a_faulty_deck_leaves_the_rest_working(capsys: pytest.CaptureFixture[str
     code, out, err = run(capsys, "questions")
     assert code == 0
     assert "lr-warmup" in out
-    assert "1 faults in the content; 'quizapp check' names them" in err or "faults in the content" in err
+    assert err == "quizapp: 2 faults in the content; 'quizapp check' names them\n"
 
 
 def test_check_of_a_deck_names_line_and_remedy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -132,6 +132,9 @@ def test_check_of_a_deck_names_line_and_remedy(capsys: pytest.CaptureFixture[str
     code, out, _ = run(capsys, "check", str(deck))
     assert code == 1
     assert f"{deck}:3: question 'my-question': unknown key 'anwser'; did you mean 'answer'?" in out
+    assert out.splitlines()[-1].endswith(": 2 faults")
+    deck.write_text(DECK + "    mood: good\n")
+    assert run(capsys, "check", str(deck))[1].splitlines()[-1].endswith(": 1 fault")
 
 
 def test_completion_knows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -179,11 +179,13 @@ def test_the_commands_say_what_they_took(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
 ) -> None:
     shared = str(tmp_path / "shared")
-    for name, expected in (("one", "0 events"), ("two", "1 events")):
+    for name, expected in (("one", "0 events of"), ("two", "1 event of")):
         monkeypatch.setenv("QUIZAPP_HOME", str(tmp_path / name))
         assert main(["answer", "lr-warmup", "good"]) == 0
         assert main(["sync", shared]) == 0
-        assert expected in capsys.readouterr().out
+        told = capsys.readouterr()
+        assert expected in told.out
+        assert (f"{shared} did not exist and was made" in told.err) == (name == "one")
     assert main(["export", "json", str(tmp_path / "log.json")]) == 0
     monkeypatch.setenv("QUIZAPP_HOME", str(tmp_path / "three"))
     assert main(["import", str(tmp_path / "log.json")]) == 0

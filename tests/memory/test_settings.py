@@ -38,6 +38,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ('decks = "one"', "list of texts"),
         ("keys = 1", "table"),
         ("new_per_days = 5", "do you mean 'new_per_day'"),
+        ("new_per_days = 5", "'new_per_day'?"),
         ("colour = 5", "known are"),
         ("plan = 30", "a table such as [plan]"),
     ],
@@ -49,6 +50,7 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
         load_settings(file)
     assert str(error.value).startswith(f"{file}:3: ")
     assert said in str(error.value)
+    assert not str(error.value).endswith("?.")
 
 
 @pytest.mark.parametrize(

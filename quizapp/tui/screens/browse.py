@@ -19,8 +19,9 @@ from quizapp.tui.cards import facts_text, question_text
 from quizapp.tui.markdown import Document, phrase
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import one_line, plural
+from quizapp.tui.text import one_line
 from quizapp.tui.widgets.table import Table
+from quizapp.wording import plural
 
 NO_MATCH = """No question matches all of it. Words are sought in prompts, answers and tags; beside them:
 

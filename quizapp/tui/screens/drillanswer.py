@@ -10,13 +10,14 @@ from quizapp.tui import keys
 from quizapp.tui.cards import Card
 from quizapp.tui.markdown import Document
 from quizapp.tui.screens.drillcard import DrillCard
-from quizapp.tui.text import plain, plural
+from quizapp.tui.text import plain
 from quizapp.tui.widgets.answerbox import AnswerBox, heard, own_words
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.fields import Cloze, Number
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.ratingbar import RatingBar
+from quizapp.wording import plural
 
 LONGEST = 600.0
 """Seconds after which a pause no longer counts as thinking."""

@@ -18,7 +18,6 @@ from quizapp.tui.cards import Card, prepare
 from quizapp.tui.markdown import Document
 from quizapp.tui.screens.place import Place
 from quizapp.tui.session import Session
-from quizapp.tui.text import plural
 from quizapp.tui.widgets.answerbox import AnswerBox
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.fields import Cloze, Number
@@ -26,6 +25,7 @@ from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.ratingbar import RatingBar
 from quizapp.tui.widgets.sessionbar import SessionBar
+from quizapp.wording import plural
 
 if TYPE_CHECKING:
     from quizapp.memory.facts import DueCard

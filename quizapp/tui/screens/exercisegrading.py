@@ -8,7 +8,7 @@ from quizapp.errors import QuizError
 from quizapp.judge.workspace import user_file
 from quizapp.tui.markdown import document
 from quizapp.tui.screens.exercisepanes import SIDE_BY_SIDE, ExercisePanes
-from quizapp.tui.text import plural
+from quizapp.wording import plural
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict

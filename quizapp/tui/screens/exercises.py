@@ -12,8 +12,9 @@ from quizapp.memory.facts import ExerciseState, Filter
 from quizapp.tui import keys
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import one_line, percent, plural
+from quizapp.tui.text import one_line, percent
 from quizapp.tui.widgets.table import Table
+from quizapp.wording import plural
 
 _STATES = {
     "due": ("↻ due", "$accent bold"),

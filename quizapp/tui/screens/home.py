@@ -12,10 +12,11 @@ from textual.widgets import Static
 
 from quizapp.tui import keys
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import duration, one_line, plural
+from quizapp.tui.text import duration, one_line
 from quizapp.tui.widgets.heatmap import HeatMap
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
+from quizapp.wording import plural
 
 if TYPE_CHECKING:
     from quizapp.memory.facts import Counts, TopicProgress

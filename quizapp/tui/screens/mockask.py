@@ -17,12 +17,13 @@ from quizapp.tui.screens.mockcode import CodingPart
 from quizapp.tui.screens.mockincident import IncidentPart
 from quizapp.tui.screens.place import Place
 from quizapp.tui.screens.timeup import TimeUp
-from quizapp.tui.text import clock, one_line, plural
+from quizapp.tui.text import clock, one_line
 from quizapp.tui.widgets.answerbox import AnswerBox
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.clockbar import ClockBar
 from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
 from quizapp.tui.widgets.order import Order
+from quizapp.wording import plural
 
 if TYPE_CHECKING:
     from quizapp.interview.interview import Interview

@@ -8,7 +8,7 @@ from textual.widgets import Static
 from quizapp.interview.item import Item
 from quizapp.tui.markdown import Document
 from quizapp.tui.screens.mockdecide import Marking
-from quizapp.tui.text import plural
+from quizapp.wording import plural
 
 
 class BlindScreen(Marking):

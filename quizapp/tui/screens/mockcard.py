@@ -18,10 +18,11 @@ from quizapp.tui import keys
 from quizapp.tui.markdown import phrase
 from quizapp.tui.screens import mockkeys
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import clock, one_line, plain, plural
+from quizapp.tui.text import clock, one_line, plain
 from quizapp.tui.widgets.lines import Lines, hanging
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
+from quizapp.wording import plural
 
 assert mockkeys
 _BAND = {"strong": "$success", "pass": "$success", "below": "$warning"}

@@ -9,9 +9,10 @@ from textual.style import Style
 from quizapp.interview import past, trend
 from quizapp.interview.alone import is_alone
 from quizapp.interview.blueprint import Plan
-from quizapp.tui.text import clock, one_line, plural
+from quizapp.tui.text import clock, one_line
 from quizapp.tui.widgets.lines import hanging
 from quizapp.tui.wrap import wrap
+from quizapp.wording import plural
 
 
 def _link(text: Content, action: str) -> Content:

@@ -16,10 +16,11 @@ from quizapp.interview.score import level_of
 from quizapp.tui import keys
 from quizapp.tui.screens import mockkeys
 from quizapp.tui.screens.place import Place
-from quizapp.tui.text import one_line, plural
+from quizapp.tui.text import one_line
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
+from quizapp.wording import plural
 
 assert mockkeys  # importing it adds the actions to the table
 Report = Mapping[str, Any]
