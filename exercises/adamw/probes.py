@@ -6,12 +6,24 @@ from torch import nn
 NAMES = ("lr", "betas", "eps", "weight_decay")
 
 
+def with_gaps(grads):
+    """The second parameter misses gradients early, in the middle and late, the third one once."""
+    rows = [list(row) for row in grads]
+    for i in (2, 3, 9, 10, 11, 20):
+        rows[i][1] = None
+    rows[0][2] = None
+    return rows
+
+
 def inputs(draw):
     a, b, c = draw.sizes(3, 3, 7)
     shapes = [(a, b), (c,), (b, c)]
+    starts = [draw.normal(*shape, dtype=torch.float64) for shape in shapes]
+    grads = [[draw.normal(*shape, dtype=torch.float64) for shape in shapes] for _ in range(30)]
     return {
-        "starts": [draw.normal(*shape, dtype=torch.float64) for shape in shapes],
-        "grads": [[draw.normal(*shape, dtype=torch.float64) for shape in shapes] for _ in range(30)],
+        "starts": starts,
+        "grads": grads,
+        "gaps": with_gaps(grads),
         "first": draw.choice([-1.0, 1.0]) * draw.rand(a, b, low=5.0, high=500.0, dtype=torch.float64),
         "options": [
             {
@@ -87,15 +99,6 @@ def probe_eps(code, given, record):
     record("seen", follow(code.AdamW(params, lr=0.1, eps=0.1, weight_decay=0.0), params, given["grads"]))
 
 
-def with_gaps(given):
-    """The second parameter misses gradients early, in the middle and late, the third one once."""
-    rows = [list(row) for row in given["grads"]]
-    for i in (2, 3, 9, 10, 11, 20):
-        rows[i][1] = None
-    rows[0][2] = None
-    return rows
-
-
 def late_start(given):
     rows = [list(row) for row in given["grads"]]
     for row in rows[: given["late"]]:
@@ -105,7 +108,7 @@ def late_start(given):
 
 def probe_skipped(code, given, record):
     params = leaves(given["starts"])
-    record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.3), params, with_gaps(given)))
+    record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.3), params, given["gaps"]))
 
 
 def probe_late(code, given, record):
@@ -203,7 +206,7 @@ def probe_closure(code, given, record):
 
 
 def probe_resume(code, given, record):
-    rows = with_gaps(given)
+    rows = given["gaps"]
     params = leaves(given["starts"])
     optimizer = grouped(code, params, given["options"])
     follow(optimizer, params, rows[:6])

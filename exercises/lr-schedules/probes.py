@@ -3,6 +3,37 @@ from quizapp.judge.record import number
 INF, NAN = float("inf"), float("nan")
 
 
+SCENES = {
+    "zigzag": ([4.0, 6.0, 5.0, 6.0, 5.0, 6.0, 5.0, 4.5, 4.25], {"lr": 1.0, "factor": 0.5, "patience": 2}),
+    "slow": (
+        [1.0, 0.875, 0.75, 0.625, 0.5, 0.4375, 0.375, 0.25, 0.1875],
+        {"lr": 1.0, "factor": 0.5, "patience": 1, "threshold": 0.25},
+    ),
+    "equal": ([3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 1}),
+    "negative": (
+        [-1.0, -1.125, -1.5, -1.5, -1.625, -2.0, -3.0, -3.0],
+        {"lr": 1.0, "factor": 0.5, "patience": 0, "threshold": 0.25},
+    ),
+    "patience": ([1.0] + [2.0] * 12, {"lr": 1.0, "factor": 0.5, "patience": 2}),
+    "none": ([1.0, 2.0, 2.0, 0.5, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "in_a_row": (
+        [8.0, 9.0, 9.0, 7.0, 9.0, 9.0, 6.0, 9.0, 9.0, 9.0],
+        {"lr": 1.0, "factor": 0.5, "patience": 2},
+    ),
+    "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
+    "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
+    "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "zero": ([2.0, 0.0, 1.0, 0.0, -1.0, 0.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "minus_inf": ([1.0, -INF, 0.5, -INF, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "tiny": ([1.0, 2.0, 2.0, 2.0], {"lr": 1e-8, "factor": 0.5, "patience": 0}),
+    "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
+    "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
+    "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
+    "nan_later": ([5.0, NAN, 4.0, NAN, NAN, 3.0, 2.0, NAN], {"lr": 1.0, "factor": 0.5, "patience": 1}),
+    "nan_counts": ([5.0, 6.0, NAN, 6.0, 4.0, NAN, NAN, NAN], {"lr": 1.0, "factor": 0.5, "patience": 2}),
+}
+
+
 def wander(draw, count, nan=0.0):
     """A metric in sixteenths, so that every comparison is exact; drifts down, with plateaus and zigzags."""
     values, level = [], 64
@@ -57,6 +88,7 @@ def inputs(draw):
             {"lr": draw.uniform(0.5, 2.0), "period": 3, "mult": 3, "min_lr": 0.01, "count": 380},
         ],
         "plateau": runs,
+        "scenes": SCENES,
     }
 
 
@@ -96,39 +128,8 @@ def run(code, record, name, metrics, **options):
         record("kept", kept)
 
 
-SCENES = {
-    "zigzag": ([4.0, 6.0, 5.0, 6.0, 5.0, 6.0, 5.0, 4.5, 4.25], {"lr": 1.0, "factor": 0.5, "patience": 2}),
-    "slow": (
-        [1.0, 0.875, 0.75, 0.625, 0.5, 0.4375, 0.375, 0.25, 0.1875],
-        {"lr": 1.0, "factor": 0.5, "patience": 1, "threshold": 0.25},
-    ),
-    "equal": ([3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 1}),
-    "negative": (
-        [-1.0, -1.125, -1.5, -1.5, -1.625, -2.0, -3.0, -3.0],
-        {"lr": 1.0, "factor": 0.5, "patience": 0, "threshold": 0.25},
-    ),
-    "patience": ([1.0] + [2.0] * 12, {"lr": 1.0, "factor": 0.5, "patience": 2}),
-    "none": ([1.0, 2.0, 2.0, 0.5, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "in_a_row": (
-        [8.0, 9.0, 9.0, 7.0, 9.0, 9.0, 6.0, 9.0, 9.0, 9.0],
-        {"lr": 1.0, "factor": 0.5, "patience": 2},
-    ),
-    "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
-    "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
-    "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "zero": ([2.0, 0.0, 1.0, 0.0, -1.0, 0.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "minus_inf": ([1.0, -INF, 0.5, -INF, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "tiny": ([1.0, 2.0, 2.0, 2.0], {"lr": 1e-8, "factor": 0.5, "patience": 0}),
-    "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
-    "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
-    "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "nan_later": ([5.0, NAN, 4.0, NAN, NAN, 3.0, 2.0, NAN], {"lr": 1.0, "factor": 0.5, "patience": 1}),
-    "nan_counts": ([5.0, 6.0, NAN, 6.0, 4.0, NAN, NAN, NAN], {"lr": 1.0, "factor": 0.5, "patience": 2}),
-}
-
-
 def probe_plateau(code, given, record):
-    for name, (metrics, options) in SCENES.items():
+    for name, (metrics, options) in given["scenes"].items():
         run(code, record, name, metrics, **options)
     for i, case in enumerate(given["plateau"]):
         run(code, record, f"random{i}", case["metrics"], **case["options"])

@@ -4,12 +4,24 @@ import torch
 from torch import nn
 
 
+def with_gaps(grads):
+    """The second parameter misses gradients early, in the middle and late, the third one at first."""
+    rows = [list(row) for row in grads]
+    for i in (2, 3, 9, 10, 11, 18):
+        rows[i][1] = None
+    rows[0][2] = None
+    return rows
+
+
 def inputs(draw):
     a, b, c = draw.sizes(3, 3, 7)
     shapes = [(a, b), (c,), (b, c)]
+    starts = [draw.normal(*shape, dtype=torch.float64) for shape in shapes]
+    grads = [[draw.normal(*shape, dtype=torch.float64) for shape in shapes] for _ in range(20)]
     return {
-        "starts": [draw.normal(*shape, dtype=torch.float64) for shape in shapes],
-        "grads": [[draw.normal(*shape, dtype=torch.float64) for shape in shapes] for _ in range(20)],
+        "starts": starts,
+        "grads": grads,
+        "gaps": with_gaps(grads),
         "options": [
             {
                 "lr": draw.uniform(0.02, 0.1),
@@ -87,20 +99,11 @@ def probe_run(code, given, record):
         record("seen", follow(code.SGD((p for p in params), 0.1), params, given["grads"][:2]))
 
 
-def with_gaps(given):
-    """The second parameter misses gradients early, in the middle and late, the third one at first."""
-    rows = [list(row) for row in given["grads"]]
-    for i in (2, 3, 9, 10, 11, 18):
-        rows[i][1] = None
-    rows[0][2] = None
-    return rows
-
-
 def probe_skipped(code, given, record):
     for name in ("decay_momentum", "nesterov", "decay"):
         with record.step(name):
             params = leaves(given["starts"])
-            record("seen", follow(code.SGD(params, **CASES[name]), params, with_gaps(given)))
+            record("seen", follow(code.SGD(params, **CASES[name]), params, given["gaps"]))
 
 
 def grouped(code, params, options, lr=0.01):
@@ -195,7 +198,7 @@ def probe_closure(code, given, record):
 
 
 def probe_resume(code, given, record):
-    rows = with_gaps(given)
+    rows = given["gaps"]
     params = leaves(given["starts"])
     optimizer = grouped(code, params, given["options"])
     follow(optimizer, params, rows[:6])

@@ -2,7 +2,6 @@ import math
 
 from quizapp.judge.hidden import behaviour, close, expect
 
-INF, NAN = float("inf"), float("nan")
 CLOSE = {"rtol": 1e-9, "atol": 1e-15}
 
 
@@ -189,44 +188,13 @@ def check(observe, name, metrics, options, says, mistakes):
     )
 
 
-SCENES = {
-    "zigzag": ([4.0, 6.0, 5.0, 6.0, 5.0, 6.0, 5.0, 4.5, 4.25], {"lr": 1.0, "factor": 0.5, "patience": 2}),
-    "slow": (
-        [1.0, 0.875, 0.75, 0.625, 0.5, 0.4375, 0.375, 0.25, 0.1875],
-        {"lr": 1.0, "factor": 0.5, "patience": 1, "threshold": 0.25},
-    ),
-    "equal": ([3.0, 3.0, 3.0, 2.0, 2.0, 2.0, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 1}),
-    "negative": (
-        [-1.0, -1.125, -1.5, -1.5, -1.625, -2.0, -3.0, -3.0],
-        {"lr": 1.0, "factor": 0.5, "patience": 0, "threshold": 0.25},
-    ),
-    "patience": ([1.0] + [2.0] * 12, {"lr": 1.0, "factor": 0.5, "patience": 2}),
-    "none": ([1.0, 2.0, 2.0, 0.5, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "in_a_row": (
-        [8.0, 9.0, 9.0, 7.0, 9.0, 9.0, 6.0, 9.0, 9.0, 9.0],
-        {"lr": 1.0, "factor": 0.5, "patience": 2},
-    ),
-    "best_kept": ([1.0, 5.0, 5.0, 4.0, 3.0, 2.0, 1.5], {"lr": 1.0, "factor": 0.5, "patience": 1}),
-    "defaults": ([1.0] + [1.0] * 23, {"lr": 0.5}),
-    "large": ([3e12, 2e12, 1e12, 1e12, 2e11], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "zero": ([2.0, 0.0, 1.0, 0.0, -1.0, 0.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "minus_inf": ([1.0, -INF, 0.5, -INF, 2.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "tiny": ([1.0, 2.0, 2.0, 2.0], {"lr": 1e-8, "factor": 0.5, "patience": 0}),
-    "floor": ([1.0] + [2.0] * 8, {"lr": 1.0, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
-    "floor_start": ([1.0] + [2.0] * 4, {"lr": 0.2, "factor": 0.3, "patience": 0, "min_lr": 0.2}),
-    "nan_first": ([NAN, NAN, 5.0, 6.0, 4.0, 6.0], {"lr": 1.0, "factor": 0.5, "patience": 0}),
-    "nan_later": ([5.0, NAN, 4.0, NAN, NAN, 3.0, 2.0, NAN], {"lr": 1.0, "factor": 0.5, "patience": 1}),
-    "nan_counts": ([5.0, 6.0, NAN, 6.0, 4.0, NAN, NAN, NAN], {"lr": 1.0, "factor": 0.5, "patience": 2}),
-}
-
-
 @behaviour(4)
 def test_improvement(observe):
     for name in ("zigzag", "slow", "equal", "negative", "large", "zero", "minus_inf"):
         check(
             observe,
             name,
-            *SCENES[name],
+            *observe.given["scenes"][name],
             "An improvement is a metric below the best so far minus threshold.",
             {
                 "A metric equal to the best minus threshold is no improvement.": "equal",
@@ -249,7 +217,7 @@ def test_patience(observe):
         check(
             observe,
             name,
-            *SCENES[name],
+            *observe.given["scenes"][name],
             "The rate should be cut when more than patience bad steps came in a row.",
             {
                 "patience=2 tolerates two bad steps and acts on the third. Yours acts early.": "early",
@@ -294,14 +262,14 @@ def test_floor(observe):
         check(
             observe,
             name,
-            *SCENES[name],
+            *observe.given["scenes"][name],
             "The rate must not fall below min_lr.",
             {"lr fell below min_lr.": "floor"},
         )
     check(
         observe,
         "tiny",
-        *SCENES["tiny"],
+        *observe.given["scenes"]["tiny"],
         "Without a min_lr the rate is cut however small it is.",
         {},
     )
@@ -309,7 +277,7 @@ def test_floor(observe):
 
 @behaviour(7)
 def test_nan(observe):
-    scenes = [(name, *SCENES[name]) for name in ("nan_first", "nan_later", "nan_counts")]
+    scenes = [(name, *observe.given["scenes"][name]) for name in ("nan_first", "nan_later", "nan_counts")]
     scenes += [
         (f"random{i}", case["metrics"], case["options"])
         for i, case in enumerate(observe.given["plateau"])
@@ -333,7 +301,7 @@ def test_nan(observe):
 
 @behaviour(8)
 def test_rate_is_returned_and_kept(observe):
-    for name, (_, options) in SCENES.items():
+    for name, (_, options) in observe.given["scenes"].items():
         close(
             observe[f"plateau/{name}/start"],
             options["lr"],
@@ -347,7 +315,7 @@ def test_rate_is_returned_and_kept(observe):
             f"returned {returned[0]!r}",
         )
         close(kept, returned, "step should return the rate that it keeps in lr.", **CLOSE)
-    metrics, options = SCENES["patience"]
+    metrics, options = observe.given["scenes"]["patience"]
     close(
         observe["plateau/patience/returned"][3],
         plateau(metrics, **options)[3],
