@@ -221,6 +221,8 @@ _TABLE: list[Act] = [
     A("settings", "change(-1)", "left", "previous value", "The previous value.", ("list",), 5),
     A("settings", "default", "r", "default", "Back to the default value.", ("list",), 6),
     A("settings", "open_file", "o", "file", "Open the settings file in your editor.", ("list",), 4),
+    A("settings", "reset_model", "w", "reset memory model",
+      "Forget what was fitted to your reviews: the weights that FSRS-6 comes with.", ("list",), 3),
     A("settings", "leave_field", "escape", "cancel", "Keep the old value.", (TYPING,), 9),
     A("settings", "back", "q,escape", "back", "Go back.", ("list",), 7),
     # tour

@@ -243,6 +243,29 @@ async def test_settings_are_written_with_their_comments_and_take_effect(app: App
     assert running.study.settings.new_per_day == 5
 
 
+async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study: Study) -> None:
+    from quizapp.memory.scheduler import DEFAULT_WEIGHTS
+    from quizapp.store.events import SETTINGS, Draft
+
+    running = app("settings")
+    async with running.run_test() as pilot:
+        await pilot.press("w")
+        assert "Nothing was fitted" in next(iter(running._notifications)).message
+        fitted = [2 * DEFAULT_WEIGHTS[0], *DEFAULT_WEIGHTS[1:]]
+        study.store.append(Draft(SETTINGS, study.now(), data={"model": "FSRS-6", "weights": fitted}))
+        study._stale()
+        assert study.model != "FSRS-6/default"
+        for keys, reset in (
+            (("w", "enter"), False),
+            (("w", "escape"), False),
+            (("w", "down", "enter"), True),
+        ):
+            await pilot.press(*keys)
+            await pilot.pause()
+            assert (study.model == "FSRS-6/default") is reset
+            assert name(running) == "SettingsScreen"
+
+
 async def test_a_wrong_typed_setting_is_refused_with_a_sentence(app: App) -> None:
     running = app("settings")
     async with running.run_test() as pilot:

@@ -178,6 +178,23 @@ class SettingsScreen(Place):
         self.opened()
         return True
 
+    def action_reset_model(self) -> None:
+        """Back to the weights that the memory model comes with, once confirmed."""
+        from quizapp.tui.screens.choose import Choose
+
+        study = self.quiz.study
+        if study.model.endswith("/default"):
+            self.quiz.say("Nothing was fitted to your reviews yet: the memory model is as it came.")
+            return
+
+        def chosen(way: str | None) -> None:
+            if way == "yes":
+                study.reset_weights()
+                self.quiz.say("The memory model is as it came; reviews and promised dates stay.")
+
+        entries = [("no", "No, keep what was fitted to my reviews"), ("yes", "Back to the weights of FSRS-6")]
+        self.quiz.push_screen(Choose("Reset the memory model?", entries), chosen)
+
     def action_open_file(self) -> None:
         """Edit the file itself, then take what it says."""
         from quizapp.tui.editor import edit
