@@ -184,19 +184,18 @@ def test_a_last_pass_reviews_in_the_taper_what_is_not_due() -> None:
 
 
 def test_what_a_last_pass_reviewed_is_not_due_on_its_old_day() -> None:
-    sure = deck([(40.0, 5.0, 30, 3, 1.0)] * 8)
-    days = [day._replace(last=False) for day in days_of(4, 60)]
-    days = [
-        days[0],
-        days[1]._replace(taper=True),
-        days[2]._replace(taper=False),
-        days[3]._replace(taper=False),
-    ]
+    sure = replace(deck([(40.0, 5.0, 20, 3, 1.0)] * 8), kin=[[]] * 8)
+    days = [day._replace(last=False, taper=number == 1) for number, day in enumerate(days_of(4, 60))]
     course = simulate(sure, days, USUAL._replace(ahead=True), seed=2)
-    right = [done.reviews for done in course.days]
-    assert right[0] == 0
-    assert right[1] > 0
-    assert sum(right[2:]) < 8
+    assert [done.reviews for done in course.days[:2]] == [0, 8]
+    assert sum(done.reviews for done in course.days[2:]) < 4  # only what was forgotten
+
+
+def test_a_card_is_not_begun_that_would_not_fit() -> None:
+    both = replace(deck([(5.0, 5.0, 5, 0, 1.0)] * 2), seconds=[300, 10], kin=[[], []])
+    course = simulate(both, days_of(4, 1), USUAL, seed=1)
+    assert course.days[0].reviews == 1
+    assert course.days[0].seconds <= 20
 
 
 def test_relatives_do_not_come_on_one_day() -> None:
@@ -208,7 +207,7 @@ def test_relatives_do_not_come_on_one_day() -> None:
 
 
 def test_cards_introduced_today_count_and_those_away_wait(tmp_path: Path) -> None:
-    kin = bank(question("a"), question("b", parent="a"), question("c"), question("d"))
+    kin = bank(question("a"), question("b", parent="a"), *(question(name) for name in "cdef"))
     with study(tmp_path, kin) as learner:
         learner.answer("a", Rating.GOOD, seconds=30)
         learner.bury("c")
@@ -216,7 +215,7 @@ def test_cards_introduced_today_count_and_those_away_wait(tmp_path: Path) -> Non
         course = simulate(found, days_of(20, 60), Policy(0.9, 2, PATH), seed=1)
     assert found.introduced == 1
     assert {found.names[card] for card in found.away} == {"b", "c"}
-    assert course.days[0].new == 1  # d: b is a relative of a, c is buried
+    assert course.days[0].new == 1  # the second of the day, and neither b nor c
     assert course.days[1].new == 2
 
 
@@ -258,7 +257,7 @@ def test_new_cards_can_come_topic_by_topic(tmp_path: Path) -> None:
 def test_rehearsals_fit_their_days_and_leave_the_eve_free(minutes) -> None:
     found = rehearsals(minutes)
     mocks = [day for day, (name, _) in found.items() if name == MOCK]
-    assert all(length <= minutes[day] for day, (_, length) in found.items())
+    assert all(0 < length <= minutes[day] for day, (_, length) in found.items())
     assert all(len(minutes) - day >= 2 for day in found)
     assert all(late - early >= 1 for early, late in zip(sorted(mocks), sorted(mocks)[1:], strict=False))
     assert {name for name, _ in found.values()} <= {MOCK, INCIDENT}
@@ -304,6 +303,15 @@ def test_the_choice_is_never_worse_than_the_settings_and_obeys_the_taper(cards, 
     assert choice.policy.late or not new
 
 
+def test_a_choice_that_other_luck_refutes_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(deck(unseen(60)), days_of(10, 30), 0.0)
+    idle = USUAL._replace(pace=0)
+    monkeypatch.setattr(search, "_champion", lambda *_: idle)
+    choice = search.choose(USUAL)
+    assert choice.policy == USUAL
+    assert choice.gain == 0
+
+
 def test_the_choice_shows_every_card_where_time_is_short() -> None:
     choice = Search(deck(unseen(200)), days_of(14, 20), 0.0).choose(USUAL)
     seen = [sum(course.seen for course in courses) for courses in (choice.courses, choice.usual_courses)]
@@ -345,6 +353,8 @@ def test_a_plan_below_its_target_names_three_ways_with_their_price() -> None:
     assert time.minutes > 0
     more = plan(unseen(150), 14, 20 + time.minutes, tasks=[(20, 0.0, 0)] * 3)
     assert more.recall > found.target - 0.03
+    fewer = plan(unseen(150), 14, 20 + max(0, time.minutes - 30), tasks=[(20, 0.0, 0)] * 3)
+    assert fewer.recall < found.target
     assert drop.reaches
     assert 0 < drop.cost < 1
     assert drop.topics or drop.levels

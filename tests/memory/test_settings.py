@@ -65,7 +65,7 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
 )
 def test_wrong_value_of_the_plan_names_its_own_line(tmp_path: Path, line: str, said: str) -> None:
     file = tmp_path / "config.toml"
-    file.write_text(f'theme = "dark"\n\n[plan]\nmon = 20\n{line}\n')
+    file.write_text(f'[keys]\nminutes = "m"\nsat = "s"\n[plan]\n{line}\n')
     with pytest.raises(QuizError) as error:
         load_settings(file)
     assert str(error.value).startswith(f"{file}:5: ")
