@@ -17,9 +17,10 @@ from torch import Tensor
 MAGIC = b"QZT1"
 HEADER = struct.Struct("<4sIQ")
 MAX_HEADER = 8 << 20
-# Three times what the largest honest evidence takes: hidden tests look at every value, some with several
-# operations of torch for each, and may widen or broadcast what they are given.
+# Three times what the largest honest evidence takes, and more: hidden tests look at every value, some with
+# several operations of torch for each, and may widen or broadcast what they are given.
 MAX_BYTES = 16 << 20
+MAX_TENSOR = 2 << 20  # bytes of one tensor
 MAX_TENSORS = 4000
 MAX_VALUES = 25_000
 MAX_DEPTH = 24
@@ -113,6 +114,8 @@ class Encoder:
         if plain.device.type == "meta":
             return {"m": [name, shape]}
         size = math.prod(shape) * plain.dtype.itemsize
+        if size > MAX_TENSOR:
+            raise TranscriptError(f"a tensor of more than {MAX_TENSOR >> 20} MiB")
         if self.size + size > MAX_BYTES:
             raise TranscriptError(f"more than {MAX_BYTES >> 20} MiB of tensors")
         plain = _contiguous(_resolve(_to(plain, _cpu)))
@@ -235,7 +238,7 @@ class Decoder:
         # In one row: bytes that many tensors name would be copied for each, gigabytes from one message.
         if type(offset) is not int or offset != self._read:
             raise TranscriptError("a tensor's bytes are not those after the one before")
-        if type(size) is not int or size != math.prod(shape) * dtype.itemsize:
+        if type(size) is not int or size > MAX_TENSOR or size != math.prod(shape) * dtype.itemsize:
             raise TranscriptError("a tensor's bytes do not fit its shape")
         if offset + size > len(self._raw):
             raise TranscriptError("a tensor lies outside the message")

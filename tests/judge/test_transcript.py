@@ -12,6 +12,7 @@ from quizapp.judge.transcript import (
     DTYPES,
     HEADER,
     MAGIC,
+    MAX_TENSOR,
     MAX_TENSORS,
     MAX_VALUES,
     Opaque,
@@ -163,7 +164,15 @@ def test_a_lying_subclass_is_written_down_as_it_is() -> None:
 
 
 def test_too_much_is_refused_when_writing() -> None:
-    for much in (torch.zeros(1).expand(10**12), [0] * (MAX_VALUES + 1), [torch.ones(())] * (MAX_TENSORS + 1)):
+    large = torch.zeros(MAX_TENSOR, dtype=torch.bool)
+    assert len(decode(encode([large] * 8))) == 8
+    for much in (
+        torch.zeros(1).expand(10**12),
+        torch.zeros(MAX_TENSOR + 1, dtype=torch.bool),
+        [large] * 9,
+        [0] * (MAX_VALUES + 1),
+        [torch.ones(())] * (MAX_TENSORS + 1),
+    ):
         with pytest.raises(TranscriptError):
             encode(much)
     for long in ("x" * 1_000_000, 1 << 1_000_000, -(1 << 4096)):
@@ -181,3 +190,11 @@ def test_too_much_is_refused_when_reading() -> None:
     ):
         with pytest.raises(TranscriptError):
             decode(HEADER.pack(MAGIC, len(node), 0) + node.encode())
+    for size in (MAX_TENSOR, MAX_TENSOR + 1):
+        node = f'{{"t": [0, {size}, "bool", [{size}]]}}'
+        message = HEADER.pack(MAGIC, len(node), size) + node.encode() + bytes(size)
+        if size == MAX_TENSOR:
+            assert decode(message).shape == (size,)
+        else:
+            with pytest.raises(TranscriptError):
+                decode(message)
