@@ -273,6 +273,29 @@ async def test_back_at_the_code_the_last_verdict_stands_there(tmp_path: Path) ->
     made.close()
 
 
+async def test_a_seed_can_be_typed_and_gives_its_paper(tmp_path: Path) -> None:
+    with study(tmp_path, small_bank()) as made:
+        app = app_with(made, role="research-engineer", minutes=30, code=False)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            screen = app.screen
+            await pilot.press("n", *"12x34", "escape")
+            assert (screen.seed, app.focused) == (None, None)
+            await pilot.press("down", "down", "down", *"x4711", "enter")
+            await pilot.pause()
+            assert screen.seed == 4711
+            assert "4711" in app.export_screenshot()
+            await pilot.press("n", *["backspace"] * 4, "enter")
+            assert screen.seed is None
+            await pilot.press("n", *"4711", "enter", "enter")
+            await pilot.pause()
+            assert isinstance(app.screen, RunScreen)
+            items = [item.card for item in app.screen.session.items]
+    with study(tmp_path / "again", small_bank()) as made:
+        same, _ = begin(made, "research-engineer", 30, seed=4711, code=False)
+        assert [item.card for item in same.session.items] == items
+
+
 @pytest.mark.parametrize("size", [*SIZES, (60, 20)])
 async def test_every_screen_fits_and_names_its_keys(tmp_path: Path, size: tuple[int, int]) -> None:
     report = done(tmp_path, 2, bank=small_bank())

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from textual import events
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
+from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.widgets import Static
+from textual.widgets import Input, Label, Static
 
 from quizapp.errors import QuizError
 from quizapp.interview import past
@@ -48,6 +48,10 @@ class MockScreen(Starting):
     def body(self) -> ComposeResult:
         """Fields, then history."""
         yield Static("Mock interview", classes="bar title", id="head", markup=False)
+        with Horizontal(id="entry"):
+            yield Label("seed", id="name", markup=False)
+            yield Input(id="seed", compact=True, select_on_focus=False, restrict=r"\d*", max_length=9,
+                        placeholder="a number, enter takes it; empty: drawn fresh")  # fmt: skip
         with VerticalScroll(id="mock", can_focus=False):
             yield Static("", id="cut", markup=False)
             yield Static("", id="fields", markup=False)
@@ -58,6 +62,7 @@ class MockScreen(Starting):
         """Show once the data is open."""
         for name in ("#cut", "#fields", "#past"):
             self.query_one(name).auto_links = False
+        self.query_one("#entry").display = False
         if self.quiz.ready:
             self.opened()
 
@@ -113,12 +118,17 @@ class MockScreen(Starting):
         assert self.blueprint is not None
         whole = self.blueprint.plan(self.role, self.minutes, code=True)
         code = "with code" if self.code else "without code"
+        fresh = "drawn fresh, or type a number" if self._on_seed else "drawn fresh"
         return {
             "role": self.blueprint.roles[self.role].title,
             "minutes": f"{self.minutes} minutes",
             "code": code if whole.counts["coding"] else "none in so short a time",
-            "seed": "drawn fresh" if self.seed is None else str(self.seed),
+            "seed": str(self.seed) if self.seed is not None else fresh,
         }
+
+    @property
+    def _on_seed(self) -> bool:
+        return self.cursor == FIELDS.index("seed")
 
     # acting
 
@@ -164,6 +174,33 @@ class MockScreen(Starting):
         import secrets
 
         self.seed = secrets.randbelow(10_000)
+        self._show()
+
+    def action_type_seed(self, begun: str = "") -> None:
+        """A field for a seed; ``begun`` is its first digit where one was typed."""
+        self.cursor = FIELDS.index("seed")
+        self._show()
+        field = self.query_one("#seed", Input)
+        field.value = begun or ("" if self.seed is None else str(self.seed))
+        field.cursor_position = len(field.value)
+        self.query_one("#entry").display = True
+        field.focus(scroll_visible=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """A digit on the seed's line begins to type it."""
+        on_seed = self.focused is None and self._on_seed
+        if self.blueprint is not None and on_seed and event.character and event.character.isdecimal():
+            self.action_type_seed(event.character)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the typed seed."""
+        self.seed = int(event.value) if event.value else None
+        self.action_leave_field()
+
+    def action_leave_field(self) -> None:
+        """Close the field."""
+        self.query_one("#entry").display = False
+        self.set_focus(None)
         self._show()
 
     def action_begin(self) -> None:

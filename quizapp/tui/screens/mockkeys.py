@@ -8,6 +8,8 @@ A = Act
 CASE = ("readings", "telling", "diagnosis")
 LIVE = ("choice", "order", "idle", "coding", TYPING, *CASE)
 
+READY = ("list", "past", "cut-list", "cut-past")
+
 _SETUP = [
     A("mock", "begin", "enter,space", "begin", "Draw the paper and begin.", ("list", "cut-list"), 10),
     A("mock", "open", "enter,space", "open", "Open the scorecard.", ("past", "cut-past"), 10),
@@ -17,12 +19,15 @@ _SETUP = [
     A("mock", "change(-1)", "left,h", "previous value", "The previous value.", ("list", "cut-list")),
     A("mock", "seed", "s", "new seed", "Draw another seed; the same seed and state give the same paper.",
       ("list", "cut-list"), 5),
+    A("mock", "type_seed", "n", "type seed", "Type a seed, such as one from an old report.",
+      ("list", "cut-list"), 2),
+    A("mock", "leave_field", "escape", "cancel", "Keep the seed as it was.", (TYPING,), 9),
     A("mock", "resume", "r", "resume", "Go on with the interview that is not finished; its clock went on.",
       ("cut-list", "cut-past"), 8),
     A("mock", "blind", "b", "re-mark", "Mark old answers again without seeing your first marks.",
-      (), 0),
-    A("mock", "history", "t", "history", "All interviews: marks, dimensions and topics over time.", rank=4),
-    A("mock", "back", "q,escape", "back", "Go back.", rank=7),
+      READY, 0),
+    A("mock", "history", "t", "history", "All interviews: marks, dimensions and topics over time.", READY, 4),
+    A("mock", "back", "q,escape", "back", "Go back.", READY, 7),
 ]  # fmt: skip
 _INCIDENT = [
     A("incident", "begin", "enter,space", "begin", "Start the clock on the run under the cursor.", (), 10),
@@ -130,7 +135,7 @@ _PAST = [
     A("mockpast", "back", "q,escape", "back", "Go back.", rank=7),
 ]  # fmt: skip
 
-keys.extend("mock", "Mock", ("list", "past", "cut-list", "cut-past"), _SETUP)
+keys.extend("mock", "Mock", (*READY, TYPING), _SETUP)
 keys.extend("incident", "Broken run", ("list", "cut"), _INCIDENT)
 keys.extend(
     "mockrun",
