@@ -122,11 +122,12 @@ class IncidentScreen(Listed[Case], Starting):
         case = self._table.current if self.quiz.ready else None
         if case is None:
             return
+        topic = self.quiz.bank.topics[case.incident.topic].name
         start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
         start = start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, len(start.plain))
         lines = [
             Content.styled(one_line(case.incident.title), "bold").truncate(width, ellipsis=True),
-            *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case)),
+            *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case, topic)),
             *(wrap(Content.styled(RULES, "$text-muted"), width) if self.size.height >= 22 else []),
             start,
         ]
@@ -174,14 +175,14 @@ class IncidentScreen(Listed[Case], Starting):
         self.quiz.push_screen(CardScreen(case.had.report))
 
 
-def _facts(case: Case) -> tuple[str, str]:
+def _facts(case: Case, topic: str) -> tuple[str, str]:
     """Two lines, so that the list keeps its place while the cursor moves."""
     seconds = seconds_for(load_blueprint())
     time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
     last = "Not sat yet."
     if case.had is not None:
         last = f"Last sat on {day(case.had.report)}: {case.had.marks} of 100."
-    return f"{case.incident.level.capitalize()}, {one_line(case.incident.topic)}. {time}.", last
+    return f"{case.incident.level.capitalize()}, {one_line(topic)}. {time}.", last
 
 
 def _report(case: Case) -> str:
