@@ -64,19 +64,19 @@ def test_weeks_take_a_line_each_only_on_demand(capsys: pytest.CaptureFixture[str
 
 
 def test_json_holds_the_days_and_agrees_with_itself(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "--date", str(day(7)), "--minutes", "30", "--json")
+    code, out, _ = run(capsys, "--date", str(day(10)), "--minutes", "30", "--json")
     found = json.loads(out)
     assert code == 0
     assert found["schema"] == "quizapp.plan/1"
-    assert found["date"] == str(day(7))
-    assert [row["date"] for row in found["calendar"]] == [str(day(n)) for n in range(7)]
+    assert found["date"] == str(day(10))
+    assert [row["date"] for row in found["calendar"]] == [str(day(n)) for n in range(10)]
     assert found["recall"]["low"] <= found["recall"]["expected"] <= found["recall"]["high"]
     assert [way["kind"] for way in found["ways"]] == ["time", "drop", "accept"]
     assert all(row["minutes"] <= row["available"] + 6 for row in found["calendar"])
     assert {row["rehearsal"]["kind"] for row in found["calendar"] if row["rehearsal"]} == {"mock", "incident"}
     seen = sum(row["new"] for row in found["calendar"]) / found["questions"]["total"]
     assert found["questions"]["seen"] == pytest.approx(seen, abs=0.02)
-    assert run(capsys, "--date", str(day(7)), "--minutes", "30", "--json")[1] == out
+    assert run(capsys, "--date", str(day(10)), "--minutes", "30", "--json")[1] == out
 
 
 @pytest.mark.parametrize(

@@ -269,6 +269,15 @@ def test_rehearsals_stay_where_they_are_as_the_day_comes_nearer() -> None:
     assert max(day for day, (name, _) in whole.items() if name == MOCK) == 37
 
 
+@pytest.mark.parametrize("minutes", range(15, 200, 5))
+def test_rehearsals_take_a_tenth_of_the_time_and_no_longer_day_leaves_less(minutes: int) -> None:
+    def taken(each: int) -> int:
+        return sum(length for _, length in rehearsals([each] * 200).values())
+
+    assert 0.05 < taken(minutes) / (200 * minutes) < 0.12
+    assert 200 * (minutes + 1) - taken(minutes + 1) > 200 * minutes - taken(minutes) - 60
+
+
 def test_days_off_time_spent_and_a_rehearsal_done() -> None:
     slots = calendar(
         TODAY, TODAY + timedelta(days=8), lambda when: 0 if when.weekday() == 6 else 40, spent=15

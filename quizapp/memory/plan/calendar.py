@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from datetime import date, timedelta
+from math import ceil
 from typing import NamedTuple
 
 from quizapp.memory.plan.simulate import Day, taper_of
@@ -10,7 +11,8 @@ MOCK, INCIDENT = "mock", "incident"
 MOCK_LENGTHS = (15, 30, 45, 60)
 INCIDENT_MINUTES = 15
 LAST_MOCK_DAYS = 3  # before the interview; two where there are no three
-_WEEKLY_FROM = 30  # minutes a day; below, mocks and incidents take turns week by week
+_SHARE = 0.1  # of the time, for rehearsals
+_LEAST_GAP = 3  # days from one rehearsal to the next
 
 
 class Slot(NamedTuple):
@@ -58,23 +60,23 @@ def rehearsals(minutes: Sequence[float]) -> dict[int, tuple[str, int]]:
     """Which days hold a mock interview or an incident, and for how many minutes.
 
     Counted back from the interview, so that they stay where they are when the plan is made anew: the last
-    mock three days before, then one a week, an incident between two; with less than 30 minutes a day they
-    take turns. What falls on a day that is too short moves to one of the six days before.
+    mock three days before, then in turns an incident and a mock, so far apart that together they take about a
+    tenth of the time. What falls on a day that is too short moves to one before.
     """
-    working = [length for length in minutes[:-1] if length > 0]
-    if not working:
+    working = sorted(length for length in minutes[:-1] if length > 0)
+    base = working[len(working) // 2] if working else 0.0
+    pair = _length(MOCK, base) + _length(INCIDENT, base)
+    if not pair:
         return {}
-    last = max(0, len(minutes) - LAST_MOCK_DAYS)
-    often = sum(working) / len(working) >= _WEEKLY_FROM
-    gap, incident = (7, 3) if often else (14, 7)
+    gap = max(_LEAST_GAP, ceil(pair / 2 / (_SHARE * base)))
     found: dict[int, tuple[str, int]] = {}
-    for start, name in ((last, MOCK), (last - incident, INCIDENT)):
-        for wanted in range(start, -1, -gap):
-            for day in range(wanted, max(-1, wanted - 7), -1):
-                length = _length(name, minutes[day])
-                if length and day not in found:
-                    found[day] = (name, length)
-                    break
+    for number, wanted in enumerate(range(max(0, len(minutes) - LAST_MOCK_DAYS), -1, -gap)):
+        name = (MOCK, INCIDENT)[number % 2]
+        for day in range(wanted, max(-1, wanted - gap), -1):
+            length = _length(name, minutes[day])
+            if length:
+                found[day] = (name, length)
+                break
     return found
 
 
