@@ -76,6 +76,10 @@ def template() -> str:
         choices = ", ".join(_toml(choice) for choice in setting.choices if setting.kind is not bool)
         lines = [setting.help, *([f"Such as {choices}."] if choices else [])]
         parts.append("\n".join([*(f"# {line}" for line in lines), f"{setting.key} = {_toml(value)}"]))
+    parts.append(
+        "# Time until an interview, for `quizapp plan`: take the # away and put in your own.\n"
+        '# [plan]\n# minutes = 45\n# days_off = ["sun"]\n# sat = 90\n# target = 0.85'
+    )
     own = [f'# "{act.id}" = "{act.keys}"  # {act.help}' for place in PHASES for act in of_place(place)]
     parts.append(
         "\n".join(
