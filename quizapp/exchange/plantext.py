@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
+from math import floor
 
 from quizapp.memory.plan.gather import TRACK
 from quizapp.memory.plan.planner import Plan, Planned
@@ -15,6 +16,7 @@ NARROW, WIDE = 60, 100
 _HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
 _INDENT = " " * 31
 _WEEK_DAYS = 7
+_LEAST_TARGET = 0.05  # that the settings take
 _OWN_MINUTES = (
     "The minutes are what your limits of new cards and reviews take at your pace; `--minutes`, or [plan] in "
     "the settings, sets others."
@@ -60,7 +62,10 @@ def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
     days = len(plan.days)
     minutes = Counter(round(day.slot.minutes) for day in plan.days if day.slot.minutes > 0)
     usual = minutes.most_common(1)[0][0] if minutes else 0
-    left = f"{days} day{'s' * (days != 1)}, {usual} minutes a day" if usual else f"{days} days, all free"
+    if days == 1:
+        left = f"1 day, {usual} minutes"
+    else:
+        left = f"{days} days, {usual} minutes a day" if usual else f"{days} days, all free"
     yield f"Interview on {plan.date:%A}, {plan.date.day} {plan.date:%B %Y}: {left}."
     yield ""
     verdict = "on target" if plan.recall >= plan.target else "below the target"
@@ -100,7 +105,10 @@ def _way(way: Way, plan: Plan) -> str:
             return f"Less matter: even a single topic would only reach {_percent(way.recall)}."
         what, cost, rest = _left_out(way, plan), _percent(way.cost), _percent(way.recall)
         return f"Less matter: {what} ({cost} of the weight goes) and reach {rest} of the rest."
-    return f"Accept {_percent(plan.recall)}: `target = {plan.recall:.2f}` under [plan] in the settings."
+    target = floor(100 * plan.recall) / 100
+    if target < _LEAST_TARGET:
+        return f"Accept {_percent(plan.recall)}."
+    return f"Accept {_percent(plan.recall)}: `target = {target:.2f}` under [plan] in the settings."
 
 
 def _left_out(way: Way, plan: Plan) -> str:

@@ -145,7 +145,7 @@ def _days(value: Any) -> tuple[str, ...]:
 MOST_MINUTES = 720
 _PLAN_CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "minutes": _whole(1, MOST_MINUTES),
-    "target": _number(0.5, 0.99),
+    "target": _number(0.05, 0.99),
     "days_off": _days,
     **dict.fromkeys(WEEKDAYS, _whole(0, MOST_MINUTES)),
 }

@@ -108,6 +108,23 @@ def test_the_furthest_and_the_nearest_day_can_be_planned(capsys: pytest.CaptureF
     assert run(capsys, "--date", str(day(1)), "--minutes", "5")[0] == 0
 
 
+def test_the_day_before_more_time_is_a_way_and_no_target_is_advised_that_the_settings_refuse(
+    capsys: pytest.CaptureFixture[str], home: Path
+) -> None:
+    out = run(capsys, "--date", str(day(1)), "--minutes", "15")[1]
+    time = re.search(r"even (\d+) minutes a day more give only (\d+)%", " ".join(out.split()))
+    assert time
+    assert int(time[2]) > 0
+    assert "target =" not in out
+    out = run(capsys, "--date", str(day(6)), "--minutes", "120")[1]
+    advised = re.search(r"target = [\d.]+", out)
+    assert advised
+    (home / "config.toml").write_text(f"[plan]\n{advised[0]}\n")
+    out = run(capsys, "--date", str(day(6)), "--minutes", "120")[1]
+    assert "on target" in out
+    assert "ways out" not in out
+
+
 def test_without_cards_a_sentence_says_so(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     suspend_all(home)
     code, out, _ = run(capsys, "--date", str(day(9)))

@@ -57,7 +57,7 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
     ("line", "said"),
     [
         ("minutes = 0", "minutes must be a whole number from 1 to 720, not 0"),
-        ("target = 85", "target must be a number from 0.5 to 0.99"),
+        ("target = 85", "target must be a number from 0.05 to 0.99"),
         ('days_off = ["sunday"]', "days_off must be a list of days"),
         ("sat = 9999", "sat must be a whole number from 0 to 720"),
         ("minuts = 5", "no setting 'minuts' in [plan], do you mean 'minutes'"),

@@ -16,7 +16,7 @@ PASS_GAIN = 0.005  # what a last pass must bring: the drill does not show cards 
 FRESH_SEED = 1000  # from here on seeds that no search has used
 _ANSWERS = 800_000  # simulated in one search; about three seconds
 _DAY = 8  # what a day costs beside its answers, in answers
-_SHORT_DAYS = 20
+SHORT_DAYS = 20
 _RETENTIONS = ((0.70, 0.80, 0.85, 0.90, 0.94), (0.80, 0.85, 0.90), (0.85, 0.90))
 _FINALISTS = (6, 4, 2)
 
@@ -90,7 +90,7 @@ class Search:
         seeds = (3, 2, 1)[self.effort]
         best = self._champion(usual, seeds)
         late = best._replace(late=True)
-        if self.deck.unseen and len(self.days) <= _SHORT_DAYS:  # the taper is much of the time: look again
+        if self.deck.unseen and len(self.days) <= SHORT_DAYS:  # the taper is much of the time: look again
             late = self._champion(usual._replace(late=True), seeds)
         best = self._try(best, [late], seeds, LATE_GAIN)
         count = (16, 10, 6)[self.effort]

@@ -5,7 +5,7 @@ from itertools import product
 from typing import NamedTuple
 
 from quizapp.memory.plan.deck import Deck
-from quizapp.memory.plan.search import ALL, Search
+from quizapp.memory.plan.search import ALL, SHORT_DAYS, Search
 from quizapp.memory.plan.simulate import Day, Policy
 
 TIME, DROP, ACCEPT = "time", "drop", "accept"
@@ -39,17 +39,19 @@ def ways_out(search: Search, policy: Policy, recall: float, target: float) -> tu
     )
 
 
-def _near(policy: Policy) -> list[Policy]:
+def _near(policy: Policy, days: Sequence[Day]) -> list[Policy]:
+    """Policies worth trying in place of one; where the time is short, with new cards in the taper too."""
+    lates = {policy.late, len(days) <= SHORT_DAYS}
     found = [policy]
-    for retention, share in product((0.85, 0.92), (0.0, 0.9)):
-        found.append(policy._replace(retention=retention, share=share, pace=ALL))
+    for retention, share, late in product((0.85, 0.92), (0.0, 0.9), sorted(lates)):
+        found.append(policy._replace(retention=retention, share=share, pace=ALL, late=late))
     return found
 
 
 def _recall(search: Search, policy: Policy, days: Sequence[Day], deck: Deck) -> float:
     """The best recall among policies near one, over other days or another deck."""
     other = search.over(deck, days)
-    return max(other.course(near, 0).value for near in _near(policy))
+    return max(other.course(near, 0).value for near in _near(policy, days))
 
 
 def _more_time(search: Search, policy: Policy, target: float) -> Way:
