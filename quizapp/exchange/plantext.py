@@ -16,6 +16,7 @@ NARROW, WIDE = 60, 100
 _HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
 _INDENT = " " * 31
 _WEEK_DAYS = 7
+_FIXED = "\xa0"  # a space at which no line breaks
 _LEAST_TARGET = 0.05  # that the settings take
 _OWN_MINUTES = (
     "The minutes are what your limits of new cards and reviews take at your pace; `--minutes`, or [plan] in "
@@ -47,11 +48,12 @@ def plan_text(
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+    lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace(_FIXED, " ") for line in lines]
 
 
 def _percent(share: float) -> str:
-    return f"{100 * share:.0f}%"
+    return f"{100 * share:.0f}{_FIXED}%"
 
 
 def _date(when: date) -> str:
@@ -70,7 +72,7 @@ def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
     yield ""
     verdict = "on target" if plan.recall >= plan.target else "below the target"
     yield (
-        f"Expected recall on the day: {_percent(plan.recall)} (80% interval {100 * plan.low:.0f}-"
+        f"Expected recall on the day: {_percent(plan.recall)} (80{_FIXED}% interval {100 * plan.low:.0f}-"
         f"{100 * plan.high:.0f}), {verdict} of {_percent(plan.target)}."
     )
     yield (

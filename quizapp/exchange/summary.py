@@ -14,7 +14,7 @@ def stats_text(stats: Mapping[str, Any]) -> str:
         f"due        {stats['due']}",
         f"new        {stats['new']}",
         f"learned    {stats['learned']}",
-        f"retention  {'-' if retention is None else f'{retention:.1%}'}",
+        f"retention  {'-' if retention is None else f'{100 * retention:.1f} %'}",
     ]
     lines += [
         f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {plural(row['reviews'], 'review')}"

@@ -42,7 +42,7 @@ def test_the_text_begins_with_the_verdict_and_fits(
     lines = out.splitlines()
     assert "Interview on" in lines[0]
     verdict = re.search(
-        r"Expected recall on the day: (\d+)% \(80% interval (\d+)-(\d+)\)", " ".join(out.split())
+        r"Expected recall on the day: (\d+) % \(80 % interval (\d+)-(\d+)\)", " ".join(out.split())
     )
     assert verdict
     low, high = int(verdict[2]), int(verdict[3])
