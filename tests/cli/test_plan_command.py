@@ -112,7 +112,7 @@ def test_the_day_before_more_time_is_a_way_and_no_target_is_advised_that_the_set
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     out = run(capsys, "--date", str(day(1)), "--minutes", "15")[1]
-    time = re.search(r"even (\d+) minutes a day more give only (\d+)%", " ".join(out.split()))
+    time = re.search(r"even (\d+) minutes a day more give only (\d+) %", " ".join(out.split()))
     assert time
     assert int(time[2]) > 0
     assert "target =" not in out
