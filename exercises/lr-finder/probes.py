@@ -191,7 +191,7 @@ def probe_stop(code, given, record):
             more = () if factor is None else (factor,)
             got = code.lr_range_test(model, scripted(values), pairs(given), 0.01, 0.1, 10, *more)
             record("got", listed(got))
-            record("same", same(picture(Net(given)), picture(model)))
+            record("pictures", [picture(Net(given)), picture(model)])
 
 
 def picture(model):
@@ -200,16 +200,6 @@ def picture(model):
         [m.training for m in model.modules()],
         [None if p.grad is None else p.grad.clone() for p in model.parameters()],
     )
-
-
-def same(before, after):
-    values = [name for name in before[0] if not torch.equal(before[0][name], after[0][name])]
-    grads = all(
-        (a is None) == (b is None) and (a is None or torch.equal(a, b))
-        for a, b in zip(before[2], after[2], strict=True)
-    )
-    nones = all((a is None) == (b is None) for a, b in zip(before[2], after[2], strict=True))
-    return {"values": values, "flags": before[1] == after[1], "grads": grads, "nones": nones}
 
 
 class Broken(RuntimeError):
@@ -245,7 +235,7 @@ def probe_restored(code, given, record):
                     record("error", "Broken")
                 except Exception as error:  # noqa: BLE001 - written down
                     record("error", f"{type(error).__name__}: {error}"[:200])
-                record("same", same(before, picture(model)))
+                record("pictures", [before, picture(model)])
 
 
 def probe_frozen(code, given, record):
@@ -256,7 +246,7 @@ def probe_frozen(code, given, record):
     before = picture(model)
     got = code.lr_range_test(model, cross_entropy, pairs(given), low, high, count, 1e6)
     record("got", listed(got))
-    record("same", same(before, picture(model)))
+    record("pictures", [before, picture(model)])
     record("needs_grad", [p.requires_grad for p in model.parameters()])
 
 

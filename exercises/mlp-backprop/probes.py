@@ -179,10 +179,9 @@ def probe_check(code, given, record):
     with record.step("bits"):
         # Values below eps: neither adding it nor taking it away can be undone.
         x = torch.tensor([3e-13, -0.1, 7e-10, 1 / 3, 0.0], dtype=torch.float64, device=record.device)
-        before = x.clone()
         result = code.gradient_check(lambda v: (v * torch.arange(1.0, 6.0, device=v.device)).sum(), x)
         record("result", result)
-        record("kept", torch.equal(x, before))
+        record("x", x)
     with record.step("loss"):
         case = given["cases"][0]
         weights = case["W1"].clone()

@@ -124,7 +124,7 @@ def probe_masks(code, given, record):
             masks = code.magnitude_masks(model, sparsity)
             record("masks", dict(masks))
             record("devices", [m.device == record.device for m in masks.values()])
-            record("same", all(torch.equal(before[n], p) for n, p in model.named_parameters()))
+            record("same", [before, state(model)])
             record("requires_grad", all(p.requires_grad for p in model.parameters()))
             record("grads", [p.grad is None for p in model.parameters()])
     with record.step("frozen"):
@@ -182,7 +182,7 @@ def probe_apply(code, given, record):
         record("same_objects", ids == [id(p) for p in model.parameters()])
         record("same_storage", pointers == [p.data_ptr() for p in model.parameters()])
         record("flags", [p.requires_grad and p.is_leaf for p in model.parameters()])
-        record("masks_same", all(torch.equal(masks[n], copies[n]) for n in copies))
+        record("masks_same", [masks, copies])
     with record.step("nan"):
         model = Net(given, record.device)
         with torch.no_grad():

@@ -66,27 +66,31 @@ def probe_order(code, given, record):
         record("exhausted", next(iterator, None))
 
 
+def generators():
+    """The global random states as tensors."""
+    return torch.get_rng_state(), torch.tensor(random.getstate()[1])
+
+
 def probe_global_state(code, given, record):
     n, seed = given["n"], given["seed"]
     orders = []
     for start in (7, 8):
         torch.manual_seed(start)
         random.seed(start)
-        before = torch.get_rng_state(), random.getstate()
+        before = generators()
         sampler = code.ResumableSampler(n, seed=seed)
         orders.append(list(sampler))
         state = sampler.state_dict()
         code.ResumableSampler(n, seed=seed).load_state_dict(state)
-        same = torch.equal(before[0], torch.get_rng_state()) and before[1] == random.getstate()
-        record(f"same{start}", same)
+        record(f"states{start}", [before, generators()])
     record("orders", orders)
     try:
         import numpy as np
     except ImportError:
         return
-    state = np.random.get_state()[1].tolist()
+    state = torch.tensor(np.random.get_state()[1].tolist())
     list(code.ResumableSampler(n, seed=seed))
-    record("numpy_same", state == np.random.get_state()[1].tolist())
+    record("numpy", [state, torch.tensor(np.random.get_state()[1].tolist())])
 
 
 def probe_pairs(code, given, record):

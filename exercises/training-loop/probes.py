@@ -121,8 +121,7 @@ def probe_eval_mode(code, given, record):
             before = model.state()
             record("result", code.evaluate(model, pairs(given["train"]["4"]), cross_entropy))
             record("again", code.evaluate(model, pairs(given["train"]["4"]), cross_entropy))
-            after = model.state()
-            record("unchanged", {key: bool(torch.equal(before[key], after[key])) for key in before})
+            record("states", [before, model.state()])
             record("log", model.log)
             record("grad_enabled", torch.is_grad_enabled())
 

@@ -152,6 +152,21 @@ def expect(condition: object, says: str, detail: str = "") -> None:
         raise Finding(f"{says} ({detail})" if detail else says)
 
 
+def alike(left: Any, right: Any) -> bool:
+    """Whether two pieces of evidence are the same: tensors in dtype, shape and every value, NaN included."""
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return False
+        return bool(((left == right) | ((left != left) & (right != right))).all())  # noqa: PLR0124 - NaN
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(alike(value, right[key]) for key, value in left.items())
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(alike, left, right))
+    return bool(left == right)
+
+
 def close(
     got: Any,
     want: Any,

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import torch
 
-from quizapp.judge.hidden import Observe, close, expect, run_test, run_tests
+from quizapp.judge.hidden import Observe, alike, close, expect, run_test, run_tests
 
 
 def observe(value: Any) -> Observe:
@@ -85,3 +85,24 @@ def test_lists_and_tensors_of_the_right_shape_are_compared() -> None:
         close(value, torch.ones(2), "Two ones.", rtol=0, atol=1e-9)
     close(1, torch.ones(()), "One.")
     close([[1.0] * 30] * 50, torch.ones(50, 30), "Many ones.")
+
+
+def test_alike_means_the_same_values_types_and_shapes() -> None:
+    nan = torch.tensor([1.0, float("nan"), float("inf")])
+    same = {"a": [nan, (1, "x", None)], "b": torch.zeros(0)}
+    assert alike(same, {"a": [nan.clone(), (1, "x", None)], "b": torch.zeros(0)})
+    for left, right in [
+        (nan, nan + 1),
+        (nan, nan.double()),
+        (nan, nan[:, None]),
+        (torch.ones(2), torch.ones(3)),
+        (torch.ones(1), 1.0),
+        (1, 1.0),
+        (1, True),
+        ([1], (1,)),
+        ([1], [1, 2]),
+        ({"a": 1}, {"b": 1}),
+        ({}, {"a": 1}),
+    ]:
+        assert not alike(left, right)
+        assert not alike(right, left)

@@ -1,5 +1,10 @@
 """What a worker is told: inputs and probes, not the answers that the inputs were made from."""
 
+import ast
+from pathlib import Path
+
+import pytest
+
 from quizapp.judge.client import grade
 from quizapp.judge.told import without_kept, worker_part
 from tests.judge.field import DATA, Field, exercise
@@ -49,3 +54,18 @@ def test_what_the_probes_need_stays_with_its_line() -> None:
         names[getattr(statement, "name", type(statement).__name__) + str(statement.lineno)] = statement.lineno
     assert sorted(names.values()) == [1, 2, 4, 5, 7, 11, 13]
     assert names["probe_a11"] == 11
+
+
+EXERCISES = Path(__file__).parents[2] / "exercises"
+
+
+@pytest.mark.parametrize("path", sorted(EXERCISES.glob("*/probes.py")), ids=lambda path: path.parent.name)
+def test_probes_leave_comparing_tensors_to_the_judge(path: Path) -> None:
+    """A submission could patch what compares beside it."""
+    compares = {"equal", "allclose", "isclose", "assert_close"}
+    used = {
+        n.attr
+        for n in ast.walk(worker_part(path.read_text(encoding="utf-8")))
+        if isinstance(n, ast.Attribute)
+    }
+    assert not used & compares

@@ -3,7 +3,7 @@ import math
 import torch
 from torch.nn.functional import cross_entropy
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.hidden import alike, behaviour, close, expect
 
 NAMES = ("w1", "b1", "w2", "b2")
 KEYS = {"passed", "reason", "losses", "idle"}
@@ -58,10 +58,15 @@ def running(given):
 TRACE = "The model that was passed in has been trained: this is a test, it must leave no trace."
 
 
+def compared(observe, name, picture):
+    """Whether values, gradients and modes are those of the model that was passed in."""
+    return [alike(a, b) for a, b in zip(observe[f"untouched/{name}/before"], picture, strict=True)]
+
+
 @behaviour(1)
 def test_model_is_untouched(observe):
     for name in ("train", "eval", "mixed"):
-        state, grads, modes = observe[f"untouched/{name}/after"]
+        state, grads, modes = compared(observe, name, observe[f"untouched/{name}/after"])
         expect(state, TRACE)
         expect(grads, "The gradients of the model that was passed in have changed.")
         expect(modes, "A mode, dropout rate or requires_grad of the model that was passed in has changed.")
@@ -74,16 +79,17 @@ EDITED = "The caller's model was edited while the test ran; edit a copy instead.
 def test_model_is_untouched_during_the_run(observe):
     for name in ("train", "eval", "mixed"):
         observe[f"untouched/{name}/after"]
-        for state, grads, modes in observe[f"untouched/{name}/during"]:
-            expect(state and grads and modes, EDITED)
+        for picture in observe[f"untouched/{name}/during"]:
+            expect(all(compared(observe, name, picture)), EDITED)
         edits = observe[f"untouched/{name}/edits"]
         expect(not edits, EDITED, f"set on it: {', '.join(edits)}")
 
 
 @behaviour(1)
 def test_batch_is_untouched(observe):
+    batch = [observe.given["x"], observe.given["y"]]
     for name in ("train", "eval", "mixed"):
-        expect(all(observe[f"untouched/{name}/batch"]), "The batch that was passed in has changed.")
+        expect(alike(observe[f"untouched/{name}/batch"], batch), "The batch that was passed in has changed.")
 
 
 RUNS = {
@@ -517,7 +523,7 @@ def test_random_state_is_left(observe):
     for name in (0, 1, "short"):
         report(observe, f"random/{name}")
         expect(
-            observe[f"random/{name}/left"],
+            alike(*observe[f"random/{name}/left"]),
             "The global random state is not the one from before the call: work inside torch.random.fork_rng().",
         )
 
