@@ -65,7 +65,7 @@ class QuizApp(App[int]):
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
-        self._use_theme(study.settings.theme if study is not None else "")
+        self.use_theme(study.settings.theme if study is not None else "")
         # The table's own keys until the settings are read; the table outlives an app.
         self.set_keymap(keys.override(study.settings.keys if study is not None else {}))
         if theme.needs_ascii():
@@ -110,7 +110,7 @@ class QuizApp(App[int]):
 
     def take(self, settings: "Settings") -> None:
         """Colours and keys as set; what only the interface can tell wrong is said with its line."""
-        self._use_theme(settings.theme)
+        self.use_theme(settings.theme)
         self.set_keymap(keys.override(settings.keys))
         wrong = {f"there is no action {name!r}": name for name in keys.unknown(settings.keys)}
         if not theme.known(settings.theme, frozenset(self.available_themes)):
@@ -126,8 +126,12 @@ class QuizApp(App[int]):
         hint = "not bold" if theme.without_colour() else "dim not bold"
         return {"box": "ansi_bright_black" if self.current_theme.ansi else "#5c6370", "hint-style": hint}
 
-    def _use_theme(self, setting: str) -> None:
+    def use_theme(self, setting: str) -> None:
+        """Take the theme of a setting."""
         wanted = theme.choose(setting, frozenset(self.available_themes))
+        if self.available_themes[wanted].ansi:
+            # nothing can be mixed here: what lies below a dialog is drawn dim
+            self.SUSPENDED_SCREEN_CLASS = "-screen-suspended"  # type: ignore[misc]
         if self.is_running or self.available_themes[wanted].ansi:
             self.theme = wanted
         elif wanted != self.theme:

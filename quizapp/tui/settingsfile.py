@@ -46,7 +46,7 @@ def next_theme(app: "QuizApp") -> None:
         problem = str(error)
     if app.study_or_none is not None:
         app.study.settings = replace(app.study.settings, theme=setting)
-    app.theme = name
+    app.use_theme(setting)
     if problem:
         app.say(f"Theme: {name}, until you leave. {problem}", bad=True)
     else:

@@ -1,12 +1,14 @@
 """Sizes, themes, and terminals without colour or Unicode."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from drawn import styled, text
 from textual.filter import NoColor
 from waiting import until
 
+from quizapp.memory.study import Study
 from quizapp.tui.app import QuizApp
 
 App = Callable[..., QuizApp]
@@ -118,3 +120,22 @@ async def test_without_colours_keys_in_a_text_are_bold(app: App, monkeypatch: py
         help_text = "What can be done here"
         await until(pilot, lambda: help_text in text(running))
         assert help_text not in styled(running, "dim")
+
+
+@pytest.mark.parametrize("theme", ["dark", "ansi-dark", "ansi-light"])
+async def test_what_lies_below_a_dialog_stays_in_sight(app: App, study: Study, theme: str) -> None:
+    study.settings = replace(study.settings, theme=theme)
+    running = app()
+    async with running.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: "Schedules" in text(running))
+        await pilot.press("t")
+        await pilot.pause()
+        shown = text(running)
+        assert "Drill which topic?" in shown
+        assert "Today" in shown
+        if theme != "dark":
+            assert "quizapp" in styled(running, "dim")
+            assert "cancel" not in styled(running, "dim")
+            await pilot.press("escape")
+            await pilot.pause()
+            assert "quizapp" not in styled(running, "dim")
