@@ -134,7 +134,8 @@ def moment_line(item: Mapping[str, Any], seconds: int) -> str:
     name = name if len(name) <= 80 else f"{name[:79]}…"
     name += "`" * (name.count("`") % 2)  # code that was cut ends with the line
     mark = item["marks"]["total"]
-    return f"{name}: {mark} of 100, {lost:.1f} points of the total lost, {STATES[item['state']]}"
+    cost = f", {lost:.1f} points of the total lost" if mark < 100 else ""
+    return f"{name}: {mark} of 100{cost}, {STATES[item['state']]}"
 
 
 def own_check(*, ran: bool) -> str:

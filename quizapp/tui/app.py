@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 _TAKE_SECONDS = 2.0
+READ_PER_S = 15
+"""Characters of a notice that are read in a second."""
 
 
 def _commands() -> "type[Provider]":
@@ -291,7 +293,8 @@ class QuizApp(App[int]):
 
     def say(self, text: str, *, bad: bool = False) -> None:
         """A short notice, shown literally."""
-        self.notify(text, severity="error" if bad else "information", timeout=6 if bad else 3, markup=False)
+        seconds = max(6.0 if bad else 3.0, len(text) / READ_PER_S)
+        self.notify(text, severity="error" if bad else "information", timeout=seconds, markup=False)
 
 
 def run(start: str = "home", **options: Any) -> int:

@@ -74,6 +74,8 @@ def test_best_are_the_highest_marks_beside_the_costliest_in_every_form(report: d
     assert [row["marks"]["total"] for row in best(items)] == [99, 80, 70]
     assert 1 in [row["number"] for row in costliest(items)[:3]]
     names = [moment_line(row, sum(row["planned"] for row in items)) for row in best(items)]
+    assert ["points of the total lost" in name for name in names] == [True, True, True]
+    assert " lost" not in moment_line(items[0] | {"marks": {"total": 100}}, 1000)
     markdown = rendered(made, "md").partition("## Best moments")[2].partition("##")[0]
     assert [line[2:] for line in markdown.splitlines() if line.startswith("- ")] == names
     page = rendered(made, "html").partition("<h3>Best</h3>")[2].partition("</section>")[0]

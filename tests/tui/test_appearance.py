@@ -139,3 +139,26 @@ async def test_what_lies_below_a_dialog_stays_in_sight(app: App, study: Study, t
             await pilot.press("escape")
             await pilot.pause()
             assert "quizapp" not in styled(running, "dim")
+
+
+async def test_a_long_notice_stays_long_enough_to_be_read(app: App) -> None:
+    running = app()
+    async with running.run_test(size=(60, 20), notifications=True) as pilot:
+        await pilot.pause()
+        running.say("Suspended.")
+        running.say("The file cannot be written, " * 10, bad=True)
+        await pilot.pause()
+        short, long = running._notifications
+        assert short.timeout == 3
+        assert long.timeout > 15
+        await until(pilot, lambda: text(running).count("cannot") == 10)
+
+
+async def test_what_stands_above_a_centred_list_stands_over_it(app: App) -> None:
+    running = app("exercises")
+    async with running.run_test(size=(200, 60)) as pilot:
+        await pilot.press("slash", *"dou")
+        await until(pilot, lambda: "Double a tensor" in text(running))
+        field, table = running.screen.query_one("#filter"), running.screen.query_one("#table")
+        assert (field.region.x, field.region.width) == (table.region.x, table.region.width)
+        assert table.region.x > 0

@@ -62,8 +62,8 @@ class ExercisesScreen(Listed[Line], Place):
     def body(self) -> ComposeResult:
         """A head line, the filter, the table."""
         yield Static("Exercises", classes="bar title", id="head", markup=False)
-        yield Input(placeholder="name, topic, level or state", id="filter", compact=True)
         with Container(id="middle"):
+            yield Input(placeholder="name, topic, level or state", id="filter", compact=True)
             yield Table[Line](draw, "No exercise matches.", id="table")
 
     def on_mount(self) -> None:

@@ -59,9 +59,9 @@ class IncidentScreen(Listed[Case], Starting):
     def body(self) -> ComposeResult:
         """What is not finished, the run under the cursor, the list."""
         yield Static("Broken runs", classes="bar title", id="head", markup=False)
-        yield Static("", id="cut", markup=False)
-        yield Static("", id="chosen", markup=False)
         with Container(id="middle"):
+            yield Static("", id="cut", markup=False)
+            yield Static("", id="chosen", markup=False)
             yield Table[Case](draw, "…", id="table")
 
     def on_mount(self) -> None:
