@@ -14,6 +14,7 @@ from quizapp.memory.days import FixedClock
 from quizapp.memory.settings import Settings
 from quizapp.memory.study import Study
 from quizapp.store.store import Store
+from quizapp.tui import keys
 from quizapp.tui import open as opening
 from quizapp.tui.app import QuizApp
 from quizapp.tui.markdown import document
@@ -31,6 +32,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("NO_COLOR", raising=False)
     document.cache_clear()  # texts laid out for another terminal
+    keys.override({})  # a user's own keys, left by the test before
 
 
 @pytest.fixture(scope="session")
