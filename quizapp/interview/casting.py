@@ -9,6 +9,7 @@ from quizapp.interview.blueprint import Plan
 from quizapp.interview.knowledge import BAND, Knowledge
 
 ALARM_SHARE = 1 / 8
+ALARM_BLOCK = 8
 BOTH_FROM_MINUTES = 45
 
 
@@ -94,3 +95,12 @@ def at_hand(library: Library, bank: Bank) -> list[Incident]:
 def alarms(seed: int) -> bool:
     """Whether the interview of a seed holds a false alarm: about one in eight does."""
     return random.Random(f"{seed}:alarm").random() < ALARM_SHARE  # noqa: S311 - the same for the same seed
+
+
+def alarm_turn(sitting: int) -> bool:
+    """Whether the run sat alone after ``sitting`` others is to be a false alarm: one of eight, at random.
+
+    Blocks keep long gaps and streaks away, which chance alone would bring into so few sittings.
+    """
+    block, place = divmod(sitting, ALARM_BLOCK)
+    return random.Random(f"{block}:turn").randrange(ALARM_BLOCK) == place  # noqa: S311 - no secret

@@ -1,13 +1,13 @@
 """The incidents to choose from, the one to sit next first, each with how it went the last time."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quizapp.bank.model import LEVELS
 from quizapp.errors import QuizError
 from quizapp.incidents.model import Incident, Library
-from quizapp.interview.casting import at_hand
+from quizapp.interview.casting import alarm_turn, at_hand
 from quizapp.interview.history import when
 from quizapp.interview.knowledge import BAND, Known, knowledge
 from quizapp.memory.queue import is_due
@@ -42,6 +42,11 @@ class Case:
         return self.due or (self.state is not None and self.state.recall <= BAND[1])
 
     @property
+    def resting(self) -> bool:
+        """Whether its class was had within 48 hours, or is suspended."""
+        return self.state is not None and (self.state.fresh or self.state.suspended)
+
+    @property
     def standing(self) -> str:
         """In a word or two: ``new``, or the last marks and whether its class is due.
 
@@ -57,20 +62,21 @@ class Case:
         A class of the last 48 hours waits, so that others come between; then what was not had yet, then
         weak classes, then unknown ones; then the easy; what was had comes back in the order it was had.
         """
-        resting = self.state is not None and (self.state.fresh or self.state.suspended)
         known = 1 if self.state is None else 2
         last = 0.0 if self.had is None else when(self.had.report).timestamp()
         level = LEVELS.index(self.incident.level)
-        return resting, self.had is not None, 0 if self.weak else known, last, level, self.incident.id
+        return self.resting, self.had is not None, 0 if self.weak else known, last, level, self.incident.id
 
 
 def cases(study: "Study", library: Library) -> list[Case]:
     """All incidents that the bank has an exercise and a topic for, the one to sit next first.
 
-    Raises ``QuizError`` where there is none.
+    Only the first place goes by turns of false alarms and faults: further down they stand as they rank, so
+    that the list does not tell them apart. Raises ``QuizError`` where there is none.
     """
     known = knowledge(study)
-    had = last_had(mock.document for mock in study.mocks("done"))
+    sat = list(_sat(mock.document for mock in study.mocks("done")))
+    had = dict(sat)
     now = study.now()
     due = {row.card for row in study.store.due_cards(now.day) if is_due(row, now)}
     found = [
@@ -79,14 +85,26 @@ def cases(study: "Study", library: Library) -> list[Case]:
     ]
     if not found:
         raise QuizError("there is no incident to diagnose; 'quizapp check' says what is wrong with them")
-    return sorted(found, key=Case.rank)
+    return _by_turns(sorted(found, key=Case.rank), alarm=alarm_turn(len(sat)))
 
 
-def last_had(documents: Iterable[Mapping[str, Any]]) -> dict[str, Had]:
-    """By incident the last report that put it before the learner."""
-    found: dict[str, Had] = {}
+def _by_turns(ranked: list[Case], *, alarm: bool) -> list[Case]:
+    """The best case whose turn it is to the front.
+
+    A false alarm that was had does not come before faults that were not; a fault that was had does come
+    before an alarm out of turn, since the last new ones would otherwise all be alarms.
+    """
+    first = ranked[0]
+    for case in ranked:
+        repeated = alarm and case.had is not None and first.had is None
+        if case.incident.false_alarm == alarm and case.resting == first.resting and not repeated:
+            return [case, *(other for other in ranked if other is not case)]
+    return ranked
+
+
+def _sat(documents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Had]]:
+    """Incident and report each time that one was put before the learner, the latest last."""
     for document in sorted(documents, key=when):
         for item in document["items"]:
             if item["kind"] == "incident" and item["opened_ms"] is not None:
-                found[item["question"]["id"]] = Had(document, item["marks"]["total"])
-    return found
+                yield item["question"]["id"], Had(document, item["marks"]["total"])

@@ -38,8 +38,8 @@ def alone(made, name: str = "flat-loss", **options) -> tuple[Interview, Hand]:
     return interview, hand
 
 
-def sat(made, name: str = "flat-loss", text: str = "", seconds: float = 20) -> dict:
-    interview, hand = alone(made, name)
+def sat(made, name: str = "flat-loss", text: str = "", seconds: float = 20, **options) -> dict:
+    interview, hand = alone(made, name, **options)
     wait(interview, hand, seconds)
     solve(interview, text)
     interview.session.submit()
@@ -163,6 +163,42 @@ def test_a_class_of_today_waits_even_for_what_was_had(made) -> None:
         made.clock.time += timedelta(days=10)
     sat(made)
     assert order(made, library) == ["rising-loss", "quiet-floor", "a-twin", "flat-loss"]
+
+
+def many_runs(faults: int, alarms: int):
+    library = incidents()
+    flat, quiet = library.incidents["flat-loss"], library.incidents["quiet-floor"]
+    made = [replace(flat, id=f"fault-{n}", title=f"Run {n}", fault_class=f"class-{n}") for n in range(faults)]
+    made += [replace(quiet, id=f"alarm-{n}", title=f"Case {n}") for n in range(alarms)]
+    return replace(library, incidents={one.id: one for one in made})
+
+
+@pytest.mark.parametrize("alarms", [1, 3, 9])
+def test_a_false_alarm_is_one_of_eight_runs_sat_alone_however_many_there_are(made, alarms: int) -> None:
+    library = many_runs(14, alarms)
+    met = []
+    for _ in range(32):
+        met.append(order(made, library)[0])
+        sat(made, met[-1], library=library)
+        made.clock.time += timedelta(days=3)
+    counts = [sum(name.startswith("alarm") for name in met[at : at + 8]) for at in range(0, 32, 8)]
+    if alarms == 3:
+        assert counts[:2] == [1, 1]
+    assert 3 <= sum(counts) <= 5
+
+
+def test_the_turn_of_a_false_alarm_moves_nothing_but_the_first_of_the_list(made, monkeypatch) -> None:
+    library = many_runs(6, 3)
+    lists = []
+    for turn in (False, True):
+        monkeypatch.setattr("quizapp.interview.pool.alarm_turn", lambda _, turn=turn: turn)
+        lists.append(order(made, library))
+    fault, alarm = (names[0] for names in lists)
+    assert (fault[:5], alarm[:5]) == ("fault", "alarm")
+    assert [name for name in lists[0] if name != fault and name != alarm] == [
+        name for name in lists[1] if name != fault and name != alarm
+    ]
+    assert lists[0].index(alarm) == 1 + [n for n in lists[0] if n != fault].index(alarm)
 
 
 def test_the_order_is_the_same_every_time_and_holds_every_incident_once(made) -> None:
