@@ -27,10 +27,29 @@ class Stored:
         return Case(other.broken(sound), other.healthy(sound))
 
 
+_SMALL = {"batch": 16, "epochs": 4, "spread": 0.8}
+
 RUNS: dict[str, Stored] = {
     "double-softmax": Stored("double-softmax", 0),
     "missing-zero-grad": Stored("missing-zero-grad", 1),
     "smoothing-floor-false-alarm": Stored("no-fault", 2, {"loss": "smoothed"}, {"loss": "cross-entropy"}),
+    "dropout-gap-false-alarm": Stored("no-fault", 2, {"dropout": 0.5}, {"dropout": 0.0}),
+    "warmup-start-false-alarm": Stored("no-fault", 1, {"schedule": "warmup"}, {"schedule": "constant"}),
+    "clipped-spike-false-alarm": Stored("no-fault", 8, {**_SMALL, "lr": 0.03, "clip": 2.0}, {"clip": None}),
+    "resume-noise-false-alarm": Stored(
+        "no-fault",
+        0,
+        {**_SMALL, "optimizer": "adamw", "lr": 0.005, "decay": 0.01, "schedule": "cosine"}
+        | {"resume": "full", "resume_at": 149},
+        {"resume": "none", "resume_at": 0},
+    ),
+    "order-spread-false-alarm": Stored(
+        "no-fault",
+        2,
+        {"train": 8192, "epochs": 1, "spread": 0.6, "lr": 0.06, "sampler": "global"},
+        {"sampler": "own"},
+    ),
+    "mse-broadcast": Stored("mse-broadcast", 0),
     "label-shift": Stored("label-shift", 1),
     "val-not-normalised": Stored("val-not-normalised", 0),
     "forgot-eval-dropout": Stored("forgot-eval-dropout", 2),

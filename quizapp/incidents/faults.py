@@ -35,6 +35,7 @@ FAULTS: dict[str, Fault] = {
     "softmax-wrong-dim": Fault({"loss": "wrong-axis"}),
     "naive-softmax": Fault({"loss": "naive"}, {"input_scale": 500.0, "lr": 0.0001}),
     "loss-sum": Fault({"loss": "sum"}),
+    "mse-broadcast": Fault({"loss": "mse-broadcast"}, {"task": "regression", "loss": "mse", "lr": 0.05}),
     "accum-not-divided": Fault({"divide": False}, {"batch": 128, "accumulate": 16, "epochs": 16}),
     # data
     "label-permute": Fault({"labels": "permuted"}),

@@ -41,6 +41,8 @@ class Record:
     per_class: list[float] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)  # how often each class is predicted
     below: float = 0.0  # share of validation points predicted one class above the label
+    fit: tuple[float, float] = (0.0, 0.0)  # of a regression: R² in training and validation points
+    scatter: tuple[float, float] = (0.0, 0.0)  # standard deviation of validation predictions, of targets
     path: tuple[float, float] = (0.0, 0.0)  # same training points: training path, evaluation path
     weights: list[tuple[float, float]] = field(default_factory=list)  # of the probe, after each step
     around_load: tuple[float, float] | None = None  # validation accuracy before saving, after loading
@@ -214,6 +216,11 @@ class Run:
     @torch.no_grad()
     def _evaluate(self) -> None:
         data, record = self.data, self.record
+        if self.setup.task == "regression":
+            self.net.eval()
+            record.fit = (self._fit(data.x, data.y)[0], self._fit(data.valid_x, data.valid_y)[0])
+            record.scatter = (self._fit(data.valid_x, data.valid_y)[1], float(data.valid_y.std()))
+            return
         train_mode = self.net.training if not self.setup.train_again else True
         again, _ = self._score(data.again_x, data.again_y)
         record.path = (self._train_path(train_mode), _share(again, data.again_y))
@@ -228,6 +235,11 @@ class Run:
         record.per_class = [_share(guess[own], data.valid_y[own]) for own in of]
         record.predicted = [int((guess == c).sum()) for c in classes]
         record.below = float((guess == (data.valid_y + 1) % 10).float().mean())
+
+    def _fit(self, x: Tensor, y: Tensor) -> tuple[float, float]:
+        """R² = 1 − mean squared error / variance of the targets, and the predictions' standard deviation."""
+        guess = self._logits(x).squeeze(1)
+        return 1 - float((guess - y).square().mean() / y.var(correction=0)), float(guess.std())
 
     def _train_path(self, training: bool) -> float:
         """One more epoch of batches just as training gets them, in its mode, without learning."""

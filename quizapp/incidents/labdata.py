@@ -1,5 +1,6 @@
-"""Data of the lab: ten Gaussian blobs in 32 dimensions, the faults of a pipeline, and the sampler."""
+"""Data of the lab: ten Gaussian blobs or a linear target in 32 dimensions, pipeline faults, the sampler."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ from quizapp.incidents.setups import Setup
 CLASSES = 10
 FEATURES = 32
 IGNORED = -100
+TARGET_NOISE = 0.1
 
 
 @dataclass(slots=True)
@@ -28,6 +30,10 @@ class Data:
 def make_data(setup: Setup) -> Data:
     """Draw the points of ``setup`` from its seed and plant the faults of its pipeline."""
     draw = torch.Generator().manual_seed(1000 + setup.seed)
+    return _regression(setup, draw) if setup.task == "regression" else _blobs(setup, draw)
+
+
+def _blobs(setup: Setup, draw: torch.Generator) -> Data:
     centres = setup.spread * torch.randn(CLASSES, FEATURES, generator=draw)
     x, y = _points(setup.train, centres, draw)
     valid_x, valid_y = _points(setup.valid, centres, draw)
@@ -72,6 +78,20 @@ def make_data(setup: Setup) -> Data:
 def _points(count: int, centres: Tensor, draw: torch.Generator) -> tuple[Tensor, Tensor]:
     y = torch.randint(0, CLASSES, (count,), generator=draw)
     return centres[y] + torch.randn(count, FEATURES, generator=draw), y
+
+
+def _regression(setup: Setup, draw: torch.Generator) -> Data:
+    """A linear target plus a little noise, standardised: training targets have mean 0 and variance 1."""
+    weights = torch.randn(FEATURES, generator=draw) / math.sqrt(FEATURES)
+
+    def points(count: int) -> tuple[Tensor, Tensor]:
+        x = torch.randn(count, FEATURES, generator=draw)
+        return x, x @ weights + TARGET_NOISE * torch.randn(count, generator=draw)
+
+    (x, y), (valid_x, valid_y) = points(setup.train), points(setup.valid)
+    mean, std = y.mean(), y.std(correction=0)
+    y, valid_y = (y - mean) / std, (valid_y - mean) / std
+    return Data(x, y, valid_x, valid_y, x.clone(), y.clone())
 
 
 def _scaled(setup: Setup, x: Tensor) -> Tensor:

@@ -20,7 +20,7 @@ class Net(nn.Module):
         super().__init__()
         widths = [FEATURES, *setup.hidden]
         self.linears = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(widths))
-        self.head = nn.Linear(widths[-1], CLASSES)
+        self.head = nn.Linear(widths[-1], 1 if setup.task == "regression" else CLASSES)
         self.norms = nn.ModuleList(_norm(setup.norm, width) for width in setup.hidden)
         self.drop = nn.Dropout(setup.dropout) if setup.dropout else nn.Identity()
         self.act: Callable[[Tensor], Tensor] = torch.sigmoid if setup.activation == "sigmoid" else torch.relu
@@ -32,7 +32,7 @@ class Net(nn.Module):
                 parameter.requires_grad = name.startswith("head")
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits of shape (B, 10) for inputs of shape (B, 32)."""
+        """Logits of shape (B, 10), in a regression predictions (B, 1), for inputs of shape (B, 32)."""
         self.hidden = []
         for linear, norm in zip(self.linears, self.norms, strict=True):
             x = self.act(norm(linear(x)))
@@ -66,7 +66,7 @@ def _initialise(net: Net, kind: str) -> None:
 
 
 def loss_of(setup: Setup) -> Loss:
-    """The loss that ``setup`` trains with: (B, C) logits and (B,) labels to a scalar."""
+    """The loss that ``setup`` trains with: the model's output (B, C) and (B,) targets to a scalar."""
     if setup.ignored:
         return _guarded if setup.guard_empty else cross_entropy
     return LOSSES[setup.loss]
@@ -98,6 +98,14 @@ def _smoothed(z: Tensor, y: Tensor) -> Tensor:
     return cross_entropy(z, y, label_smoothing=0.1)
 
 
+def _mse(z: Tensor, y: Tensor) -> Tensor:
+    return (z.squeeze(1) - y).square().mean()
+
+
+def _mse_broadcast(z: Tensor, y: Tensor) -> Tensor:
+    return (z - y).square().mean()  # (B, 1) minus (B,) is (B, B); F.mse_loss would warn of it
+
+
 LOSSES: dict[str, Loss] = {
     "cross-entropy": cross_entropy,
     "double-softmax": _double_softmax,
@@ -105,4 +113,6 @@ LOSSES: dict[str, Loss] = {
     "naive": _naive,
     "sum": _sum,
     "smoothed": _smoothed,
+    "mse": _mse,
+    "mse-broadcast": _mse_broadcast,
 }

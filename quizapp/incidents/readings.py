@@ -96,6 +96,11 @@ def _per_class(case: Case) -> str:
     return UP if mean > 2 * CHANCE else DOWN if mean < CHANCE / 2 else FLAT
 
 
+def _scatter(case: Case) -> str:
+    predictions, targets = case.run.scatter
+    return ratio(predictions, targets, 2)
+
+
 def _one_batch(case: Case) -> str:
     record = case.fixed
     if record.first_bad is not None:
@@ -181,6 +186,7 @@ OUTCOMES: dict[str, Callable[[Case], str]] = {
     "learning-rate": _rate,
     "gradient-norms": _norms,
     "per-class-accuracy": _per_class,
+    "prediction-spread": _scatter,
     "weight-norm": _weights,
     "train-eval-gap": lambda case: _gap(case.run.valid_accuracy, case.run.train_accuracy),
     "eval-path": lambda case: _gap(case.run.path[1], case.run.path[0]),
@@ -200,7 +206,9 @@ def applicable(setup: Setup) -> list[str]:
     """The readings that make sense for ``setup``, in the order in which they are offered."""
     if setup.task == "noise":
         return ["learning-rate", "gradient-norms", "weight-norm", "replay"]
-    left_out = set()
+    left_out = {"prediction-spread"}
+    if setup.task == "regression":
+        left_out = {"per-class-accuracy", "train-eval-gap", "eval-path"}
     if setup.precision != "float16":
         left_out.add("loss-scale")
     if setup.resume == "none":

@@ -15,7 +15,7 @@ class Setup:
     """
 
     seed: int = 0
-    task: str = "blobs"  # blobs, noise (two weights that receive noise as gradients)
+    task: str = "blobs"  # blobs, regression, noise (two weights that receive noise as gradients)
     # data
     train: int = 1024
     valid: int = 512
@@ -39,7 +39,8 @@ class Setup:
     detach: bool = False  # cuts the graph before the last hidden layer's output is used
     frozen: bool = False  # only the output layer requires gradients
     # loss
-    loss: str = "cross-entropy"  # cross-entropy, double-softmax, wrong-axis, naive, sum, smoothed
+    # cross-entropy, double-softmax, wrong-axis, naive, sum, smoothed; for a regression mse, mse-broadcast
+    loss: str = "cross-entropy"
     guard_empty: bool = True  # divide by max(valid targets, 1)
     loss_factor: float = 1.0  # multiplies the loss before backward; the log holds the plain loss
     # optimizer and schedule

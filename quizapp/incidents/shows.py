@@ -4,6 +4,7 @@ import math
 from collections.abc import Callable, Sequence
 
 import torch
+from torch import Tensor
 
 from quizapp.incidents.lab import Record
 from quizapp.incidents.labdata import IGNORED, make_data
@@ -84,11 +85,25 @@ def _norms(case: Case) -> str:
         f"gradient entries exactly 0: {_share(_median(run.zeros))}"
     )
     if run.clipped:
-        share, other = (sum(r.clipped) / len(r.clipped) for r in (run, sound))
+        share, other = (sum(r.clipped) / max(len(r.clipped), 1) for r in (run, sound))
         lines.append(f"steps clipped at {case.setup.clip or 0:g}: {_share(share)}")
         if case.setup.clip == case.sound.clip:
             lines[-1] += f" (reference {_share(other)})"
+        lines.append(_peak(run))
     return "\n".join(lines)
+
+
+def _peak(run: Record) -> str:
+    """The largest norm once the run has settled, and the losses around it."""
+    half = len(run.norms) // 2
+    at = max(range(half, len(run.norms)), key=run.norms.__getitem__)
+    near = [run.losses[max(0, at - 10) : at], run.losses[at + 1 : at + 11]]
+    before, after = (number(sum(part) / len(part)) if part else "none" for part in near)
+    return (
+        f"second half of the run, before clipping: median {number(_median(run.norms[half:]))}, "
+        f"largest {number(run.norms[at])} at step {at}; loss there {number(run.losses[at])}, "
+        f"mean of the ten steps before {before}, of those after {after}"
+    )
 
 
 def _short(name: str) -> str:
@@ -113,11 +128,13 @@ def _activations(case: Case) -> str:
     def shares(values: list[float]) -> str:
         return ", ".join(_share(v) for v in values)
 
+    output = "prediction" if case.setup.task == "regression" else "logit"
+
     return (
         f"standard deviation by hidden layer, before training: {row(run.spread[0])} "
         f"(reference: {row(sound.spread[0])}); at the end: {row(run.spread[1])}\n"
         f"share of units above 0, before: {shares(run.active[0])}; at the end: {shares(run.active[1])}\n"
-        f"largest logit before training: {number(run.peak_logit)}"
+        f"largest {output} before training: {number(run.peak_logit)}"
     )
 
 
@@ -129,6 +146,16 @@ def _per_class(case: Case) -> str:
         f"validation, classes 0 to 9: {values}; mean {mean:.3f}\n"
         f"predictions per class: {' '.join(map(str, run.predicted))}\n"
         f"predicted label is the true one plus 1 (modulo 10): {_share(run.below)}"
+    )
+
+
+def _scatter(case: Case) -> str:
+    run, sound = case.run, case.healthy
+    return (
+        f"validation points: standard deviation of the targets {number(run.scatter[1])}, "
+        f"of the predictions {number(run.scatter[0])} (reference {number(sound.scatter[0])})\n"
+        f"R² in training points {run.fit[0]:.3f}, in validation points {run.fit[1]:.3f} "
+        f"(reference {sound.fit[1]:.3f})"
     )
 
 
@@ -165,6 +192,8 @@ def _one_batch(case: Case) -> str:
 
 
 def _rerun(record: Record) -> str:
+    if record.scatter[1]:
+        return f"{_losses(record)}; R² in validation points {record.fit[1]:.3f}"
     return f"{_losses(record)}; validation accuracy {record.valid_accuracy:.3f}"
 
 
@@ -174,7 +203,8 @@ def _float32(case: Case) -> str:
 
 
 def _control(case: Case) -> str:
-    return f"another seed\n{_rerun(case.other)}\nthis run ended at {number(case.run.end)}"
+    peak = f"{_peak(case.other)}\n" if case.run.clipped else ""
+    return f"another seed\n{_rerun(case.other)}\n{peak}this run ended at {number(case.run.end)}"
 
 
 def _rates(case: Case) -> str:
@@ -212,18 +242,25 @@ def _batch(case: Case) -> str:
     finite = x[torch.isfinite(x).all(1)]
     bad = len(x) - len(finite)
     largest = finite.abs().max(0).values
-    counted = y[y != IGNORED]
-    histogram = " ".join(str(int((counted == c).sum())) for c in range(10))
     repeated = len(x) - len({tuple(row) for row in x.nan_to_num(0).tolist()})
     each = case.setup.train // case.setup.batch
     starts = [batch[0] for batch in case.run.batches[::each]]
+    epochs = f"\nfirst sample of an epoch: {len(set(starts))} different ones in {len(starts)} epochs"
     return (
         f"batch of step {step}: {len(x)} rows, {bad} with a value that is not finite; "
         f"rows that repeat another {repeated}\n"
         f"largest |x| by feature: {number(float(largest.min()))} to {number(float(largest.max()))}\n"
-        f"labels that count {len(counted)}, by class: {histogram}\n"
-        f"first sample of an epoch: {len(set(starts))} different ones in {len(starts)} epochs"
+        f"{_targets(y)}{epochs * (len(starts) > 1)}"
     )
+
+
+def _targets(y: Tensor) -> str:
+    if y.is_floating_point():
+        mean, variance = float(y.mean()), float(y.var(correction=0))
+        return f"targets of shape {tuple(y.shape)}: mean {number(mean)}, variance {number(variance)}"
+    counted = y[y != IGNORED]
+    histogram = " ".join(str(int((counted == c).sum())) for c in range(10))
+    return f"labels that count {len(counted)}, by class: {histogram}"
 
 
 def _loaded(case: Case) -> str:
@@ -257,6 +294,7 @@ SHOWS: dict[str, Callable[[Case], str]] = {
     "learning-rate": _rates,
     "gradient-norms": _norms,
     "per-class-accuracy": _per_class,
+    "prediction-spread": _scatter,
     "weight-norm": _weights,
     "train-eval-gap": _gap,
     "eval-path": _path,

@@ -10,9 +10,11 @@ from quizapp.incidents import measure
 from quizapp.incidents.catalogue import RUNS
 from quizapp.incidents.faults import FAULTS
 from quizapp.incidents.lab import one_batch, train
+from quizapp.incidents.labdata import make_data
 from quizapp.incidents.load import load_library
-from quizapp.incidents.readings import Case, outcomes
+from quizapp.incidents.readings import OUTCOMES, Case, outcomes
 from quizapp.incidents.setups import BASELINE
+from quizapp.incidents.shows import SHOWS, number
 
 FOLDER = Path(__file__).parents[2] / "content" / "incidents"
 
@@ -35,6 +37,55 @@ def test_smoothed_targets_stop_at_their_entropy() -> None:
     floor = -(right * math.log(right) + 9 * wrong * math.log(wrong))
     assert floor == pytest.approx(0.500, abs=0.001)
     assert floor <= one_batch(BASELINE.but(loss="smoothed")).end < floor + 0.005
+
+
+def test_a_broadcast_squared_error_stops_at_the_variance_of_the_targets_and_predicts_their_mean() -> None:
+    fault = FAULTS["mse-broadcast"]
+    sound, broken = train(fault.healthy()), train(fault.broken())
+    assert sound.fit[1] > 0.95
+    assert abs(broken.fit[1]) < 0.05
+    assert broken.scatter[0] < 0.02 < 0.9 < sound.scatter[0]
+    record = one_batch(fault.broken())
+    targets = make_data(fault.broken()).y[list(record.batches[0])]
+    assert record.end == pytest.approx(float(targets.var(correction=0)), rel=0.01)
+    assert one_batch(fault.healthy()).end < 1e-6
+
+
+@pytest.mark.parametrize("name", [name for name, stored in RUNS.items() if stored.cause == "no-fault"])
+def test_a_false_alarm_trains_well_and_so_does_its_control_on_another_seed(name: str) -> None:
+    case = RUNS[name].case()
+    for record in (case.run, case.other):
+        assert record.first_bad is None
+        assert record.end < 0.25 * record.losses[0]
+        assert record.valid_accuracy > 0.85
+    assert OUTCOMES["control-run"](case) == "flat"
+
+
+def test_a_clipped_run_tells_its_largest_late_norm_and_what_followed() -> None:
+    case = RUNS["clipped-spike-false-alarm"].case()
+    norms, losses = case.run.norms, case.run.losses
+    at = norms.index(max(norms[128:]))
+    after = sum(losses[at + 1 : at + 11]) / 10
+    told = SHOWS["gradient-norms"](case)
+    assert f"largest {number(norms[at])} at step {at}; loss there {number(losses[at])}" in told
+    assert told.endswith(f"of those after {number(after)}")
+    assert "second half of the run" in SHOWS["control-run"](case)
+
+
+def test_a_run_resumed_in_full_has_the_loss_of_the_uninterrupted_one_at_every_step() -> None:
+    case = RUNS["resume-noise-false-alarm"].case()
+    assert case.run.losses == case.healthy.losses
+    assert case.run.losses[149] > 10 * case.run.losses[148]
+
+
+def test_about_one_incident_in_eight_is_a_false_alarm() -> None:
+    found = load_library().incidents.values()
+    alarms = [incident for incident in found if incident.false_alarm]
+    assert len(found) / 10 < len(alarms) < len(found) / 6
+    assert len({incident.exercise for incident in alarms}) == len(alarms)
+    for incident in alarms:
+        text = f"{incident.title} {incident.setup} {incident.symptom}".casefold()
+        assert "false alarm" not in text
 
 
 def test_gradients_that_are_not_cleared_add_up() -> None:
