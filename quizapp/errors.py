@@ -16,6 +16,10 @@ class UnknownName(QuizError):
     """A slug, question id or other name that does not exist; the message suggests close ones."""
 
 
+class TakenOver(QuizError):
+    """Another window of the program went on with the same thing, or finished it."""
+
+
 class BrokenData(QuizError):
     """The user's data folder or database cannot be used as it is."""
 

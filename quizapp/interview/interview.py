@@ -1,11 +1,12 @@
 """One mock interview from the first second to the stored report; what commands and screens hold."""
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from quizapp import __version__
-from quizapp.errors import QuizError
+from quizapp.errors import QuizError, TakenOver
 from quizapp.incidents.load import load_library
 from quizapp.incidents.model import Library
 from quizapp.incidents.naming import find_incident
@@ -33,7 +34,10 @@ MARKING = "marking"
 
 
 class Interview:
-    """The session, its markings, and the facts of the report that do not change."""
+    """The session, its markings, and the facts of the report that do not change.
+
+    ``taken`` says why, once another window has resumed or finished it: nothing is written from then on.
+    """
 
     def __init__(self, study: "Study", head: dict[str, Any], session: Session) -> None:
         self.study = study
@@ -41,6 +45,8 @@ class Interview:
         self.session = session
         self.markings: list[dict[str, Any]] = []
         self.saved_ms = -AUTOSAVE_MS
+        self.sitting = os.urandom(6).hex()
+        self.taken = ""
 
     @property
     def id(self) -> str:
@@ -128,9 +134,9 @@ class Interview:
         found = cls(study, head, Session.from_json(running, clock))
         if not found.session.ended:
             found.session.resume(max(0, found._wall_ms() - int(running["wall_ms"])))
-            found.save()
         elif running.get(MARKING):
             found.markings = [dict(marking) for marking in running[MARKING]]
+        found.save(take=True)
         return found
 
     # saving
@@ -149,10 +155,17 @@ class Interview:
             self.save()
         return said
 
-    def save(self) -> None:
-        """Write the running interview; it is on disk when this returns."""
-        running = self.session.as_json() | {"wall_ms": self._wall_ms(), MARKING: self.markings}
-        self.study.save_mock(self.head | {"running": running}, mock_id=self.id)
+    def save(self, *, take: bool = False) -> None:
+        """Write the running interview; it is on disk when this returns, unless it was ``taken``.
+
+        ``take`` takes it from the window that has it.
+        """
+        own = {"wall_ms": self._wall_ms(), MARKING: self.markings, "sitting": self.sitting}
+        document = self.head | {"running": self.session.as_json() | own}
+        try:
+            self.study.save_mock(document, mock_id=self.id, sitting="" if take else self.sitting)
+        except TakenOver as error:
+            self.taken = str(error)
         self.saved_ms = self.session.elapsed_ms
         self.session.changed = False
 
@@ -181,10 +194,13 @@ class Interview:
         )
 
     def record(self) -> dict[str, Any]:
-        """Store report, reviews and recalls in one transaction; one undo takes all back."""
+        """Store report, reviews and recalls in one transaction; one undo takes all back.
+
+        Raises ``TakenOver`` where another window went on with it or finished it.
+        """
         document = self.finished()
         reviews, recalls = self._effects(document)
-        self.study.record_mock(document, reviews, recalls=recalls, mock_id=self.id)
+        self.study.record_mock(document, reviews, recalls=recalls, mock_id=self.id, sitting=self.sitting)
         return document
 
     def _effects(self, document: dict[str, Any]) -> tuple[list[MockReview], list[str]]:

@@ -36,6 +36,7 @@ def record(
     reviews: Sequence[MockReview],
     recalls: Sequence[str],
     mock_id: str,
+    sitting: str = "",
 ) -> tuple[str, list[tuple[Event, int]]]:
     """Document, mark, reviews and recalls in one transaction; the id and the reviews with lapses before."""
     now = study.now()
@@ -46,7 +47,7 @@ def record(
     parent = new_id()
     with study.store.transaction():
         saved = study.store.documents.save_mock(
-            document, now.time, mock_id=mock_id, state="done", event=parent
+            document, now.time, mock_id=mock_id, state="done", event=parent, sitting=sitting
         )
         drafts = [Draft(MOCK_MARK, now, id=parent, source="mock", data={"mock": saved})]
         lapses = {}

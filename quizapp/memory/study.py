@@ -60,10 +60,13 @@ class Study(Acts):
         """All submissions for an exercise, oldest first."""
         return self.store.documents.submissions(slug)
 
-    def save_mock(self, session: Mapping[str, Any] | str, *, mock_id: str = "") -> str:
-        """Autosave a running mock interview (a JSON document); its id."""
+    def save_mock(self, session: Mapping[str, Any] | str, *, mock_id: str = "", sitting: str = "") -> str:
+        """Autosave a running mock interview (a JSON document); its id.
+
+        Raises ``TakenOver`` where it is finished, or where ``sitting`` is not the one stored.
+        """
         document = json.loads(session) if isinstance(session, str) else session
-        return self.store.documents.save_mock(document, self.now().time, mock_id=mock_id)
+        return self.store.documents.save_mock(document, self.now().time, mock_id=mock_id, sitting=sitting)
 
     def mock(self, mock_id: str) -> MockDocument | None:
         """A saved mock interview."""
@@ -80,15 +83,16 @@ class Study(Acts):
         *,
         recalls: Iterable[str] = (),
         mock_id: str = "",
+        sitting: str = "",
     ) -> tuple[str, list[Answered]]:
         """Finish a mock interview: document, mark and reviews in one transaction; one undo removes all.
 
         ``recalls`` are cards that come first tomorrow without a review (not reached, follow-up missed).
         Returns the id of the interview and the reviews. Raises ``UnknownName``, ``QuizError`` for two
-        reviews of one card.
+        reviews of one card, ``TakenOver`` where it is finished already or sat in another window.
         """
         document = json.loads(session) if isinstance(session, str) else session
-        name, made = mock.record(self, document, list(reviews), list(recalls), mock_id)
+        name, made = mock.record(self, document, list(reviews), list(recalls), mock_id, sitting)
         self._stale()
         return name, [self._answered(event, lapses, self._row(event.card)) for event, lapses in made]
 

@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from quizapp.errors import TakenOver
 from quizapp.store.database import Database, Row
 from quizapp.store.events import compact, new_id
 
@@ -131,10 +132,17 @@ class Documents:
         mock_id: str = "",
         state: str = "running",
         event: str = "",
+        sitting: str = "",
     ) -> str:
-        """Write a mock interview, new or again (autosave); its id."""
+        """Write a mock interview, new or again (autosave); its id.
+
+        ``sitting`` names the window that sits it: raises ``TakenOver`` where the stored one is another's, or
+        where an interview that is finished already would be sat on or finished again.
+        """
         name = mock_id or str(document.get("id") or new_id()[:12])
         with self._db.transaction():
+            if state == "running" or event:
+                self._refuse_taken(name, sitting)
             self._db.run(
                 "INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
                 " state = excluded.state, updated = excluded.updated, document = excluded.document,"
@@ -142,6 +150,18 @@ class Documents:
                 (name, state, time, time, compact(dict(document)), event),
             )
         return name
+
+    def _refuse_taken(self, name: str, sitting: str) -> None:
+        found = self._db.rows(
+            "SELECT state, json_extract(document, '$.running.sitting') FROM mocks WHERE id = ?", (name,)
+        )
+        if not found:
+            return
+        state, holder = found[0]
+        if state != "running":
+            raise TakenOver("It was marked in another window already; nothing was changed here.")
+        if sitting and holder and holder != sitting:
+            raise TakenOver("It goes on in another window; nothing was changed here.")
 
     def mock(self, mock_id: str) -> MockDocument | None:
         """A mock interview by its id."""

@@ -58,7 +58,7 @@ class Asking(Place):
         self.case = IncidentPart(self)
         self._shown: tuple[object, ...] = ()
         self._phase = "brief"
-        self._over = False
+        self._over = self._left = False
 
     @property
     def parts(self) -> dict[str, CodingPart | IncidentPart]:
@@ -98,6 +98,9 @@ class Asking(Place):
             return
         self.collect()
         self.heard(self.interview.tick())
+        if self.interview.taken:
+            self._leave_taken()
+            return
         if self.session.ended:
             self.quiz.push_screen(TimeUp(RUN_OVER if self.interview.alone else OVER))
             return
@@ -290,9 +293,21 @@ class Asking(Place):
 
         self.interview.save()
         self.quiz.grader.cancel()
+        if self.interview.taken:
+            self._leave_taken()
+            return
         self.interview.propose()
         self._close_dialogs()
         self.quiz.switch_screen(MarkScreen(self.interview))
+
+    def _leave_taken(self) -> None:
+        """Another window has it now: its clock and its answers are there."""
+        if self._left:
+            return
+        self._over = self._left = True
+        self._close_dialogs()
+        self.quiz.say(self.interview.taken, bad=True)
+        self.quiz.go_back()
 
     def _close_dialogs(self) -> None:
         """What was asked over this screen was about a question that is closed now."""

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from quizapp.errors import QuizError
+from quizapp.errors import QuizError, TakenOver
 from quizapp.tui.screens.mockdecide import Marking
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ class MarkScreen(Marking):
     def changed(self) -> None:
         """Every decision is on disk."""
         self.interview.save()
+        if self.interview.taken:
+            self.call_later(self._leave_taken)
 
     def finish(self) -> None:
         """Store marks and reviews in one transaction, then show the scorecard."""
@@ -26,7 +28,17 @@ class MarkScreen(Marking):
 
         try:
             document = self.interview.record()
+        except TakenOver as error:
+            self.interview.taken = str(error)
+            self._leave_taken()
+            return
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
         self.quiz.switch_screen(CardScreen(document))
+
+    def _leave_taken(self) -> None:
+        if self.app.screen is not self:
+            return
+        self.quiz.say(self.interview.taken, bad=True)
+        self.quiz.go_back()

@@ -20,6 +20,10 @@ class Starting(Place):
         """What was cut off, or waits to be marked."""
         self.unfinished = past.running(self.quiz.study)
 
+    def returned(self) -> None:
+        """Show what is stored now."""
+        self.look_for_unfinished()
+
     def ask_first(self) -> None:
         """Something is not finished: go on with it, or end it."""
         from quizapp.tui.screens.choose import Choose
@@ -44,7 +48,11 @@ class Starting(Place):
     def _resume(self, *, end: bool) -> None:
         from quizapp.interview.interview import Interview
 
-        assert self.unfinished is not None
+        self.look_for_unfinished()  # another window may have gone on with it, or finished it
+        if self.unfinished is None:
+            self.quiz.say("It was finished in another window.")
+            self.returned()
+            return
         interview = Interview.resume(self.quiz.study, self.unfinished.document)
         if end and not interview.session.ended:
             interview.session.end("early")
