@@ -66,7 +66,7 @@ def _states_amiss(asked: Mapping[str, Any], rights: list[str], named: list[str])
     """What was left out, and what no replay needs."""
     missing = "; ".join(text_of(asked["states"], name) for name in rights if name not in named)
     needless = "; ".join(text_of(asked["states"], name) for name in named if name not in rights)
-    parts = [f"also {missing}" if missing else "", f"not {needless}" if needless else ""]
+    parts = [f"{'also ' if named else ''}{missing}" if missing else "", f"not {needless}" if needless else ""]
     return "; ".join(part for part in parts if part)
 
 

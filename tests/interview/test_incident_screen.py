@@ -274,3 +274,39 @@ def test_readings_look_as_before(snap_compare, running, size: tuple[int, int]) -
         await pilot.pause()
 
     assert snap_compare(app, terminal_size=size, run_before=run)
+
+
+async def test_all_that_is_missing_is_said_before_an_answer_is_frozen(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await sit_down(app, pilot, interview)
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert "Nothing is written yet, not chosen yet: cause, place, rejected; ctrl+r again" in shown(app)
+        await pilot.press("f4", "enter")
+        await pilot.pause()
+        await pilot.press("enter")
+        await pilot.pause()
+        assert item.given["cause"]
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert item.state == "confidence"
+
+
+async def test_what_turns_out_missing_later_is_said_again(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(120, 40), notifications=True) as pilot:
+        await sit_down(app, pilot, interview)
+        for field in ("cause", "place", "decoy"):
+            interview.session.commit(
+                field, item.question[f"{field}s" if field != "decoy" else "causes"][0]["id"]
+            )
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert "Nothing is written yet; ctrl+r again" in shown(app)
+        await pilot.press("f3", *"Because")
+        interview.session.commit("place", "")
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert "Not chosen yet: place; ctrl+r again" in shown(app)
+        assert item.state == "open"

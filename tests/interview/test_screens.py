@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from mock_kit import Hand, begin, done, incidents, sit, small_bank, study
+from textual import events
 
 from quizapp.interview import marking as marks
 from quizapp.tui import keys
@@ -285,8 +286,15 @@ async def test_a_seed_can_be_typed_and_gives_its_paper(tmp_path: Path) -> None:
             await pilot.pause()
             assert screen.seed == 4711
             assert "4711" in app.export_screenshot()
-            await pilot.press("n", *["backspace"] * 4, "enter")
+            await pilot.press("n", "backspace", "enter")
             assert screen.seed is None
+            await pilot.press("n", *"12", "enter", "n", *"34", "enter")
+            assert screen.seed == 34
+            for digit in "56789":
+                app.post_message(events.Key(digit, digit))
+            app.post_message(events.Key("enter", "\r"))
+            await pilot.pause(0.1)
+            assert (app.screen, screen.seed) == (screen, 56789)
             await pilot.press("n", *"4711", "enter", "enter")
             await pilot.pause()
             assert isinstance(app.screen, RunScreen)

@@ -123,3 +123,27 @@ async def test_a_run_marked_in_another_window_is_not_marked_again(tmp_path: Path
             assert isinstance(app.screen, IncidentScreen)
             assert "marked in another window" in shown(app)
             assert len(past.done(made, alone=True)) == 1
+
+
+@pytest.mark.parametrize("place", [MockScreen, IncidentScreen])
+async def test_no_second_clock_begins_beside_one_of_another_window(tmp_path: Path, place) -> None:
+    with study(tmp_path, real_bank()) as made:
+        app = QuizApp(study=made)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            app.push_screen(place())
+            await pilot.pause()
+            first, _ = begin(made, "research-engineer", 30, seed=4, code=False)
+            await pilot.press("enter")
+            await pilot.pause()
+            assert "An interview is not finished" in shown(app)
+            await pilot.press("escape")
+            first.session.end("early")
+            first.save()
+            await pilot.press("enter")
+            await pilot.pause()
+            assert "An interview waits to be marked" in shown(app)
+            await pilot.press("enter")
+            await pilot.pause()
+            assert isinstance(app.screen, MarkScreen)
+            assert len(made.mocks()) == 1

@@ -157,8 +157,7 @@ class IncidentScreen(Listed[Case], Starting):
         case = self._table.current
         if case is None:
             return
-        if self.unfinished is not None:
-            self.ask_first()
+        if self.must_finish_first():
             return
         interview = Interview.begin_alone(self.quiz.study, case.incident.id)
         interview.start()

@@ -54,7 +54,8 @@ class RunCard(ScoreCard):
         due = f", so its kind of fault is due on {effect['due'][:10]}" if effect["due"] else ""
         lines = [Content.styled("Next", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
         if tomorrow := self.document["tomorrow"]:
-            lines += plain(f"First in tomorrow's queue: {', '.join(tomorrow)}.").wrap(width)
+            names = ", ".join(name.replace("exercise:", "the exercise ") for name in tomorrow)
+            lines += plain(f"First in tomorrow's queue: {names}.").wrap(width)
         return [*lines, *self.steps(width)]
 
 

@@ -183,14 +183,20 @@ class MockScreen(Starting):
         field = self.query_one("#seed", Input)
         field.value = begun or ("" if self.seed is None else str(self.seed))
         field.cursor_position = len(field.value)
+        if not begun:
+            field.select_all()
         self.query_one("#entry").display = True
-        field.focus(scroll_visible=False)
+        self.set_focus(field, scroll_visible=False)
 
     def on_key(self, event: events.Key) -> None:
         """A digit on the seed's line begins to type it."""
-        on_seed = self.focused is None and self._on_seed
-        if self.blueprint is not None and on_seed and event.character and event.character.isdecimal():
-            self.action_type_seed(event.character)
+        digit = event.character or ""
+        if self.blueprint is None or not self._on_seed or not digit.isdecimal():
+            return
+        if self.query_one("#entry").display:  # it was on its way here before the field had the focus
+            self.query_one("#seed", Input).insert_text_at_cursor(digit)
+        else:
+            self.action_type_seed(digit)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Take the typed seed."""
@@ -207,8 +213,7 @@ class MockScreen(Starting):
         """Draw the paper and show the brief."""
         from quizapp.interview.interview import Interview
 
-        if self.unfinished is not None:
-            self.ask_first()
+        if self.must_finish_first():
             return
         try:
             interview = Interview.begin(

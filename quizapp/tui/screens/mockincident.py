@@ -40,7 +40,7 @@ class IncidentPart:
         self.screen = screen
         self.loaded: int | None = None
         self.pane = "run"
-        self.warned: int | None = None
+        self.warned: set[str] = set()
 
     def compose(self) -> ComposeResult:
         """Tabs, then the panes."""
@@ -89,7 +89,7 @@ class IncidentPart:
         """Show an item; its words are loaded once."""
         if self.loaded != item.number:
             self.loaded = item.number
-            self.warned = None
+            self.warned = set()
             self.readings.cursor = self.form.cursor = 0
             self.said.show(())
             self.said.load_text(item.typed)
@@ -286,21 +286,16 @@ class IncidentPart:
         self.form.show(item.question, item.given)
 
     def ready(self, item: Item) -> bool:
-        """Whether the answer may be frozen: what is missing is said once, then it is the learner's choice."""
+        """Whether the answer may be frozen: what is missing is said once, then the learner chooses."""
         said = item.given or {}
-        missing = [
-            HEADS[field].strip("…").lower() for field in ("cause", "place", "decoy") if not said.get(field)
-        ]
-        if not missing and item.typed.strip():
+        fields = [field for field in ("cause", "place", "decoy") if not said.get(field)]
+        missing = {*fields, *(() if item.typed.strip() else ("words",))}
+        if missing <= self.warned:
             return True
-        if self.warned == item.number:
-            return True
-        self.warned = item.number
-        if not item.typed.strip():
-            self.go("answer")
-            text = "Nothing is written yet"
-        else:
-            self.go("diagnosis")
-            text = f"Not chosen yet: {', '.join(missing)}"
-        self.screen.quiz.say(f"{text}; ctrl+r again freezes it as it is.", bad=True)
+        self.warned |= missing
+        self.go("answer" if "words" in missing else "diagnosis")
+        chosen = f"not chosen yet: {', '.join(HEADS[field].strip('…').lower() for field in fields)}"
+        parts = ["nothing is written yet"] if "words" in missing else []
+        text = ", ".join(parts + ([chosen] if fields else []))
+        self.screen.quiz.say(f"{text[0].upper()}{text[1:]}; ctrl+r again freezes it as it is.", bad=True)
         return False

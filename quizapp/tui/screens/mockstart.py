@@ -24,19 +24,24 @@ class Starting(Place):
         """Show what is stored now."""
         self.look_for_unfinished()
 
-    def ask_first(self) -> None:
-        """Something is not finished: go on with it, or end it."""
+    def must_finish_first(self) -> bool:
+        """Whether something is not finished, also in another window; then it is asked what to do with it."""
         from quizapp.tui.screens.choose import Choose
 
-        assert self.unfinished is not None
-        entries = [("resume", "Go on with it"), ("end", "End it now and mark it")]
+        self.look_for_unfinished()
+        if self.unfinished is None:
+            return False
         what = "A broken run" if is_alone(self.unfinished.document) else "An interview"
+        said, entries = "is not finished", [("resume", "Go on with it"), ("end", "End it now and mark it")]
+        if self.unfinished.document["running"]["state"] == "ended":
+            said, entries = "waits to be marked", [("resume", "Mark it")]
 
         def chosen(way: str | None) -> None:
             if way:
                 self._resume(end=way == "end")
 
-        self.quiz.push_screen(Choose(f"{what} is not finished", entries), chosen)
+        self.quiz.push_screen(Choose(f"{what} {said}", entries), chosen)
+        return True
 
     def action_resume(self) -> None:
         """Go on with what is not finished."""
