@@ -197,7 +197,7 @@ def _bank(commands: Any) -> None:
     export.add_argument(
         "format",
         choices=EXPORTS,
-        help="markdown: the bank as a book; anki: a text file that Anki imports; json, csv: the review log",
+        help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
     )
     export.add_argument("path", type=Path, metavar="PATH")
     take_in = _add(commands, "import", ("bank", "take_in"), "take over the reviews of another log")

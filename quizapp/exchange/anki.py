@@ -24,6 +24,8 @@ _HEAD = (
     "#tags column:5",
 )
 
+_PACKAGES = frozenset({".apkg", ".colpkg"})
+
 
 def write_anki(bank: Bank, path: Path) -> int:
     """Write the bank to ``path`` and return the number of notes; raises `QuizError`.
@@ -32,6 +34,11 @@ def write_anki(bank: Bank, path: Path) -> int:
     """
     from markdown_it import MarkdownIt
 
+    if path.suffix.lower() in _PACKAGES:
+        raise QuizError(
+            f"{path}: only Anki itself makes {path.suffix} files; name a text file such as "
+            f"{path.with_suffix('.txt').name} and take it in with File, Import"
+        )
     render: Callable[[str], str] = MarkdownIt("commonmark", {"html": False}).enable("table").render
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -51,3 +51,12 @@ def test_a_file_that_cannot_be_written_is_named(
 ) -> None:
     assert main(["export", "anki", str(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(f"quizapp: {tmp_path} cannot be written")
+
+
+@pytest.mark.parametrize("name", ["deck.apkg", "deck.COLPKG"])
+def test_a_package_is_not_written_as_text(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Path, name: str
+) -> None:
+    assert main(["export", "anki", str(tmp_path / name)]) == 2
+    assert "deck.txt" in capsys.readouterr().err
+    assert not list(tmp_path.glob("deck*"))
