@@ -292,7 +292,9 @@ class QuizApp(App[int]):
         self.action_leave()
 
     def say(self, text: str, *, bad: bool = False) -> None:
-        """A short notice, shown literally."""
+        """A short notice, shown literally; the same one again takes the place of the first."""
+        for shown in [notice for notice in self._notifications if notice.message == text]:
+            self._unnotify(shown)
         seconds = max(6.0 if bad else 3.0, len(text) / READ_PER_S)
         self.notify(text, severity="error" if bad else "information", timeout=seconds, markup=False)
 

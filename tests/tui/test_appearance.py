@@ -141,6 +141,18 @@ async def test_what_lies_below_a_dialog_stays_in_sight(app: App, study: Study, t
             assert "quizapp" not in styled(running, "dim")
 
 
+async def test_a_notice_said_again_stands_once(app: App) -> None:
+    running = app("home")
+    async with running.run_test(notifications=True) as pilot:
+        for _ in range(3):
+            running.say("Nothing to undo.")
+            await pilot.pause()
+        running.say("Something else.")
+        await pilot.pause()
+        toasts = [str(toast.render()) for toast in running.screen.query("Toast")]
+        assert [said.strip() for said in toasts] == ["Nothing to undo.", "Something else."]
+
+
 async def test_a_long_notice_stays_long_enough_to_be_read(app: App) -> None:
     running = app()
     async with running.run_test(size=(60, 20), notifications=True) as pilot:
