@@ -37,7 +37,7 @@ def plan_text(
     for paragraph in (*_verdict(plan, settings), *_ways(plan)):
         lines += _wrapped(paragraph, width, "   " if paragraph[:1].isdigit() else "")
         lines += [] if paragraph else [""]
-    lines += ["", _HEAD]
+    lines += ["", _HEAD if weeks else f"{_HEAD} (min)"]
     rows = _weeks(plan.days) if weeks else [_row(day) for day in plan.days]
     for head, text in rows:
         lines += _wrapped(f"{head}{text}", width, _INDENT)
@@ -81,8 +81,8 @@ def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
     )
     if plan.choice.policy != plan.choice.usual:
         yield (
-            f"Your present settings ({settings.new_per_day} new a day at {settings.desired_retention:.2f}) "
-            f"would give {_percent(plan.usual)} in the same time."
+            f"Your present settings ({settings.new_per_day} new a day, desired retention "
+            f"{settings.desired_retention:.2f}) would give {_percent(plan.usual)} in the same time."
         )
 
 
@@ -190,8 +190,12 @@ def _settings_lines(plan: Plan, settings: Settings, config: str) -> list[str]:
     """What to write into the settings file for the drill to follow the plan; nothing where it does."""
     wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
     changed = {key: value for key, value in wanted.items() if getattr(settings, key) != value}
-    best = f"Best retention found: {plan.policy.retention:.2f}"
+    best = f"Best desired retention found: {plan.policy.retention:.2f}"
     if not changed:
         return [f"{best}; your settings fit the plan."]
-    lines = [f"{best}. For the drill to follow, set in", f"  {config}"]
+    lines = [
+        f"{best}. For the drill to follow",
+        "on the average day, set above the first [table] of",
+        f"  {config}",
+    ]
     return lines + [f"    {key} = {value}" for key, value in changed.items()]

@@ -188,12 +188,16 @@ def load_settings(path: Path) -> Settings:
     values = {}
     for key, value in found.items():
         where = f"{path}:{_line(text, key)}"
+        if key in _PLAN_CHECKS:
+            raise QuizError(f"{where}: {key!r} is a setting of [plan]; write it below a line [plan].")
         if key not in CHECKS:
             raise QuizError(f"{where}: there is no setting {key!r}{_closest(key)}")
         try:
             values[key] = CHECKS[key](value)
         except _Unknown as unknown:
             where, known = f"{path}:{_line(text, unknown.key, key)}", _closest(unknown.key, _PLAN_CHECKS)
+            if unknown.key in CHECKS:
+                known = f"; write it above the line [{key}]."
             raise QuizError(f"{where}: there is no setting {unknown.key!r} in [{key}]{known}") from unknown
         except _Wrong as wrong:
             bad = wrong.value if wrong.key else value

@@ -48,7 +48,8 @@ def test_the_text_begins_with_the_verdict_and_fits(
     low, high = int(verdict[2]), int(verdict[3])
     assert low <= int(verdict[1]) <= high
     assert "Three ways out:" in out
-    assert "desired_retention" in out or "fit the plan" in out or "new_per_day" in out
+    assert "desired_retention" in out or "fit the plan" in out or "above the first [table]" in out
+    assert "new  code and rehearsal (min)" in out
     # the path of the settings file is printed whole
     assert all(len(line) <= min(columns, 100) for line in lines if "config.toml" not in line)
     rows = [line for line in lines if re.match(r"[A-Z][a-z]{2} [ \d]\d [A-Z][a-z]{2} ", line)]

@@ -41,6 +41,7 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("new_per_days = 5", "'new_per_day'?"),
         ("colour = 5", "known are"),
         ("plan = 30", "a table such as [plan]"),
+        ("minutes = 30", "'minutes' is a setting of [plan]; write it below a line [plan]."),
     ],
 )
 def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -> None:
@@ -56,6 +57,7 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
 @pytest.mark.parametrize(
     ("line", "said"),
     [
+        ("new_per_day = 9", "there is no setting 'new_per_day' in [plan]; write it above the line [plan]."),
         ("minutes = 0", "minutes must be a whole number from 1 to 720, not 0"),
         ("target = 85", "target must be a number from 0.05 to 0.99"),
         ('days_off = ["sunday"]', "days_off must be a list of days"),
