@@ -22,7 +22,7 @@ _PLACES = (
     *(torch.nn, torch.nn.Module, torch.nn.functional, torch.nn.utils),
 )
 # What these offer is allowed wherever it was defined: torch.no_grad comes from torch.autograd.
-_SHARED = (torch, torch.nn, torch.utils.data)
+_SHARED = (torch, torch.nn, torch.utils.data, torch.profiler)
 _FUNCTIONS = (
     types.FunctionType,
     types.BuiltinFunctionType,
@@ -107,9 +107,13 @@ class _Refusal:
 
 
 def _guard_class(kind: type, name: str, refuse: _Refusal) -> None:
-    """A class keeps its identity, for ``isinstance``; making an instance is what refuses."""
+    """A class keeps its identity, for ``isinstance``; making an instance is what refuses.
+
+    One that is made by ``__new__`` alone (an enum, a named tuple) stays: object's ``__init__`` under
+    another one takes no arguments, so that torch itself could not make one.
+    """
     own = vars(kind).get("__init__", _inherited(kind))
-    if isinstance(own, types.FunctionType):
+    if isinstance(own, types.FunctionType) and isinstance(kind.__init__, types.FunctionType):  # type: ignore[misc]
         with suppress(TypeError):  # a class of C
             kind.__init__ = _guarded(own, name, refuse)  # type: ignore[misc]
 
@@ -127,6 +131,8 @@ def _guarded(function: Callable[..., Any], name: str, refuse: _Refusal) -> Calla
         return function(*arguments, **options)
 
     guarded.__name__ = getattr(function, "__name__", name)
+    # As torch decorated it, for torch looks below that itself; functools.wraps would show what is below this.
+    guarded.__dict__.update(getattr(function, "__dict__", {}))
     return guarded
 
 
@@ -134,10 +140,10 @@ def _watch_imports(modules: dict[str, str], path: str) -> None:
     """Refuse imports of the named modules by the submission, however it came by the name."""
 
     def look(function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
         def watched(*arguments: Any, **options: Any) -> Any:
             wanted = arguments[0] if arguments else options.get("name")
-            if isinstance(wanted, str):
+            # Code in C, such as the pickler, names what it wants from the module by an empty list.
+            if isinstance(wanted, str) and arguments[3:4] != ([],):
                 parts = wanted.split(".")
                 for length in range(1, len(parts) + 1):
                     says = modules.get(".".join(parts[:length]))

@@ -1,8 +1,11 @@
 """Names that a submission computes: what they stand for refuses it, and nobody else."""
 
+import functools
+
 import pytest
 
 from quizapp.judge.client import grade
+from quizapp.judge.guard import _guarded, _Refusal
 from tests.judge.field import DATA, Field, exercise
 
 
@@ -24,6 +27,37 @@ def test_what_torch_calls_inside_goes_on(field: Field) -> None:
     )
     verdict = walled(field, source)
     assert verdict.passed, verdict
+
+
+def test_what_torch_does_with_its_own_names_goes_on(field: Field) -> None:
+    source = """
+import _pickle
+import torch
+from torch.profiler import record_function
+
+def shares(x):
+    print(x, torch.nn.Parameter(x))  # torch makes a named tuple of torch.autograd
+    x = _pickle.loads(_pickle.dumps(x))  # code in C imports torch._utils
+    with record_function("shares"):
+        torch.optim.Adam([torch.nn.Parameter(x)]).step()
+    scores = torch.func.grad(lambda x: x.square().sum() / 2)(x)
+    return torch.log_softmax(scores, 0).exp()
+"""
+    verdict = walled(field, source)
+    assert verdict.passed, verdict
+
+
+def test_what_torch_decorated_can_be_looked_below() -> None:
+    def function() -> int:
+        return 1
+
+    @functools.wraps(function)
+    def decorated() -> int:
+        return function()
+
+    guarded = _guarded(decorated, "decorated", _Refusal("nowhere.py", "No."))
+    assert guarded.__wrapped__ is function  # type: ignore[attr-defined]
+    assert guarded() == 1
 
 
 @pytest.mark.parametrize(
