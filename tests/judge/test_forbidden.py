@@ -70,6 +70,63 @@ def test_such_a_class_does_not_hide_the_attributes_of_others(line):
     assert first_use(source, [".softmax", "._scale"]) is not None
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step = Step(s)\nstep.softmax(x)",
+        "step: Step = Step(s)\nstep.softmax(x)",
+        "Step(s).softmax(x)",
+        "class Loss:\n    def f(self, x):\n        self.step = Step(s)\n        return self.step.softmax(x)",
+    ],
+)
+def test_methods_of_a_class_of_ones_own_may_be_called_on_its_objects(line):
+    assert first_use(f"{OWN_CLASS}\n{line}\n", [".softmax", "torch.softmax"]) is None
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "step = Step(s)\nstep = x\nstep.softmax(0)",
+        "step = Step(s)\ndef f(step):\n    return step.softmax(0)",
+        "step = Other(s)\nstep.softmax(x)",
+        "Step(s).x.softmax(0)",
+    ],
+)
+def test_what_may_be_another_object_is_found(line):
+    assert first_use(f"{OWN_CLASS}\n{line}\n", [".softmax"]) is not None
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from torch.masked import softmax as own",
+        "import torch\ntorch._softmax(x, 0, False)",
+        "import torch\ntorch._C._VariableFunctions.softmax(x, 0)",
+        "import torch\ntorch._C._nn.softmax(x, 0)",
+        "import torch\ntorch._VF.softmax(x, 0)",
+        "import torch\ntorch.ops.aten._softmax.default(x, 0, False)",
+        "import torch\ntorch.ops.aten.softmax_forward(x)",
+        "from torch._refs.nn import functional as F\nF.softmax(x)",
+        "from torch._VF import _fused_softmax as own",
+    ],
+)
+@pytest.mark.parametrize("name", [".softmax", "torch.nn.functional.softmax"])
+def test_a_function_of_torch_is_found_where_torch_keeps_it(source, name):
+    masked = "torch.masked" in source and not name.startswith(".")
+    assert (first_use(source, [name]) is None) == masked
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "import torch\ntorch._foreach_add_([x], 1)\ntorch._C._set_grad_enabled(True)",
+        "import torch\ntorch.ops.aten.mm(x, x)\ntorch._softmaxed(x)",
+    ],
+)
+def test_other_private_functions_of_torch_are_not(source):
+    assert first_use(source, [".softmax", "torch.add2", "torch.optim", "torch.cat"]) is None
+
+
 def test_an_attribute_that_self_inherits_is_found():
     assert first_use("class A(B):\n    def f(self):\n        return self._scale", ["._scale"]) == (
         "_scale",
