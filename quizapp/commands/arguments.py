@@ -51,6 +51,12 @@ doctor` names the places. NO_COLOR and QUIZAPP_ASCII=1 are respected.
 
 
 class _Parser(argparse.ArgumentParser):
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, rest = super().parse_known_args(args, namespace)
+        if rest and " " in self.prog:  # of a command, whose own help says what it takes
+            self.error(f"unrecognized arguments: {' '.join(rest)}")
+        return found, rest
+
     def error(self, message: str) -> NoReturn:
         message = _with_the_nearest(message)
         stop = "" if message.endswith("?") else ";"

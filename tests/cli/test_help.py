@@ -15,6 +15,8 @@ from quizapp.commands.arguments import EXAMPLES, build_parser
         (["dril"], "'dril'; did you mean drill? 'quizapp --help' shows the usage"),
         (["mock", "reprot"], "'reprot'; did you mean report? 'quizapp mock --help' shows the usage"),
         (["xyzzy"], "'restore', 'completion'"),
+        (["incident", "one", "two"], "unrecognized arguments: two; 'quizapp incident --help' shows"),
+        (["deck", "add", "x", "--all"], "unrecognized arguments: --all; 'quizapp deck --help' shows"),
     ],
 )
 def test_a_slip_in_a_command_is_told_the_nearest(
