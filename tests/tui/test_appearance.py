@@ -10,6 +10,7 @@ from waiting import until
 
 from quizapp.memory.study import Study
 from quizapp.tui.app import QuizApp
+from quizapp.tui.screens.choose import Choose
 
 App = Callable[..., QuizApp]
 
@@ -174,3 +175,19 @@ async def test_what_stands_above_a_centred_list_stands_over_it(app: App) -> None
         field, table = running.screen.query_one("#filter"), running.screen.query_one("#table")
         assert (field.region.x, field.region.width) == (table.region.x, table.region.width)
         assert table.region.x > 0
+
+
+async def test_an_entry_of_a_dialog_that_wraps_is_seen_to_go_on(app: App) -> None:
+    long = "The schedule is stepped per batch although its numbers count epochs"
+    running = app("settings")
+    async with running.run_test(size=(120, 40)) as pilot:
+        await running.push_screen(Choose("Which?", [("a", long), ("b", "Another")]))
+        await pilot.pause()
+        assert long in text(running)
+        for columns in (60, 61):
+            await pilot.resize_terminal(columns, 20)
+            await pilot.pause()
+            inside = [line.split("│")[1] for line in text(running).splitlines() if line.count("│") > 1]
+            shown = [line.rstrip(" ▁▂▃▄▅▆▇█") for line in inside if line.strip()]
+            assert [line[:3].isspace() for line in shown[:3]] == [False, True, False], shown
+            assert " ".join(f"{shown[0]} {shown[1]}".split()) == long

@@ -12,6 +12,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from quizapp.tui.text import one_line
+from quizapp.tui.wrap import wrap
 
 _KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold $primary"), " cancel")
 
@@ -34,7 +35,7 @@ class Choose(ModalScreen[str | None]):
         """The question and the list."""
         with Vertical(classes="box") as box:
             box.border_title = one_line(self._title)
-            yield OptionList(*(Option(_line(text)) for _, text in self._entries))
+            yield OptionList(*(Option(_laid_out(text, self._room())) for _, text in self._entries))
             yield Static(_KEYS, classes="muted", markup=False)
 
     def on_mount(self) -> None:
@@ -44,10 +45,22 @@ class Choose(ModalScreen[str | None]):
         choices.highlighted = values.index(self._chosen) if self._chosen in values else 0
         choices.focus()
 
+    def on_resize(self) -> None:
+        """Break the entries anew."""
+        choices = self.query_one(OptionList)
+        for place, (_, text) in enumerate(self._entries):
+            choices.replace_option_prompt_at_index(place, _laid_out(text, self._room()))
+
+    def _room(self) -> int:
+        """The cells of an entry: the box's widest less borders and scrollbar (see the style sheet)."""
+        return int(0.9 * self.app.size.width) - 6
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Give the value back."""
         self.dismiss(self._entries[event.option_index][0])
 
 
-def _line(text: str | Content) -> Content:
-    return Content(one_line(text)) if isinstance(text, str) else text
+def _laid_out(text: str | Content, width: int) -> Content:
+    """An entry; what does not fit on its line goes on indented, so that it looks like no entry of its own."""
+    line = Content(one_line(text)) if isinstance(text, str) else text
+    return line if line.cell_length <= width else Content("\n  ").join(wrap(line, max(8, width - 2)))
