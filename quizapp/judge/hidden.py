@@ -1,7 +1,9 @@
 """The judge's side of a hidden test: evidence in, a sentence for the learner out."""
 
+import cmath
 import time
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import torch
@@ -139,9 +141,11 @@ class Observe:
 def describe(value: Any) -> str:
     """A short account of a value for a message."""
     if isinstance(value, Tensor):
-        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}"
+        values = " without values, on meta" if value.device.type == "meta" else ""
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}{values}"
     if isinstance(value, Opaque):
-        return f"an object of type {value.kind}"
+        # What was too much or too strange to be sent is told by the text.
+        return value.text if value.kind in ("torch.Tensor", "int") else f"an object of type {value.kind}"
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
 
@@ -153,7 +157,7 @@ def expect(condition: object, says: str, detail: str = "") -> None:
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Whether two pieces of evidence are the same: tensors in dtype, shape and every value, NaN included."""
+    """Whether two pieces of evidence are the same: in type, dtype, shape and every value, NaN included."""
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if left.dtype != right.dtype or left.shape != right.shape:
             return False
@@ -164,7 +168,7 @@ def alike(left: Any, right: Any) -> bool:
         return left.keys() == right.keys() and all(alike(value, right[key]) for key, value in left.items())
     if isinstance(left, list | tuple):
         return len(left) == len(right) and all(map(alike, left, right))
-    return bool(left == right)
+    return bool(left == right or (left != left and right != right))  # noqa: PLR0124
 
 
 def close(
@@ -189,7 +193,7 @@ def close(
     # Before anything is computed: what has another shape may be as large as a transcript allows.
     actual = None if _much_longer(got, expected) else _numbers(got, expected.shape)
     context = f" Called: {call}." if call else ""
-    if actual is None:
+    if actual is None or (actual.is_complex() and not expected.is_complex()):
         raise Finding(f"{says} Got {describe(got)}.{context}")
     if actual.shape != expected.shape:
         raise Finding(f"{says} Got shape {tuple(actual.shape)}, expected {tuple(expected.shape)}.{context}")
@@ -220,13 +224,11 @@ def _numbers(value: Any, shape: torch.Size | None = None) -> Tensor | None:
         if shape is not None and value.shape != shape:
             return value
         return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)
-    if isinstance(value, bool | int | float):
-        return torch.tensor(float(value), dtype=torch.float64)
-    if isinstance(value, list | tuple):
-        try:
-            return torch.tensor(value, dtype=torch.float64)
-        except (TypeError, ValueError, RuntimeError):
-            return None
+    if isinstance(value, bool | int | float | list | tuple):
+        with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # an integer beyond any float
+            return torch.tensor(
+                value if isinstance(value, list | tuple) else float(value), dtype=torch.float64
+            )
     return None
 
 
@@ -244,10 +246,9 @@ def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
     allowed = atol + rtol * abs(want)
     where = f" at index {index}" if index else ""
     share = f", {int(bad.sum())} of {bad.numel()} elements wrong" if bad.numel() > 1 else ""
-    difference = abs(got - want)
-    return (
-        f"Got {got:.7g}{where}, expected {want:.7g} (off by {difference:.2g}, allowed {allowed:.2g}{share})."
-    )
+    off = f"off by {abs(got - want):.2g}, allowed {allowed:.2g}"
+    details = f"{off}{share}" if cmath.isfinite(want) else share.removeprefix(", ")
+    return f"Got {got:.7g}{where}, expected {want:.7g}" + (f" ({details})." if details else ".")
 
 
 def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:

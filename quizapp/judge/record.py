@@ -9,6 +9,8 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
+from quizapp.judge.transcript import MAX_DEPTH
+
 F = TypeVar("F", bound=Callable[..., None])
 
 
@@ -118,15 +120,22 @@ def _where(trace: TracebackType | None, filename: str) -> str:
     return "backward" if "backward" in names else "construct" if names else "call"
 
 
-def snapshot(value: Any) -> Any:
-    """A copy that later in-place changes do not reach; containers are copied, other objects are not."""
+def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """A copy that later in-place changes do not reach; containers are copied, other objects are not.
+
+    What is contained in itself, or deeper than a transcript goes, stays; ``inside`` names the containers
+    around it.
+    """
     if isinstance(value, Tensor):
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
             return value.detach().clone() if value.device.type != "meta" else value
+    if id(value) in inside or len(inside) > MAX_DEPTH:
+        return value
+    inside = (*inside, id(value))
     if type(value) in (list, tuple):
-        return type(value)(snapshot(item) for item in value)
+        return type(value)(snapshot(item, inside) for item in value)
     if isinstance(value, dict):
-        return {key: snapshot(item) for key, item in dict.items(value)}
+        return {key: snapshot(item, inside) for key, item in dict.items(value)}
     return value
 
 

@@ -24,6 +24,8 @@ MAX_TENSOR = 2 << 20  # bytes of one tensor
 MAX_TENSORS = 4000
 MAX_VALUES = 25_000
 MAX_DEPTH = 24
+_MAX_DIMENSIONS = 16
+_MAX_EXTENT = 2**40
 _MAX_BITS = 4096  # of an integer
 _MAX_STRING = 20_000
 _MAX_TEXT = 4000
@@ -110,7 +112,9 @@ class Encoder:
             return {"o": [_kind(type(value)), "a tensor that is no plain one"]}
         name, shape = _NAMES.get(plain.dtype), [int(n) for n in plain.shape]
         if name is None or plain.layout is not torch.strided:
-            return {"o": ["torch.Tensor", f"tensor of {plain.dtype}, {plain.layout}"]}
+            return {"o": ["torch.Tensor", f"a tensor of {plain.dtype}, {plain.layout}"]}
+        if len(shape) > _MAX_DIMENSIONS or max(shape, default=0) >= _MAX_EXTENT:
+            return {"o": ["torch.Tensor", f"a tensor of {len(shape)} dimensions, one of {max(shape)}"]}
         if plain.device.type == "meta":
             return {"m": [name, shape]}
         size = math.prod(shape) * plain.dtype.itemsize
@@ -263,6 +267,6 @@ def _integer(text: str) -> int:
 
 
 def _shape(sizes: list[Any]) -> list[int]:
-    if len(sizes) > 16 or not all(type(n) is int and 0 <= n < 2**40 for n in sizes):
+    if len(sizes) > _MAX_DIMENSIONS or not all(type(n) is int and 0 <= n < _MAX_EXTENT for n in sizes):
         raise TranscriptError("a tensor has an impossible shape")
     return sizes

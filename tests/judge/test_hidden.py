@@ -1,11 +1,13 @@
 """A hidden test on evidence of any form: a result with a short message, never an exception."""
 
+import math
 from typing import Any
 
 import pytest
 import torch
 
-from quizapp.judge.hidden import Observe, alike, close, expect, run_test, run_tests
+from quizapp.judge.hidden import Finding, Observe, alike, close, expect, run_test, run_tests
+from quizapp.judge.transcript import decode, encode
 
 
 def observe(value: Any) -> Observe:
@@ -91,6 +93,7 @@ def test_alike_means_the_same_values_types_and_shapes() -> None:
     nan = torch.tensor([1.0, float("nan"), float("inf")])
     same = {"a": [nan, (1, "x", None)], "b": torch.zeros(0)}
     assert alike(same, {"a": [nan.clone(), (1, "x", None)], "b": torch.zeros(0)})
+    assert alike([math.nan, {"best": math.inf}], [float("nan"), {"best": float("inf")}])
     for left, right in [
         (nan, nan + 1),
         (nan, nan.double()),
@@ -99,6 +102,7 @@ def test_alike_means_the_same_values_types_and_shapes() -> None:
         (torch.ones(1), 1.0),
         (1, 1.0),
         (1, True),
+        (math.nan, 1.0),
         ([1], (1,)),
         ([1], [1, 2]),
         ({"a": 1}, {"b": 1}),
@@ -106,3 +110,32 @@ def test_alike_means_the_same_values_types_and_shapes() -> None:
     ]:
         assert not alike(left, right)
         assert not alike(right, left)
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        (torch.ones(2, dtype=torch.complex64), "Got a complex64 tensor of shape (2,)."),
+        (torch.ones(2, device="meta"), "Got a float32 tensor of shape (2,) without values, on meta."),
+        (torch.ones(2).to_sparse(), "Got a tensor of torch.float32, torch.sparse_coo."),
+        (torch.ones(2).to(torch.uint16), "Got a tensor of torch.uint16, torch.strided."),
+        (torch.ones([1] * 20), "Got a tensor of 20 dimensions, one of 1."),
+        (torch.ones(0, 1 << 40), f"Got a tensor of 2 dimensions, one of {1 << 40}."),
+        (1 << 5000, "Got an integer of 5001 bits."),
+        (1 << 2000, f"Got {str(1 << 2000)[:77]}...."),
+        (object, "Got an object of type builtins.type."),
+    ],
+)
+def test_what_is_no_such_number_is_told_as_what_it_is(value: Any, told: str) -> None:
+    with pytest.raises(Finding) as caught:
+        close(decode(encode(value)), torch.ones(2), "Two ones.")
+    assert str(caught.value) == f"Two ones. {told}"
+
+
+def test_no_error_is_measured_to_a_value_that_is_not_finite() -> None:
+    with pytest.raises(Finding) as caught:
+        close(torch.zeros(2), torch.tensor([0.0, -math.inf]), "Masked.", rtol=0, atol=0.1)
+    assert str(caught.value) == "Masked. Got 0 at index [1], expected -inf (1 of 2 elements wrong)."
+    with pytest.raises(Finding) as caught:
+        close(1.0, math.nan, "Nothing.")
+    assert str(caught.value) == "Nothing. Got 1, expected nan."

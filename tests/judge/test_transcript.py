@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quizapp.judge.record import Record
 from quizapp.judge.transcript import (
     DTYPES,
     HEADER,
@@ -152,6 +153,22 @@ def test_unknown_objects_become_opaque_and_hostile_ones_too() -> None:
     assert isinstance(decode(encode(object())), Opaque)
     assert "SystemExit" in decode(encode(Odd())).text
     assert decode(encode(torch.ones(2, 3, device="meta"))).device.type == "meta"
+
+
+def test_containers_that_hold_themselves_or_go_deep_are_recorded() -> None:
+    itself: list[object] = [torch.ones(2)]
+    itself += [itself, {"again": itself}]
+    deep: object = []
+    for _ in range(5000):
+        deep = [deep]
+    record = Record(torch.device("cpu"), "blend.py")
+    with record.step("probe"):
+        record("itself", itself)
+        record("deep", deep)
+    assert not record.errors
+    assert isinstance(decode(encode(record.values["probe/deep"])), list)
+    with pytest.raises(TranscriptError, match="more than"):
+        encode(record.values["probe/itself"])
 
 
 def test_a_lying_subclass_is_written_down_as_it_is() -> None:
