@@ -1,5 +1,7 @@
 import copy
 
+from quizapp.judge.record import number
+
 
 def random_schedule(draw, stages, microbatches):
     """A valid schedule: operations in a random order in which each has its inputs."""
@@ -122,14 +124,15 @@ def probe_bubbles(code, given, record):
     for kind, schedules in given["textbook"].items():
         for (p, m), schedule in zip(JUDGED, schedules, strict=True):
             with record.step(f"{kind}/{p}/{m}"):
-                record("default", code.bubble_fraction(schedule))
-                record("timed", [code.bubble_fraction(schedule, f, b) for f, b in given["times"]])
+                record("default", number(code.bubble_fraction(schedule)))
+                record("timed", [number(code.bubble_fraction(schedule, f, b)) for f, b in given["times"]])
     for i, schedule in enumerate([*map(operations, given["random"]), *FIXED.values()]):
         with record.step(f"other{i}"):
             schedule = copy.deepcopy(schedule)
-            record("default", code.bubble_fraction(schedule))
+            record("default", number(code.bubble_fraction(schedule)))
             timed = [
-                code.bubble_fraction(schedule, forward_time=f, backward_time=b) for f, b in given["times"]
+                number(code.bubble_fraction(schedule, forward_time=f, backward_time=b))
+                for f, b in given["times"]
             ]
             record("timed", timed)
 
@@ -144,9 +147,9 @@ def probe_kept(code, given, record):
     before = copy.deepcopy(schedule)
     record("before", before)
     record("peaks", [code.peak_in_flight(schedule) for _ in range(2)])
-    record("bubbles", [code.bubble_fraction(schedule) for _ in range(3)])
+    record("bubbles", [number(code.bubble_fraction(schedule)) for _ in range(3)])
     code.bubble_fraction(schedule, 3.0, 0.5)
-    record("again", code.bubble_fraction(schedule))
+    record("again", number(code.bubble_fraction(schedule)))
     record("after", schedule)
 
 
