@@ -37,7 +37,7 @@ def tab() -> Iterator[Browser]:
 
 def friend(prompt: str) -> str:
     """Ada, who hears half of everything and nothing wrong."""
-    return "Ada" if "name" in prompt else "h" if "[y/h/n]" in prompt else "n"
+    return "Ada" if "Your name" in prompt else "h" if "[y/h/n]" in prompt else "n"
 
 
 @pytest.fixture(scope="module")

@@ -127,7 +127,7 @@ def telling(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """A long interview with a word of the learner's own wherever anything can be typed or said."""
     found = long_report(tmp_path_factory.mktemp("telling"), before=0, mark=MINE)
     found["reviews"] = [
-        interview_friend(found, lambda ask: MINE if "name" in ask else "y", lambda text: text)
+        interview_friend(found, lambda ask: MINE if "Your name" in ask else "y", lambda text: text)
     ]
     for kind in ("numeric", "cloze"):  # the paper need not hold them
         rows = (item for seed in itertools.count() for item in generated.report(seed)["items"])
