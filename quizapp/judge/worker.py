@@ -123,6 +123,7 @@ def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
         torch.distributed.init_process_group(
             "gloo", init_method=f"file://{base}/work/store", rank=job.rank, world_size=job.world
         )
+        torch.distributed.barrier()  # nobody runs, and perhaps ends, while another still connects
     probes = _load_probes(job)
     device = torch.device(job.device)
     record = Record(device, str(path), job.rank, job.world)
