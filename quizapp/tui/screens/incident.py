@@ -55,6 +55,7 @@ class IncidentScreen(Listed[Case], Starting):
     def __init__(self, wanted: str | None = None) -> None:
         super().__init__()
         self.wanted = wanted or ""
+        self._seconds = 0
 
     def body(self) -> ComposeResult:
         """What is not finished, the run under the cursor, the list."""
@@ -75,6 +76,7 @@ class IncidentScreen(Listed[Case], Starting):
     def opened(self) -> None:
         """List the runs; the cursor on the one that was named, or on the first."""
         self.look_for_unfinished()
+        self._seconds = seconds_for(load_blueprint())
         found = self._read()
         place = 0
         try:
@@ -127,7 +129,7 @@ class IncidentScreen(Listed[Case], Starting):
         start = start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, len(start.plain))
         lines = [
             Content.styled(one_line(case.incident.title), "bold").truncate(width, ellipsis=True),
-            *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case, topic)),
+            *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case, topic, self._seconds)),
             *(wrap(Content.styled(RULES, "$text-muted"), width) if self.size.height >= 22 else []),
             start,
         ]
@@ -174,9 +176,8 @@ class IncidentScreen(Listed[Case], Starting):
         self.quiz.push_screen(CardScreen(case.had.report))
 
 
-def _facts(case: Case, topic: str) -> tuple[str, str]:
+def _facts(case: Case, topic: str, seconds: int) -> tuple[str, str]:
     """Two lines, so that the list keeps its place while the cursor moves."""
-    seconds = seconds_for(load_blueprint())
     time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
     last = "Not sat yet."
     if case.had is not None:
