@@ -202,18 +202,12 @@ class QuizApp(App[int]):
         """Close the present screen; the last one gives way to home, and home ends the app."""
         if len(self.screen_stack) <= (1 if self.start == "home" else 2):
             self.switch_screen(PLACES["home"]())
-            self.call_later(self._announce_home)
             return
         below = self.screen_stack[-2]
         self.pop_screen()
         returned = getattr(below, "returned", None)
         if returned is not None and self.ready:
-            self.call_later(returned)
-
-    def _announce_home(self) -> None:
-        opened = getattr(self.screen, "opened", None)
-        if opened is not None and self.ready:
-            opened()
+            below.call_later(returned)
 
     def read(self, title: str, source: "str | Content", *, markdown: bool = True) -> None:
         """Show a longer text over the screen."""

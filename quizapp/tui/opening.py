@@ -53,7 +53,7 @@ def _announce(app: "QuizApp") -> None:
     for screen in app.screen_stack:
         opened = getattr(screen, "opened", None)
         if opened is not None:
-            opened()
+            screen.call_later(opened)  # in its own time: it may not be drawn yet
     if app.start == "home" and tour_due():
         app.go("tour")
     refitting.tell(app)

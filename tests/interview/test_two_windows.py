@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from mock_kit import Hand, begin, real_bank, small_bank, study
+from waiting import until
 
 from quizapp.errors import TakenOver
 from quizapp.interview import past
@@ -76,16 +77,13 @@ async def test_the_window_that_lost_it_leaves_and_says_so(made) -> None:
         await pilot.pause()
         second = resumed(made)
         await pilot.press("enter")
-        while isinstance(app.screen, RunScreen):
-            await pilot.pause(0.05)
-        assert isinstance(app.screen, MockScreen)
-        assert "goes on in another window" in shown(app)
+        await until(pilot, lambda: isinstance(app.screen, MockScreen))
+        await until(pilot, lambda: "goes on in another window" in shown(app))
         second.session.end("early")
         second.record()
         await pilot.press("r")
-        await pilot.pause()
+        await until(pilot, lambda: "finished in another window" in shown(app))
         assert isinstance(app.screen, MockScreen)
-        assert "finished in another window" in shown(app)
         assert app.screen.unfinished is None
 
 

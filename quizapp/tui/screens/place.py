@@ -66,7 +66,7 @@ class _Placed:
     def stands(self) -> bool:
         """Whether the screen is drawn and not on its way out: keys that come in a burst find both."""
         screen = cast("Screen[None]", self)
-        return screen.is_mounted and screen.is_attached and not screen._closing
+        return screen.is_mounted and screen.is_attached and not (screen._closing or screen._pruning)
 
     def waits(self, action: str) -> bool:
         """Whether an action of this place must wait for the data, which opens after the first frame."""
