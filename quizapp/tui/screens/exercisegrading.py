@@ -142,7 +142,9 @@ class ExerciseGrading(ExercisePanes):
         self.quiz.grader.submit(self.exercise, self.saved.encode(), self.device, self._told)
 
     def _told(self, found: "Verdict | QuizError") -> None:
-        """The judge answered the last order."""
+        """The judge answered the last order; a screen on its way out has voided it."""
+        if not self.stands:
+            return
         view = self.view
         view.running = None
         self.enter_phase("idle")

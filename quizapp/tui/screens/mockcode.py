@@ -129,7 +129,7 @@ class CodingPart:
 
     def _checked(self, number: int, found: Checked) -> None:
         item = self.screen.session.item
-        if item is None or item.number != number:
+        if item is None or item.number != number or not self.screen.stands:
             return
         if found.counts:
             self.screen.session.checked(found.ok)
