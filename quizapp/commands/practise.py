@@ -122,15 +122,15 @@ def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
 
 
 def _grade_folder(found: Exercise, options: Namespace) -> int:
+    from quizapp.commands.progress import Progress
     from quizapp.judge.folder import grade_folder
     from quizapp.judge.printed import clean
-    from quizapp.judge.progress import Progress
 
     verdicts = []
     files = sorted(options.file.glob("*.py"))
     if not files:
         raise QuizError(f"{options.file} holds no .py file; name a folder of submissions")
-    with Progress(len(files), f"grading {found.slug}") as progress:
+    with Progress(f"grading {found.slug}", len(files)) as progress:
         for verdict in grade_folder(
             found,
             files,
@@ -142,10 +142,8 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
         ):
             verdicts.append(verdict)
             line = f"{verdict.status:8} {clean(verdict.file)}"
-            line = json.dumps(verdict.as_json()) if options.json else line
-            sys.stdout.write(line + "\n")
-            sys.stdout.flush()
-            progress.advance()
+            progress.write(json.dumps(verdict.as_json()) if options.json else line)
+            progress.tick()
     if options.junit is not None:
         from quizapp.judge.junit import write_junit
 

@@ -1,4 +1,4 @@
-"""A line on a terminal's stderr for what takes longer than a moment."""
+"""A line on a terminal's stderr for what takes longer than a moment; nothing where stderr is no terminal."""
 
 import sys
 import time
@@ -7,33 +7,58 @@ from typing import Self
 
 _SILENT_S = 0.5
 _EVERY_S = 0.1
+_WIDTH = 24
 
 
 class Progress:
-    """Shows ``name`` and a growing count once half a second has gone; wiped away at the end."""
+    """A bar at once where the ``total`` is known, else a count of ``unit`` once half a second has gone."""
 
-    def __init__(self, name: str) -> None:
-        self._name = name
-        self._start = self._shown = time.monotonic()
+    def __init__(self, label: str, total: int = 0, *, unit: str = "") -> None:
+        self._label = label
+        self._total = total
+        self._unit = unit
         self._count = 0
+        self._start = self._shown = time.monotonic()
         self._drawn = False
 
     def __enter__(self) -> Self:
+        if self._total:
+            self._draw()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._drawn:
-            sys.stderr.write("\r\x1b[K")
-            sys.stderr.flush()
+        self._wipe()
 
     def tick(self) -> None:
         """One more step is done."""
         self._count += 1
         now = time.monotonic()
-        if now - self._start < _SILENT_S or now - self._shown < _EVERY_S or not sys.stderr.isatty():
-            return
-        self._shown, self._drawn = now, True
-        sys.stderr.write(f"\r{self._name}: {self._count} courses simulated")
-        sys.stderr.flush()
+        if self._total or (now - self._start >= _SILENT_S and now - self._shown >= _EVERY_S):
+            self._shown = now
+            self._draw()
+
+    def write(self, line: str) -> None:
+        """A line for stdout, in the place of this one."""
+        self._wipe()
+        sys.stdout.write(line + "\n")
+        sys.stdout.flush()
+
+    def _draw(self) -> None:
+        if sys.stderr.isatty():
+            self._drawn = True
+            sys.stderr.write(f"\r{self._label}{self._text()}")
+            sys.stderr.flush()
+
+    def _text(self) -> str:
+        if not self._total:
+            return f": {self._count} {self._unit}"
+        filled = _WIDTH * self._count // self._total
+        return f" [{'#' * filled:.<{_WIDTH}}] {self._count}/{self._total}"
+
+    def _wipe(self) -> None:
+        if self._drawn:
+            self._drawn = False
+            sys.stderr.write("\r\x1b[K")
+            sys.stderr.flush()

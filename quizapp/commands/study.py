@@ -120,7 +120,7 @@ def plan(options: Namespace) -> int:
     from quizapp.memory.plan.today import plan_today
     from quizapp.memory.study import Study
 
-    with Study.open(bank_of_user()) as study, Progress("planning") as progress:
+    with Study.open(bank_of_user()) as study, Progress("planning", unit="courses simulated") as progress:
         _check_date(options.date, study.today())
         weights = plan_weights(study.bank, load_blueprint(), options.role, done(study), study.clock.now())
         track = options.role or ""

@@ -1,6 +1,5 @@
 """`quizapp plan` as a person meets it: the verdict, the days, its faults."""
 
-import io
 import json
 import re
 from datetime import date, timedelta
@@ -9,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from quizapp.cli import main
-from quizapp.commands import progress
 from quizapp.memory.days import SystemClock, as_date, moment
 
 
@@ -174,32 +172,3 @@ def test_the_settings_of_the_plan_silence_its_advice(capsys: pytest.CaptureFixtu
     assert advised
     wanted = json.loads(run(capsys, *arguments, "--json")[1])["settings"]
     assert {line.split(" = ")[0] for line in advised} <= set(wanted)
-
-
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("at", "shown"), [([0.0, 0.2, 0.4], False), ([0.0, 0.2, 0.9], True)])
-def test_progress_shows_on_a_terminal_once_it_takes_long(
-    monkeypatch: pytest.MonkeyPatch, at: list[float], shown: bool
-) -> None:
-    terminal = Terminal()
-    times = iter(at)
-    monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
-    with progress.Progress("planning") as line:
-        line.tick()
-        line.tick()
-    assert ("planning: 2 courses" in terminal.getvalue()) is shown
-    assert terminal.getvalue().endswith("\x1b[K") is shown
-
-
-def test_progress_says_nothing_into_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    pipe = io.StringIO()
-    monkeypatch.setattr("sys.stderr", pipe)
-    monkeypatch.setattr(progress.time, "monotonic", iter([0.0, 9.0]).__next__)
-    with progress.Progress("planning") as line:
-        line.tick()
-    assert pipe.getvalue() == ""
