@@ -120,6 +120,12 @@ def noisy(record):
     return torch.rand(6, device=record.device, dtype=torch.float64)
 
 
+def plain_chain(blocks, x):
+    for block in blocks:
+        x = block(x)
+    return x
+
+
 def probe_random(code, given, record):
     for name in ("one", "two"):
         with record.step(name):
@@ -147,20 +153,31 @@ def probe_random(code, given, record):
     with record.step("plain"):  # the first run draws what fn alone would draw
         torch.manual_seed(given["seed"])
         record("out", F.dropout(given["drop"].exp(), 0.4, training=True))
-    with record.step("state"):
-        torch.manual_seed(given["seed"])
-        x = given["drop"].clone().requires_grad_()
-        out = code.checkpoint(lambda a: F.dropout(a.exp(), 0.4, training=True), x).sum()
-        noisy(record)
-        before = torch.get_rng_state()
-        on_device = torch.cuda.get_rng_state() if record.device.type == "cuda" else None
-        want = noisy(record), torch.rand(6)
-        torch.set_rng_state(before)
-        if on_device is not None:
-            torch.cuda.set_rng_state(on_device)
-        out.backward()
-        record("got", [noisy(record), torch.rand(6)])
-        record("want", list(want))
+    for name in ("state", "state_raw"):  # in the second only a parameter inside fn requires grad
+        with record.step(name):
+            torch.manual_seed(given["seed"])
+            x = given["drop"].clone().requires_grad_(name == "state")
+            scale = given["drop"].clone().requires_grad_()
+            out = code.checkpoint(lambda a, w=scale: F.dropout((a * w).exp(), 0.4, training=True), x).sum()
+            noisy(record)
+            before = torch.get_rng_state()
+            on_device = torch.cuda.get_rng_state() if record.device.type == "cuda" else None
+            want = noisy(record), torch.rand(6)
+            torch.set_rng_state(before)
+            if on_device is not None:
+                torch.cuda.set_rng_state(on_device)
+            out.backward()
+            record("got", [noisy(record), torch.rand(6)])
+            record("want", list(want))
+    for name in ("chain", "plain_chain"):  # every block draws its own mask
+        with record.step(name):
+            torch.manual_seed(given["seed"])
+            drop, x = nn.Dropout(0.4), given["drop"].clone().requires_grad_()
+            blocks = [drop, torch.exp, drop, torch.sin, drop]
+            out = code.checkpoint_sequential(blocks, 3, x) if name == "chain" else plain_chain(blocks, x)
+            out.sum().backward()
+            record("out", out)
+            record("grad", x.grad)
 
 
 def probe_raw(code, given, record):
@@ -171,6 +188,18 @@ def probe_raw(code, given, record):
         (out * given["c"]).sum().backward()
         record("grads", grads(inside))
         record("x", given["x"].grad)
+    with record.step("tokens"):  # nothing in args could require grad
+        inside = linear(given["inside"])
+        out = code.checkpoint(lambda i: torch.tanh(inside.weight[i]), given["index"])
+        record("requires", out.requires_grad)
+        (out * given["x"]).sum().backward()
+        record("grads", grads(inside)[:1])
+    with record.step("number"):
+        inside = linear(given["inside"])
+        out = code.checkpoint(lambda k: torch.tanh(inside.weight * k), 1.5)
+        record("requires", out.requires_grad)
+        (out * out).sum().backward()
+        record("grads", grads(inside)[:1])
 
 
 def kind(value):

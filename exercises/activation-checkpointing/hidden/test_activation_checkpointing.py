@@ -200,14 +200,16 @@ def test_first_run_draws_as_fn_alone(observe):
 
 @behaviour(4)
 def test_random_state_after_backward(observe):
-    for got, want in zip(observe["random/state/got"], observe["random/state/want"], strict=True):
-        close(
-            got,
-            want,
-            "After backward the generator repeats numbers it has given out already, or skips some.",
-            rtol=0,
-            atol=0,
-        )
+    for name, where in (("state", ""), ("state_raw", "only a parameter inside fn requires grad")):
+        for got, want in zip(observe[f"random/{name}/got"], observe[f"random/{name}/want"], strict=True):
+            close(
+                got,
+                want,
+                "After backward the generator repeats numbers it has given out already, or skips some.",
+                rtol=0,
+                atol=0,
+                call=where,
+            )
 
 
 @behaviour(5, on_error="autograd skipped your function, so the first block never learns.")
@@ -224,6 +226,22 @@ def test_parameters_learn_without_input_gradient(observe):
         ["weight", "bias"],
     )
     expect(observe["raw/module/x"] is None, "An input that does not require grad got a gradient.")
+
+
+@behaviour(
+    5, on_error="Integer tensors and numbers cannot require grad; the parameters inside fn still learn."
+)
+def test_parameters_learn_without_float_arguments(observe):
+    given = observe.given
+    for name, what in (("tokens", "an integer tensor"), ("number", "a number")):
+        says = f"With {what} as its only argument, the parameters inside fn never learn."
+        expect(observe[f"raw/{name}/requires"] is True, says)
+        weight = layer(given["inside"])[0]
+        if name == "tokens":
+            (torch.tanh(weight[given["index"]]) * given["x"]).sum().backward()
+        else:
+            (torch.tanh(weight * 1.5) ** 2).sum().backward()
+        compare(observe, f"raw/{name}/grads", [weight.grad], says, ["the parameter"])
 
 
 @behaviour(6)
@@ -417,6 +435,19 @@ def test_sequential_equals_the_chain(observe):
         if segments > 1 and set(backward) < set(range(count)) and backward:
             says = "Forward is right, but in backward every segment recomputed the last one."
         compare(observe, f"{path}/grads", want, says, names)
+
+
+@behaviour(8)
+def test_sequential_with_dropout(observe):
+    for key, what in (("out", "output"), ("grad", "gradient")):
+        close(
+            observe[f"random/chain/{key}"],
+            observe[f"random/plain_chain/{key}"],
+            f"With dropout the {what} differs from that of the plain chain from the same random state: "
+            "forward should draw from the generator as the blocks alone do.",
+            **PRECISION,
+            device=observe.device,
+        )
 
 
 @behaviour(8)
