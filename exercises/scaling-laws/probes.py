@@ -1,6 +1,10 @@
 import array
 import math
 
+UNEVEN = ([1e8, 1e9, 1e9, 1e9, 4e9, 3e10], [3.0, 2.4, 2.5, 2.6, 2.7, 2.9])
+
+REPEATED = ([2.0, 2.0, 2.0, 30.0, 400.0], [5.0, 6.0, 9.0, 20.0, 90.0])
+
 
 def parabola(draw, spread, noise):
     """Sizes around a vertex inside them, and losses on a parabola in ln N, with noise where asked for."""
@@ -31,10 +35,10 @@ def extreme(draw, low, high, vertex):
     }
 
 
-def shallow(draw):
+def shallow(draw, low, high):
     """A curve that hardly bends, but bends: curvature is small, not zero within rounding."""
     logs = [math.log(3e8) + 1.1 * i for i in range(6)]
-    u0, c = draw.uniform(logs[1], logs[4]), draw.uniform(1e-4, 3e-4)
+    u0, c = draw.uniform(logs[1], logs[4]), draw.uniform(low, high)
     return {
         "params": [math.exp(u) for u in logs],
         "losses": [2.3 + c * (u - u0) ** 2 for u in logs],
@@ -55,13 +59,15 @@ def inputs(draw):
         "budgets": [
             {"flops": 10 ** draw.uniform(18, 26), "ratio": ratio}
             for ratio in (20.0, draw.uniform(25.0, 60.0), draw.uniform(0.3, 0.8), draw.uniform(100.0, 400.0))
-        ],
+        ]
+        + [{"flops": 10 ** draw.uniform(3, 6), "ratio": 20.0}],
         "exact": [
             *(parabola(draw, 1.0, 0.0) for _ in range(4)),
             extreme(draw, 1.3e5, 4e6, draw.uniform(4e5, 8e5)),
             extreme(draw, 3e10, 9e11, draw.uniform(1e11, 2e11)),
             extreme(draw, 1e5, 1e12, draw.uniform(1e9, 9e9)),
-            shallow(draw),
+            shallow(draw, 1e-4, 3e-4),
+            shallow(draw, 3e-5, 6e-5),
         ],
         "noisy": [parabola(draw, 1.0, 1.0) for _ in range(4)],
         "powers": [
@@ -116,8 +122,11 @@ def probe_isoflop(code, given, record):
         case = given["exact"][0]
         params, losses = (array.array("d", case[name]) for name in ("params", "losses"))
         record("pair", list(code.isoflop_minimum(params, losses)))
+        record("after", [params.tolist(), losses.tolist()])
     with record.step("repeated"):
         record("pair", list(code.isoflop_minimum([1e8, 1e9, 1e9, 1e10], [3.0, 2.4, 2.6, 2.8])))
+    with record.step("uneven"):
+        record("pair", list(code.isoflop_minimum(*UNEVEN)))
 
 
 def probe_refused(code, given, record):
@@ -125,6 +134,7 @@ def probe_refused(code, given, record):
     record.raises("two", lambda: f([1e8, 1e9], [3.0, 2.5]))
     record.raises("two_different", lambda: f([1e8, 1e9, 1e9], [3.0, 2.5, 2.6]))
     record.raises("same", lambda: f([1e9, 1e9, 1e9], [2.4, 2.5, 2.6]))
+    record.raises("none", lambda: f([], []))
     record.raises("maximum", lambda: f([1e8, 1e9, 1e10], [2.5, 3.0, 2.6]))
     record.raises("line", lambda: f([1e8, 1e9, 1e10, 1e11], [3.0, 2.8, 2.6, 2.4]))
     for i, (loss, logs) in enumerate(zip(given["flat"], given["flat_logs"], strict=True)):
@@ -153,6 +163,14 @@ def probe_power(code, given, record):
         )
     with record.step("integers"):
         record("pair", list(code.fit_power_law([10**18, 10**20, 10**22], [10**9, 10**10, 10**11])))
+    with record.step("constant"):
+        record("pair", list(code.fit_power_law([2.0, 30.0, 500.0], [7.0, 7.0, 7.0])))
+    with record.step("repeated"):
+        record("pair", list(code.fit_power_law(*REPEATED)))
+    with record.step("array"):
+        x, y = array.array("d", [1.0, 10.0, 40.0]), array.array("d", [3.0, 0.3, 0.075])
+        code.fit_power_law(x, y)
+        record("after", [x.tolist(), y.tolist()])
     record.raises("one", lambda: code.fit_power_law([3.0], [2.0]))
     record.raises("same", lambda: code.fit_power_law([3.0, 3.0, 3.0], [2.0, 2.5, 3.0]))
 
@@ -192,4 +210,7 @@ def probe_errors(code, given, record):
         "isoflop_lengths_losses", lambda: code.isoflop_minimum([1e8, 1e9, 1e10], [3.0, 2.5, 2.8, 3.0])
     )
     record.raises("power_lengths", lambda: code.fit_power_law([1.0, 10.0, 100.0], [3.0, 2.0]))
+    record.raises("isoflop_one_loss", lambda: code.isoflop_minimum([1e8, 1e9, 1e10], [2.5]))
+    record.raises("power_one_y", lambda: code.fit_power_law([1.0, 10.0, 100.0], [3.0]))
+    record.raises("power_one_x", lambda: code.fit_power_law([2.0], [3.0, 2.0, 1.0]))
     record.raises("empty", lambda: code.fit_power_law([], []))

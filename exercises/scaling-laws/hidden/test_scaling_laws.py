@@ -93,11 +93,19 @@ def test_every_point_counts(observe):
         )
     n, loss = vertex_of([1e8, 1e9, 1e9, 1e10], [3.0, 2.4, 2.6, 2.8])
     close(observe["isoflop/repeated/pair"], [n, loss], "Two runs of one size both count.", rtol=1e-6)
+    sizes = [1e8, 1e9, 1e9, 1e9, 4e9, 3e10]
+    close(
+        observe["isoflop/uneven/pair"],
+        list(vertex_of(sizes, [3.0, 2.4, 2.5, 2.6, 2.7, 2.9])),
+        "Three runs of one size are three points of the fit, not one of their mean.",
+        rtol=1e-6,
+    )
 
 
 @behaviour(4)
 def test_no_minimum_to_report(observe):
     sentences = {
+        "none": "No runs fix no parabola.",
         "two": "Two runs do not fix a parabola.",
         "two_different": "Three runs of two sizes do not fix a parabola.",
         "same": "Runs of one size do not fix a parabola.",
@@ -143,6 +151,14 @@ def test_exact_power_law(observe):
             },
         )
     close(observe["power/two/pair"], [2.0, 1.0], "Two different x are enough.", rtol=1e-8)
+    close(
+        observe["power/constant/pair"],
+        [7.0, 0.0],
+        "Equal y lie on y = k x^0.",
+        rtol=1e-8,
+        atol=1e-10,
+        call="fit_power_law([2, 30, 500], [7, 7, 7])",
+    )
 
 
 @behaviour(5)
@@ -157,6 +173,9 @@ def test_power_law_is_fitted_on_logarithms(observe):
             rtol=1e-8,
             mistakes={"The intercept is ln k; k is its exponential.": [c, a]},
         )
+    x, y = [2.0, 2.0, 2.0, 30.0, 400.0], [5.0, 6.0, 9.0, 20.0, 90.0]
+    c, a = least_squares([[1.0, math.log(v)] for v in x], [math.log(v) for v in y]).tolist()
+    close(observe["power/repeated/pair"], [math.exp(c), a], "Points with the same x all count.", rtol=1e-8)
 
 
 @behaviour(5)
@@ -247,6 +266,11 @@ def test_sequences_are_accepted_and_left_alone(observe):
 def test_other_sequences(observe):
     says = "A range or an array must give what a list gives."
     close(observe["isoflop/array/pair"], observe["isoflop/exact0/pair"], says, rtol=1e-9)
+    case = observe.given["exact"][0]
+    same = observe["isoflop/array/after"] == [case["params"], case["losses"]]
+    expect(same, "isoflop_minimum changed the caller's arrays.")
+    same = observe["power/array/after"] == [[1.0, 10.0, 40.0], [3.0, 0.3, 0.075]]
+    expect(same, "fit_power_law changed the caller's arrays.")
     close(observe["power/range/pair"], [2.5, -1.0], says, rtol=1e-8)
     close(observe["power/integers/pair"], [1.0, 0.5], "Large integers must give what floats give.", rtol=1e-8)
 
@@ -265,15 +289,13 @@ def test_bad_values_are_refused(observe):
     kinds = {"zero": "zero", "negative": "negative", "inf": "infinite", "nan": "NaN"}
     for subject, words in subjects.items():
         for kind, text in kinds.items():
-            observe.raised(
-                f"errors/{subject}_{kind}",
-                "ValueError",
-                says=f"{words} that is {text} must be refused.".capitalize(),
-            )
+            says = f"{words[0].upper()}{words[1:]} that is {text} must be refused."
+            observe.raised(f"errors/{subject}_{kind}", "ValueError", says=says)
 
 
 @behaviour(8)
 def test_different_lengths_are_refused(observe):
-    for name in ("isoflop_lengths", "isoflop_lengths_losses", "power_lengths"):
+    names = ("isoflop_lengths", "isoflop_lengths_losses", "isoflop_one_loss")
+    for name in (*names, "power_lengths", "power_one_y", "power_one_x"):
         observe.raised(f"errors/{name}", "ValueError", says="Sequences of different lengths must be refused.")
     observe.raised("errors/empty", "ValueError", says="Empty sequences must be refused.")
