@@ -32,6 +32,8 @@ def inputs(draw):
         "counts": {
             "x": away_from_zero(draw, 10, 5),
             "scalar": away_from_zero(draw),
+            "huge": away_from_zero(draw, 60, dtype=torch.float64) * 1e200,
+            "empty": away_from_zero(draw, 0, draw.integer(3, 7)),
             "size": FINE,
             "fine": [draw.uniform(0.003, 0.007), draw.uniform(0.993, 0.997)],
         },
@@ -82,6 +84,11 @@ def probe_counts(code, given, record):
     with record.step("scalar"):
         outs = [code.dropout(case["scalar"], 0.5).detach() for _ in range(80)]
         record("outs", torch.stack(outs))
+    with record.step("huge"):
+        record("out", code.dropout(case["huge"], 0.5))
+    with record.step("empty"):
+        for name, p, training in (("train", 0.5, True), ("eval", 0.5, False), ("all", 1.0, True)):
+            record(name, code.dropout(case["empty"], p, training))
     with record.step("fine"):
         ones = torch.ones(FINE, device=record.device)
         record("zeros", [int((code.dropout(ones, p) == 0).sum()) for p in case["fine"]])
@@ -109,7 +116,7 @@ def probe_small(code, given, record):
 
 def probe_ends(code, given, record):
     x = given["small"][0]["x"]
-    for name, p in (("none", 0.0), ("all", 1.0)):
+    for name, p in (("none", 0), ("all", 1)):
         with record.step(name):
             leaf = x.clone().requires_grad_()
             (code.dropout(leaf, p) * 3.0).sum().backward()

@@ -170,6 +170,20 @@ def test_survivors_in_other_dtypes(observe):
         )
 
 
+@behaviour(2)
+def test_survivors_beyond_float32(observe):
+    x = observe.given["counts"]["huge"]
+    out = observe.tensor("counts/huge/out")
+    close(
+        out,
+        torch.where(out == 0, 0.0, x * 2.0),
+        "Surviving float64 elements left the range of float32: do not convert x on the way.",
+        rtol=1e-5,
+        atol=0.0,
+        call="dropout(x, 0.5) on float64 values around 1e200",
+    )
+
+
 @behaviour(3)
 def test_evaluation_changes_nothing(observe):
     for i, case in enumerate(observe.given["small"]):
@@ -372,6 +386,18 @@ def test_shape_and_dtype_stay(observe):
             expect(out.shape == x.shape, "The result has another shape than x.", f"{tuple(out.shape)}")
             expect(out.dtype == x.dtype, "The result has another dtype than x.", f"{out.dtype} for {x.dtype}")
             expect(observe[f"small/{i}/{name}/device"] is True, "The result lies on another device than x.")
+
+
+@behaviour(8, on_error="A tensor without elements is valid too.")
+def test_empty_input(observe):
+    x = observe.given["counts"]["empty"]
+    for name in ("train", "eval", "all"):
+        out = observe.tensor(f"counts/empty/{name}")
+        expect(
+            out.shape == x.shape,
+            "A tensor without elements should come out with its own shape.",
+            f"{name}: {tuple(out.shape)} for {tuple(x.shape)}",
+        )
 
 
 @behaviour(8)
