@@ -44,6 +44,11 @@ def ties(draw, exp_bits, man_bits):
     return [*out, carry, -carry]
 
 
+def beside(values):
+    """The doubles next to each value: just off a tie, so that nothing is left to a tie's rule."""
+    return [math.nextafter(value, towards) for value in values for towards in (0.0, math.inf * value)]
+
+
 def value_of(bits, e, m):
     """The value of the positive finite pattern `bits`, for inputs that lie on the grid."""
     exponent, mantissa = bits >> m, bits & (2**m - 1)
@@ -62,6 +67,7 @@ def inputs(draw):
         exact = draw.sample(
             range(1, 2 ** (exp_bits + man_bits) - 2**man_bits), min(12, 2 ** (exp_bits + man_bits - 1) - 2)
         )
+        halves = ties(draw, exp_bits, man_bits)
         cases.append(
             {
                 "format": [exp_bits, man_bits],
@@ -71,7 +77,8 @@ def inputs(draw):
                 ),
                 "nan": sorted({1, 2**man_bits - 1, draw.integer(1, 2**man_bits - 1)}),
                 "numbers": numbers(draw, exp_bits, man_bits),
-                "ties": ties(draw, exp_bits, man_bits),
+                "ties": halves,
+                "beside": beside(halves),
                 "small": [
                     *(s * draw.uniform(0.0, 2.0**man_bits) * tiny for s in (1, -1) for _ in range(5)),
                     *(s * f * tiny for s in (1, -1) for f in (0.5, 0.4, 0.500001, 1.0, 1.5, 2.5, 1.2)),
@@ -138,7 +145,7 @@ def probe_quantize(code, given, record):
     for i, case in enumerate(given["cases"]):
         e, m = case["format"]
         with record.step(i):
-            for name in ("numbers", "ties", "small", "large", "exact"):
+            for name in ("numbers", "ties", "beside", "small", "large", "exact"):
                 with record.step(name):
                     record("values", [number(code.quantize(x, e, m)) for x in case[name]])
             with record.step("zeros"):

@@ -219,6 +219,18 @@ def test_nearest(observe):
 
 
 @behaviour(5)
+def test_nearest_beside_a_tie(observe):
+    for i, case, _, _ in formats(observe):
+        quantized(
+            observe,
+            i,
+            case,
+            "beside",
+            "A number just beside a tie is no tie: it goes to the nearer neighbour. Round once, from the exact value.",
+        )
+
+
+@behaviour(5)
 def test_values_of_the_format_stay(observe):
     for i, case, e, m in formats(observe):
         values = [decoded(bits, e, m) for bits in case["kept"]["exact"]]
