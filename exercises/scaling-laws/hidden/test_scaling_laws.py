@@ -72,7 +72,7 @@ def test_vertex_of_an_exact_parabola(observe):
         )
 
 
-@behaviour(3)
+@behaviour(3, on_error="The parabola through all runs has its minimum inside them; every point counts.")
 def test_every_point_counts(observe):
     for i, case in enumerate(observe.given["noisy"]):
         n, loss = vertex_of(case["params"], case["losses"])
