@@ -1,50 +1,49 @@
 # fails: 3
+# message: also after step
 import math
 
 import torch
 
 
 class EarlyStopping:
-    """Watches a metric, says when to stop, and keeps a copy of the best weights."""
+    best = None
 
-    best: float | None
-
-    def __init__(self, patience: int = 5, min_delta: float = 0.0, mode: str = "min") -> None:
+    def __init__(self, patience=5, min_delta=0.0, mode="min"):
         if patience < 1:
             raise ValueError("patience must be at least 1")
         if min_delta < 0:
             raise ValueError("min_delta must not be negative")
         if mode not in ("min", "max"):
-            raise ValueError(f"mode is 'min' or 'max', got {mode!r}")
+            raise ValueError("mode must be min or max")
         self.patience = patience
         self.min_delta = min_delta
         self.mode = mode
         self.best = None
         self.bad = 0
-        self.stopped = False
-        self.state: dict[str, torch.Tensor] | None = None
+        self.copy = None
+        self.done = False
 
-    def _improves(self, metric: float) -> bool:
+    def better(self, value):
+        if math.isnan(value):
+            return False
         if self.best is None:
-            return not math.isnan(metric)
+            return True
         if self.mode == "min":
-            return metric < self.best - self.min_delta
-        return metric > self.best + self.min_delta
+            return value < self.best - self.min_delta
+        return value > self.best + self.min_delta
 
-    def step(self, metric: float | torch.Tensor, model: torch.nn.Module) -> bool:
-        """Take note of a validation; True if training should stop now."""
+    def step(self, metric, model):
         value = float(metric)
-        if self._improves(value):
+        if self.better(value):
             self.best = value
             self.bad = 0
-            self.state = {name: tensor.detach().clone() for name, tensor in model.state_dict().items()}
-        else:
-            self.bad += 1
-        self.stopped = self.stopped or self.bad >= self.patience
-        return self.stopped
+            self.copy = {k: v.detach().clone() for k, v in model.state_dict().items()}
+            return self.done
+        self.bad += 1
+        self.done = self.done or self.bad >= self.patience
+        return self.done
 
-    def restore(self, model: torch.nn.Module) -> None:
-        """Write the best parameters and buffers into the model."""
-        if self.state is None:
-            raise RuntimeError("there was no improvement yet: nothing to restore")
-        model.load_state_dict(self.state)
+    def restore(self, model):
+        if self.copy is None:
+            raise RuntimeError("no improvement yet: nothing to restore")
+        model.load_state_dict(self.copy)
