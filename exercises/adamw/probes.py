@@ -92,6 +92,10 @@ def probe_decay(code, given, record):
     with record.step("none"):
         params = leaves(given["starts"])
         record("seen", follow(code.AdamW(params, lr=0.1, weight_decay=0.0), params, given["grads"]))
+    with record.step("scalar"):
+        p = nn.Parameter(given["starts"][0][0, 0].clone())
+        rows = [[row[0][0, 0]] for row in given["grads"][:5]]
+        record("seen", [p for (p,) in follow(code.AdamW([p], lr=0.1, weight_decay=0.3), [p], rows)])
 
 
 def probe_eps(code, given, record):
@@ -199,6 +203,16 @@ def probe_closure(code, given, record):
             record("calls", calls)
             record("modes", modes)
             record("p", p.detach())
+    with record.step("zero"):
+        p = nn.Parameter(torch.zeros_like(given["starts"][1]))
+
+        def solved():
+            loss = (p**2).sum()
+            loss.backward()
+            return loss
+
+        value = code.AdamW([p]).step(solved)
+        record("returned", value.detach() if isinstance(value, torch.Tensor) else value)
     with record.step("without"):
         p = nn.Parameter(given["starts"][1].clone())
         p.grad = torch.ones_like(p)

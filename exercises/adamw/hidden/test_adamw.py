@@ -174,6 +174,22 @@ def test_decoupled_decay(observe):
     )
 
 
+@behaviour(3, on_error="A parameter may be a single number, with shape ().")
+def test_scalar_parameter(observe):
+    given = observe.given
+    rows = [[row[0][0, 0]] for row in given["grads"][:5]]
+    want = reference([given["starts"][0][0, 0]], rows, {"lr": 0.1, "weight_decay": 0.3})
+    for i, (got, (value,)) in enumerate(zip(observe["decay/scalar/seen"], want, strict=True)):
+        close(
+            got,
+            value,
+            "A parameter of shape () decays and moves like any other.",
+            rtol=0,
+            atol=1e-10,
+            call=f"AdamW([p], lr=0.1, weight_decay=0.3) after step {i + 1}",
+        )
+
+
 @behaviour(3)
 def test_decay_factor_below_zero(observe):
     check(
@@ -358,6 +374,14 @@ def test_closure(observe):
             rtol=0,
             atol=1e-9,
         )
+
+
+@behaviour(9)
+def test_closure_value_of_zero(observe):
+    returned = observe["closure/zero/returned"]
+    says = "step(closure) should return the closure's value, also where the loss is 0."
+    expect(isinstance(returned, torch.Tensor), says, f"got {returned!r}")
+    close(returned, torch.tensor(0.0), says)
 
 
 @behaviour(9)
