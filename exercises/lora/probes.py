@@ -12,8 +12,11 @@ def inputs(draw):
         (3, 7.0, torch.float32, True),
         (2, 0.5, torch.float32, False),
         (1, 3.0, torch.float64, True),
+        (2, 3.0, torch.float32, True),
     ):
         d_in, d_out = draw.sizes(2, 5, 11)
+        if len(cases) == 3:
+            d_out = d_in  # a transposed update fits too
         d_batch, d_seq = draw.sizes(2, 3, 6)
         cases.append(
             {
@@ -28,7 +31,7 @@ def inputs(draw):
                     draw.normal(d_batch, d_in, dtype=dtype),
                     draw.normal(d_batch, d_seq, d_in, dtype=dtype),
                     draw.normal(2, d_seq, 3, d_in, dtype=dtype),
-                    draw.normal(d_in, d_batch, dtype=dtype).T,
+                    draw.normal(d_batch, d_seq, d_in, dtype=dtype),
                 ],
                 "grad": draw.normal(d_batch, d_seq, d_out, dtype=dtype),
             }
@@ -76,6 +79,11 @@ def fill(layer, a, b):
         layer.lora_B.copy_(b)
 
 
+def turned(x):
+    """``x`` with its first two dimensions exchanged in memory, so that it has no flat view."""
+    return x.transpose(0, 1).contiguous().transpose(0, 1)
+
+
 def probe_fresh(code, given, record):
     for i, case in enumerate(given["cases"]):
         with record.step(i):
@@ -89,10 +97,16 @@ def probe_formula(code, given, record):
     for i, case in enumerate(given["cases"]):
         with record.step(i):
             layer = adapter(code, case)
+            case["x"][4] = turned(case["x"][4])
             for k, x in enumerate(case["x"]):
                 with record.step(k):
                     record("out", layer(x))
                     record("x", x)
+            x = case["x"][4]
+            layer.eval()
+            layer(x)
+            fill(layer, 2 * case["A"], case["B"])
+            record("refilled", layer(x))
 
 
 def probe_gradients(code, given, record):
@@ -111,6 +125,10 @@ def probe_gradients(code, given, record):
             tensors = [*layer.parameters(), *layer.buffers()]
             large = [t for t in tensors if t.numel() >= base.weight.numel()]
             record("weights_kept", len({t.untyped_storage().data_ptr() for t in large}))
+            layer.eval()
+            x = case["x"][2].clone().requires_grad_()
+            layer(x).backward(case["grad"])
+            record("x_in_eval", x.grad)
 
 
 def probe_start(code, given, record):
@@ -168,6 +186,8 @@ def probe_dropout(code, given, record):
     with record.step("train"):
         record("out", layer(case["x"]))
         record("x", case["x"])
+        with torch.no_grad():
+            record("without_graph", layer(case["x"]))
     with record.step("merge"):
         record("out", layer.merge()(case["x"][:20]))
     layer.eval()
@@ -223,8 +243,15 @@ def probe_merge_again(code, given, record):
             record("after_edit", layer(x))
             fill(layer, 2 * case["A"], case["B"])
             record("third", layer.merge()(x))
+    case = given["cases"][0]
+    with record.step("fresh"):
+        layer = adapter(code, case, filled=False)
+        merged = layer.merge()
+        with torch.no_grad():
+            for parameter in merged.parameters():
+                parameter.fill_(9.0)
+        record("after_edit", layer(case["x"][1]))
     with record.step("reverse"):
-        case = given["cases"][0]
         base = base_layer(case)
         layer = adapter(code, case, base)
         merged = layer.merge()
@@ -269,13 +296,17 @@ class Tagger(nn.Module):
                 deep=nn.Sequential(OrderedDict(wv=nn.Linear(inner, inner))),
             )
         )
+        self.outer = nn.Module()
+        self.outer.wv = nn.Sequential(nn.ModuleList([nn.ModuleDict({"wq": nn.Linear(inner, inner)})]))
+        self.outer.WQ = nn.Linear(inner, inner)
         self.head = nn.Linear(inner, 3)
 
     def forward(self, tokens):
         x = self.wq(self.embed(tokens) + self.lora_position)
         for block in self.blocks:
             x = block(x)
-        return self.head(self.tail(self.branches["wq"](self.branches["wv"](x))))
+        x = self.tail(self.branches["wq"](self.branches["wv"](x)))
+        return self.head(self.outer.WQ(x) + self.outer.wv[0][0]["wq"](x))
 
 
 def tagger(given, device):
@@ -330,6 +361,14 @@ def probe_inject(code, given, record):
         record("before", model(tokens))
         code.inject_lora(model, ["wq", "head"], 1, 5.0)
         record("after", model(tokens))
+    with record.step("thawed"):
+        model.requires_grad_(True)
+        code.inject_lora(model, ["absent"], 2, 3.0)
+        record("survey", survey(code, model))
+    with record.step("frozen"):
+        model.requires_grad_(False)
+        code.inject_lora(model, ["absent"], 2, 3.0)
+        record("survey", survey(code, model))
     with record.step("nothing"):
         model = tagger(given, record.device)
         record(

@@ -69,6 +69,16 @@ def test_output_follows_the_formula(observe):
                     - (0 if case["bias"] is None else case["bias"].double()),
                 },
             )
+        x = case["x"][4]
+        close(
+            observe[f"formula/{i}/refilled"],
+            affine(case, x) + 2 * case["alpha"] / case["rank"] * update(case, x),
+            "After lora_A changed, the output in eval mode still comes from the old factors.",
+            rtol=1e-4,
+            atol=2e-5,
+            device=observe.device,
+            call=describe(case, x),
+        )
 
 
 @behaviour(2)
@@ -126,6 +136,15 @@ def test_gradient_to_the_input_takes_both_paths(observe):
                 "The low-rank path is cut off from x: layers below need its gradient too.": through_base,
             },
         )
+        close(
+            observe[f"gradients/{i}/x_in_eval"],
+            through_base + through_low,
+            "In eval mode the gradient to x is wrong.",
+            rtol=1e-4,
+            atol=2e-5,
+            device=observe.device,
+            call=f"{describe(case, case['x'][2])}, then backward",
+        )
 
 
 @behaviour(3)
@@ -175,6 +194,11 @@ def test_a_starts_random(observe):
             describe(case),
         )
         expect(a.min() < a.max(), "lora_A starts constant instead of random.", describe(case))
+        expect(
+            len(a) == 1 or not (a == a[0]).all(),
+            "All rows of lora_A start equal: they get equal updates, and the rank stays 1.",
+            describe(case),
+        )
 
 
 @behaviour(4)
@@ -314,6 +338,11 @@ def test_dropout_on_the_low_rank_input(observe):
         abs(kept.sum().item() - n * (1 - p)) < 7 * (n * p * (1 - p)) ** 0.5,
         "The share of dropped elements is not the dropout probability.",
         f"{n - int(kept.sum())} of {n} dropped with dropout={p:.3f}",
+    )
+    expect(
+        not rows_equal(observe.tensor("dropout/train/without_graph").double(), clean + low).all(),
+        "Dropout does nothing in train mode under torch.no_grad(): only the mode decides.",
+        call,
     )
 
 
@@ -462,6 +491,15 @@ def test_merged_layer_shares_no_storage(observe):
         )
     case = observe.given["cases"][0]
     close(
+        observe["merge_again/fresh/after_edit"],
+        affine(case, case["x"][1]),
+        says,
+        rtol=1e-4,
+        atol=2e-5,
+        device=observe.device,
+        call=f"{describe(case)}.merge() before any training",
+    )
+    close(
         observe["merge_again/reverse/merged"],
         formula(case, case["x"][1]),
         says,
@@ -471,13 +509,22 @@ def test_merged_layer_shares_no_storage(observe):
     )
 
 
-WRAPPED = ["blocks.0.wq", "blocks.0.wv", "blocks.1.wq", "blocks.1.wv", "branches.wv", "tail.deep.wv", "wq"]
+WRAPPED = [
+    "blocks.0.wq",
+    "blocks.0.wv",
+    "blocks.1.wq",
+    "blocks.1.wv",
+    "branches.wv",
+    "outer.wv.0.0.wq",
+    "tail.deep.wv",
+    "wq",
+]
 
 
 def numbers(observe, head=False):
     """How many numbers the adapters of the probe's model train, at rank 2."""
     width, inner = observe.given["model"]["width"], observe.given["model"]["inner"]
-    shapes = [(width, width), *[(width, inner)] * 5, (inner, inner)]
+    shapes = [(width, width), *[(width, inner)] * 5, (inner, inner), (inner, inner)]
     return 2 * sum(a + b for a, b in shapes) + (inner + 3 if head else 0)
 
 
@@ -571,6 +618,12 @@ def test_only_the_adapters_are_trainable(observe):
 def test_adapters_of_earlier_calls_stay_trainable(observe):
     check_trainable(observe, "again", numbers(observe))
     check_trainable(observe, "more", numbers(observe, head=True))
+
+
+@behaviour(10)
+def test_flags_that_others_changed(observe):
+    check_trainable(observe, "thawed", numbers(observe, head=True))
+    check_trainable(observe, "frozen", numbers(observe, head=True))
 
 
 @behaviour(10)
