@@ -60,6 +60,15 @@ def reused(given):
     return [[g * (i % 4 != 2) for g in row] for i, row in enumerate(given["grads"])]
 
 
+def with_scalar(given):
+    """A parameter without dimensions beside the last one, and the gradients of both."""
+
+    def rows(row):
+        return [row[1][0], row[2]]
+
+    return rows(given["starts"]), [rows(row) for row in given["grads"]]
+
+
 def follow_reused(optimizer, params, grads):
     """As follow, but the gradients are written into the same tensors, as zero_grad(set_to_none=False) does."""
     for p in params:
@@ -94,6 +103,10 @@ def probe_run(code, given, record):
         with record.step(f"{name}_reused"):
             params = leaves(given["starts"])
             record("seen", follow_reused(code.SGD(params, **CASES[name]), params, reused(given)))
+    with record.step("scalar"):
+        starts, rows = with_scalar(given)
+        params = leaves(starts)
+        record("seen", follow(code.SGD(params, **CASES["momentum"]), params, rows))
     with record.step("generator"):
         params = leaves(given["starts"])
         record("seen", follow(code.SGD((p for p in params), 0.1), params, given["grads"][:2]))
@@ -129,6 +142,12 @@ def probe_groups(code, given, record):
                 group["momentum"] = chosen["momentum"] * (0.9 if i % 2 else 1.0)
 
         record("seen", follow(optimizer, params, given["grads"], schedule))
+    with record.step("added"):
+        params = leaves(given["starts"])
+        optimizer = code.SGD(params[:1], lr=0.1, momentum=0.9)
+        follow(optimizer, params[:1], [row[:1] for row in given["grads"][:2]])
+        optimizer.add_param_group({"params": params[1:], "lr": 0.05})
+        record("seen", follow(optimizer, params, given["grads"][2:]))
     with record.step("paused"):
         params = leaves(given["starts"])
         optimizer = code.SGD(params, lr=0.0, momentum=0.9)
@@ -165,7 +184,7 @@ def probe_closure(code, given, record):
         with record.step(name):
             p = nn.Parameter(given["starts"][1].clone())
             optimizer = code.SGD([p], lr=0.1, momentum=0.9)
-            calls, losses, same = [], [], []
+            calls, losses, same, modes = [], [], [], []
 
             def closure(p=p, optimizer=optimizer, calls=calls, losses=losses):
                 calls.append(torch.is_grad_enabled())
@@ -179,15 +198,19 @@ def probe_closure(code, given, record):
             for _ in range(3):
                 if name == "plain":
                     value = optimizer.step(closure)
+                    modes.append(torch.is_grad_enabled())
                 else:
                     with torch.no_grad():
                         value = optimizer.step(closure)
+                        modes.append(not torch.is_grad_enabled())
                 same.append(value is losses[-1])
                 returned.append(value.detach() if isinstance(value, torch.Tensor) else value)
             record("returned", returned)
             record("calls", calls)
             record("same", same)
-            record("p", p.detach())
+            record("modes", modes)
+            record("p", p.detach().clone())
+            record("after", optimizer.step())
     with record.step("zero"):
         p = nn.Parameter(given["starts"][1].clone())
         record("returned", code.SGD([p], lr=0.1).step(lambda: torch.zeros(())))

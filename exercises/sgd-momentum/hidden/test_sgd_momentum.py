@@ -131,15 +131,30 @@ def test_momentum(observe):
 @behaviour(2)
 def test_gradients_in_the_same_tensors(observe):
     grads = [[g * (i % 4 != 2) for g in row] for i, row in enumerate(observe.given["grads"])]
-    for name in ("momentum", "nesterov"):
-        check(
-            observe,
-            f"run/{name}_reused/seen",
-            CASES[name],
-            "The velocity must be a tensor of its own, and a gradient of zeros moves it too: v = momentum * v + 0.",
-            call=f"{show(name)}, gradients written into the same tensors, every fourth of zeros",
-            grads=grads,
-        )
+    check(
+        observe,
+        "run/momentum_reused/seen",
+        CASES["momentum"],
+        "The velocity must be a tensor of its own, and a gradient of zeros moves it too: v = momentum * v + 0.",
+        call=f"{show('momentum')}, gradients written into the same tensors, every fourth of zeros",
+        grads=grads,
+    )
+
+
+@behaviour(2)
+def test_scalar_parameter(observe):
+    def both(row):
+        return [row[1][0], row[2]]
+
+    check(
+        observe,
+        "run/scalar/seen",
+        CASES["momentum"],
+        "A parameter without dimensions steps like any other.",
+        call=f"{show('momentum')}, the first one without dimensions",
+        starts=both(observe.given["starts"]),
+        grads=[both(row) for row in observe.given["grads"]],
+    )
 
 
 @behaviour(3)
@@ -173,6 +188,14 @@ def test_nesterov(observe):
             },
             show(name),
         )
+    check(
+        observe,
+        "run/nesterov_reused/seen",
+        CASES["nesterov"],
+        "The velocity must be a tensor of its own, and a gradient of zeros moves it too: v = momentum * v + 0.",
+        call=f"{show('nesterov')}, gradients written into the same tensors, every fourth of zeros",
+        grads=[[g * (i % 4 != 2) for g in row] for i, row in enumerate(observe.given["grads"])],
+    )
 
 
 @behaviour(5, on_error="A parameter without a gradient has to be skipped.")
@@ -242,6 +265,20 @@ def test_options_are_read_at_every_step(observe):
 
 
 @behaviour(6)
+def test_group_added_later(observe):
+    grads = observe.given["grads"]
+    check(
+        observe,
+        "groups/added/seen",
+        [{"lr": 0.1, "momentum": 0.9}, {"lr": 0.05, "momentum": 0.9}, {"lr": 0.05, "momentum": 0.9}],
+        "A group from add_param_group takes part from the next step on, with its own options.",
+        call="a group added after 2 steps",
+        grads=[[row[0], None, None] if i < 2 else row for i, row in enumerate(grads)],
+        skip=2,
+    )
+
+
+@behaviour(6)
 def test_steps_at_a_learning_rate_of_zero(observe):
     check(
         observe,
@@ -303,6 +340,10 @@ def test_closure(observe):
             f"{len(calls)} calls in 3 steps",
         )
         expect(all(calls), f"The closure should run with gradients enabled{where}.")
+        expect(
+            observe[f"closure/{name}/modes"] == [True] * 3,
+            f"step(closure) should leave gradients switched on or off as it found them{where}.",
+        )
         for got, want in zip(observe[f"closure/{name}/returned"], losses, strict=True):
             expect(got is not None, f"step(closure) should return the closure's value{where}.")
             close(got, want, f"step(closure) should return the closure's value{where}.", rtol=1e-6)
@@ -329,6 +370,10 @@ def test_loss_of_zero_is_returned(observe):
 @behaviour(8)
 def test_step_without_closure_returns_none(observe):
     expect(observe["closure/without/returned"] is None, "step() without a closure should return None.")
+    expect(
+        observe["closure/plain/after"] is None,
+        "step() without a closure should return None, also after a step that had one.",
+    )
 
 
 @behaviour(9, on_error="The state could not be saved and loaded.")
