@@ -1,3 +1,5 @@
+import math
+
 import torch
 from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
@@ -31,6 +33,13 @@ def inputs(draw):
     }
 
 
+def storage(tensor):
+    """A weak reference to a tensor's memory, inside torch.func too, whose tensors are wrapped ones."""
+    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = torch._C._functorch.get_unwrapped(tensor)
+    return StorageWeakRef(tensor.untyped_storage())
+
+
 class Model(nn.Module):
     """Two layers that write down forward and backward passes in the order in which they happen."""
 
@@ -44,7 +53,7 @@ class Model(nn.Module):
     def forward(self, x):
         self.alive.append(sum(not ref.expired() for ref in self.hidden))
         hidden = torch.tanh(x @ self.w1.T + self.b1)
-        self.hidden.append(StorageWeakRef(hidden.untyped_storage()))
+        self.hidden.append(storage(hidden))
         out = hidden @ self.w2.T + self.b2
         if out.requires_grad:
             self.events.append(f"forward {len(x)}")
@@ -81,6 +90,14 @@ class Shared(Model):
         super().__init__(tensors)
         self.twin = nn.Module()
         self.twin.weight = self.w1
+
+
+class Spare(Model):
+    """The same model with a parameter that the forward pass does not use."""
+
+    def __init__(self, tensors):
+        super().__init__(tensors)
+        self.spare = nn.Parameter(tensors[1].detach().clone())
 
 
 def params(model):
@@ -129,6 +146,19 @@ def probe_structures(code, given, record):
             model = Shared(given["model"])
             code.accumulate_step(model, mean_squares, CountingSGD(model), given["ragged"], **options)
             record("params", params(model))
+    with record.step("spare"):
+        model = Spare(given["model"])
+        model.spare.grad = torch.full_like(model.spare, 30.0)
+        code.accumulate_step(
+            model, mean_squares, torch.optim.SGD(model.parameters(), lr=0.2), given["ragged"]
+        )
+        record("unused", model.spare.detach().clone())
+    with record.step("infinite"):
+        model, optimizer = setup(given)
+        x, y = given["equal"][1]
+        batches = [given["equal"][0], (x, torch.full_like(y, math.inf)), given["equal"][2]]
+        code.accumulate_step(model, mean_squares, optimizer, batches)
+        record("events", list(model.events))
 
 
 def probe_epoch(code, given, record):
@@ -158,6 +188,7 @@ def probe_epoch(code, given, record):
 def probe_errors(code, given, record):
     for name, call in {
         "empty": lambda m, o: code.accumulate_step(m, mean_squares, o, []),
+        "empty_tuple": lambda m, o: code.accumulate_step(m, mean_squares, o, ()),
         "zero": lambda m, o: code.train_epoch(m, mean_squares, o, given["loader"], 0),
         "negative": lambda m, o: code.train_epoch(m, mean_squares, o, iter(given["loader"]), -2),
         "nothing": lambda m, o: code.train_epoch(m, mean_squares, o, iter([]), 0),

@@ -139,6 +139,14 @@ def test_one_step_per_call(observe):
             observe[f"step/{name}_plain/events"][-1] == "step",
             "The optimizer steps after the last micro-batch.",
         )
+    # Refusing such a loss with an error would be no silent change of the number of steps.
+    if observe.error("structures/infinite") is None:
+        count = observe["structures/infinite/events"].count("step")
+        expect(
+            count == 1,
+            "accumulate_step should call optimizer.step() exactly once, where the loss is infinite too.",
+            f"{count} calls",
+        )
 
 
 @behaviour(3)
@@ -152,6 +160,14 @@ def test_old_gradients_have_no_influence(observe):
         "The gradient from before the call is still in the first step.",
         call="accumulate_step on a model whose parameters had gradients",
     )
+    if observe.error("structures/spare") is None:
+        close(
+            observe["structures/spare/unused"],
+            observe.given["model"][1],
+            "A gradient from before the call moved a parameter that the model did not use.",
+            device=observe.device,
+            call="accumulate_step with SGD, a gradient of 30 left in an unused parameter",
+        )
     for name in ("equal", "ragged"):
         run = Reference(observe)
         run.step(observe.given[name])
@@ -198,19 +214,27 @@ def test_small_gradients_are_not_clipped(observe):
         )
 
 
+def check_shared(observe, how, max_norm):
+    run = Reference(observe, max_norm)
+    run.step(observe.given["ragged"])
+    check(
+        observe,
+        f"structures/shared_{how}/params",
+        run.params,
+        "With a weight that has two names the parameters are not those after one step on the whole batch.",
+        clipped=max_norm is not None,
+        call=f"accumulate_step with max_norm={max_norm}",
+    )
+
+
 @behaviour(2)
 def test_shared_parameters(observe):
-    for how, max_norm in (("plain", None), ("clipped", 0.3)):
-        run = Reference(observe, max_norm)
-        run.step(observe.given["ragged"])
-        check(
-            observe,
-            f"structures/shared_{how}/params",
-            run.params,
-            "With a weight that has two names the parameters are not those after one step on the whole batch.",
-            clipped=max_norm is not None,
-            call=f"accumulate_step with max_norm={max_norm}",
-        )
+    check_shared(observe, "plain", None)
+
+
+@behaviour(4)
+def test_clipping_with_shared_parameters(observe):
+    check_shared(observe, "clipped", 0.3)
 
 
 @behaviour(4)
@@ -365,6 +389,7 @@ def test_loader_without_length(observe):
 def test_bad_arguments_are_refused(observe):
     for name, says in {
         "empty": "An empty micro_batches should raise ValueError.",
+        "empty_tuple": "An empty tuple of micro_batches should raise ValueError.",
         "zero": "accum_steps=0 should raise ValueError.",
         "negative": "A negative accum_steps should raise ValueError.",
         "nothing": "accum_steps=0 should raise ValueError, for a loader without batches too.",
@@ -374,7 +399,7 @@ def test_bad_arguments_are_refused(observe):
 
 @behaviour(9)
 def test_nothing_changes_before_the_error(observe):
-    for name in ("empty", "zero", "negative"):
+    for name in ("empty", "empty_tuple", "zero", "negative"):
         says = "A refused call must not change parameters or gradients: check the arguments first."
         for got, want in zip(observe[f"errors/{name}/params"], observe.given["model"], strict=True):
             expect(torch.equal(got, want), says, "a parameter changed")
