@@ -198,8 +198,10 @@ class QuizApp(App[int]):
         """Open a screen over the present one."""
         self.push_screen(PLACES[place](**options))
 
-    def go_back(self) -> None:
-        """Close the present screen; the last one gives way to home, and home ends the app."""
+    def go_back(self, leaving: Screen[Any]) -> None:
+        """Close a screen if it is the present one; the last one gives way to home."""
+        if self.screen is not leaving:
+            return
         if len(self.screen_stack) <= (1 if self.start == "home" else 2):
             self.switch_screen(PLACES["home"]())
             return

@@ -5,9 +5,11 @@ from collections.abc import Callable
 
 import pytest
 from textual import events
+from textual.widgets import OptionList
 
 from quizapp.tui import keys
 from quizapp.tui.app import QuizApp
+from quizapp.tui.screens.choose import Choose
 
 App = Callable[..., QuizApp]
 LEAVES = {"ctrl+q", "ctrl+c", "ctrl+o", "o", "ctrl+p"}
@@ -34,3 +36,31 @@ async def test_a_burst_of_keys_never_ends_the_program_in_an_error(app: App, seed
             if running.return_code is not None:
                 break
         assert running.return_code in {None, 0}
+
+
+async def test_keys_that_come_twice_close_one_dialog_and_no_screen_below(app: App) -> None:
+    running, chosen = app("settings"), []
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        below = running.screen
+        running.push_screen(Choose("Which?", [("a", "the first")]), chosen.append)
+        await pilot.pause()
+        dialog = running.screen
+        option = dialog.query_one(OptionList)
+        for _ in range(2):
+            option.action_select()
+        await pilot.pause()
+        assert chosen == ["a"]
+        assert running.screen is below
+
+
+async def test_a_screen_below_another_is_not_left_by_a_late_key(app: App) -> None:
+    running = app("settings")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        below = running.screen
+        running.go("tour")
+        await running.run_action("back", below)
+        await pilot.pause()
+        assert below in running.screen_stack
+        assert running.screen.place == "tour"

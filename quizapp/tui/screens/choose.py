@@ -56,8 +56,9 @@ class Choose(ModalScreen[str | None]):
         return int(0.9 * self.app.size.width) - 6
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Give the value back."""
-        self.dismiss(self._entries[event.option_index][0])
+        """Give the value back, once: a second key in a burst finds the dialog gone."""
+        if self.is_active:
+            self.dismiss(self._entries[event.option_index][0])
 
 
 def _laid_out(text: str | Content, width: int) -> Content:

@@ -175,7 +175,7 @@ class ExerciseScreen(ExerciseGrading):
         """Save and leave."""
         if self._loaded and not self._save():
             return
-        self.quiz.go_back()
+        self.quiz.go_back(self)
 
 
 def _past_line(submission: "Submission") -> str:

@@ -31,14 +31,14 @@ class ExerciseGrading(ExercisePanes):
             return
         if self.slug not in self.quiz.bank.exercises:
             self.quiz.say(f"There is no exercise {self.slug!r}.", bad=True)
-            self.call_later(self.quiz.go_back)
+            self.call_later(self.quiz.go_back, self)
             return
         try:
             self.path = user_file(self.exercise)
             text = self.path.read_text(encoding="utf-8-sig")
         except (QuizError, OSError, UnicodeDecodeError) as error:
             self.quiz.say(f"The file cannot be opened: {error}", bad=True)
-            self.call_later(self.quiz.go_back)
+            self.call_later(self.quiz.go_back, self)
             return
         self._loaded = True
         self.opened_at = self.clock()

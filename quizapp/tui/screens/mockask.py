@@ -307,7 +307,7 @@ class Asking(Place):
         self._over = self._left = True
         self._close_dialogs()
         self.quiz.say(self.interview.taken, bad=True)
-        self.quiz.go_back()
+        self.quiz.go_back(self)
 
     def _close_dialogs(self) -> None:
         """What was asked over this screen was about a question that is closed now."""

@@ -75,4 +75,4 @@ class BlindScreen(Marking):
         found = kappa(pairs)
         agreement = "" if found is None else f", kappa {found:.2f}"
         self.quiz.say(f"{same} of {len(pairs)} points as the first time{agreement}. The first marks stay.")
-        self.quiz.go_back()
+        self.quiz.go_back(self)

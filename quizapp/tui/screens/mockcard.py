@@ -232,4 +232,4 @@ class CardScreen(Place):
         else:
             what = "broken run and its review" if is_alone(self.document) else "interview and their reviews"
             self.quiz.say(f"Undone: the marks of the {what}.")
-            self.quiz.go_back()
+            self.quiz.go_back(self)

@@ -41,4 +41,4 @@ class MarkScreen(Marking):
         if self.app.screen is not self:
             return
         self.quiz.say(self.interview.taken, bad=True)
-        self.quiz.go_back()
+        self.quiz.go_back(self)

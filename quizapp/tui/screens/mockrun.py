@@ -144,7 +144,7 @@ class RunScreen(Asking):
         self.interview.save()
         self._over = True
         self.quiz.say("The clock goes on; r resumes.")
-        self.quiz.go_back()
+        self.quiz.go_back(self)
 
     def action_lift(self, step: int) -> None:
         """Move a step."""

@@ -52,10 +52,10 @@ class _Placed:
             bar.refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let an action run only in the phases that the table gives it."""
+        """Let an action run only in the phases that the table gives it, and not below another screen."""
         del parameters
         name = action.partition("(")[0]
-        if not self.stands or self.waits(name):
+        if not (self.stands and cast("Screen[None]", self).is_active) or self.waits(name):
             return False
         known = [act for act in keys.of_place(self.place) if act.action.partition("(")[0] == name]
         if not known:
@@ -125,7 +125,7 @@ class Place(_Placed, Screen[None]):
 
     def action_back(self) -> None:
         """Return to the screen before, or to home where this one was the first."""
-        self.quiz.go_back()
+        self.quiz.go_back(self)
 
 
 class Dialog(_Placed, ModalScreen[None]):

@@ -85,4 +85,4 @@ class TourScreen(Place):
     def action_skip(self) -> None:
         """End the tour."""
         tour_seen()
-        self.quiz.go_back()
+        self.quiz.go_back(self)
