@@ -71,6 +71,9 @@ def probe_layouts(code, given, record):
         record("out", code.sequence_logprobs(logits, labels))
     with record.step("single"):
         record("out", code.sequence_logprobs(case["logits"][:1], case["labels"][:1]))
+    case = given["full"]
+    with record.step("two"):  # one scored label per row: dimensions of size 1 come and go
+        record("out", code.sequence_logprobs(case["logits"][:, :2], case["labels"][:, :2]))
 
 
 def probe_nothing(code, given, record):
@@ -89,6 +92,9 @@ def probe_nothing(code, given, record):
         record("out", code.sequence_logprobs(case["logits"], labels))
     with record.step("one"):
         record("out", code.sequence_logprobs(case["logits"][:, :1], case["labels"].abs()[:, :1] % 5))
+    with record.step("one_half"):
+        logits = case["logits"][:, :1].to(torch.bfloat16)
+        record("out", code.sequence_logprobs(logits, case["labels"].abs()[:, :1] % 5))
 
 
 def probe_half(code, given, record):
@@ -113,7 +119,7 @@ def run(code, case, record, **options):
     record("chosen", chosen)
     record("rejected", rejected)
     record("accuracy", accuracy)
-    record("graphs", [t.requires_grad for t in (chosen, rejected, accuracy)])
+    record("graphs", [getattr(t, "requires_grad", False) for t in (chosen, rejected, accuracy)])
     loss.backward()
     for name, leaf in zip(NAMES, leaves, strict=True):
         record(f"grad_{name}", leaf.grad)
@@ -129,6 +135,11 @@ def probe_loss(code, given, record):
             run(code, case, record, beta=case["beta"], label_smoothing=given["smoothing"])
     with record.step("default"):
         run(code, given["pairs"][0], record)
+    with record.step("values"):  # nothing requires a gradient, as in an evaluation
+        case = given["pairs"][0]
+        values = [case[name].clone() for name in NAMES]
+        record("loss", code.dpo_loss(*values, beta=case["beta"])[0])
+        record("untouched", [values, [case[name] for name in NAMES]])
     with record.step("same"):
         case = given["pairs"][0]
         same = (case["policy_chosen"], case["policy_rejected"]) * 2

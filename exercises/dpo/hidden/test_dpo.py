@@ -91,6 +91,16 @@ def test_batches_of_every_kind(observe):
         shape = tuple(out.shape)
         expect(shape == (rows,), "The result has one number per sequence.", f"B = {rows}: shape {shape}")
         close(out, want[:rows], says, rtol=1e-4, atol=1e-5, device=observe.device)
+    case = observe.given["full"]
+    close(
+        observe["layouts/two/out"],
+        expected_logprobs(case["logits"][:, :2], case["labels"][:, :2]),
+        "Sequences of two tokens are wrong: only the dimension of the gathered label may be squeezed.",
+        rtol=1e-4,
+        atol=1e-5,
+        device=observe.device,
+        call=f"sequence_logprobs of logits ({len(case['logits'])}, 2, {case['logits'].shape[2]})",
+    )
 
 
 @behaviour(2)
@@ -160,6 +170,13 @@ def test_half_precision_is_widened(observe):
             atol=1e-3,
             device=observe.device,
         )
+
+
+@behaviour(4)
+def test_one_token_is_widened_too(observe):
+    out = observe.tensor("nothing/one_half/out")
+    says = "bfloat16 logits must give float32, also where a sequence of one token has nothing to score."
+    expect(out.dtype == torch.float32 and not out.any(), says, f"got {out}")
 
 
 @behaviour(4)
@@ -248,6 +265,13 @@ def test_loss(observe):
         observe["loss/default/loss"],
         -log_sigmoid(default).mean(),
         "beta is 0.1 by default, without smoothing.",
+        **LOOSE,
+    )
+    case = observe.given["pairs"][0]
+    close(
+        observe["loss/values/loss"],
+        -log_sigmoid(margin(case, case["beta"])).mean(),
+        "Inputs that require no gradient give another loss.",
         **LOOSE,
     )
     close(
@@ -372,6 +396,13 @@ def test_rewards(observe):
                     "The sign of the rewards is wrong.": beta * (ref - policy),
                 },
             )
+            close(
+                observe[f"loss/smooth{i}/{side}"],
+                beta * (policy - ref),
+                f"With label smoothing the {side} rewards are no longer beta * (policy - reference).",
+                **LOOSE,
+                device=observe.device,
+            )
 
 
 @behaviour(9)
@@ -442,6 +473,10 @@ def test_inputs_are_left_alone(observe):
         expect(alike(*observe[f"loss/plain{i}/untouched"]), "dpo_loss changed its inputs in place.")
         says = "dpo_loss switched requires_grad of an input off: detach it instead."
         expect(all(observe[f"loss/plain{i}/flags"]), says)
+    expect(
+        alike(*observe["loss/values/untouched"]),
+        "dpo_loss changed its inputs in place (inputs without a gradient).",
+    )
 
 
 @behaviour(12)
