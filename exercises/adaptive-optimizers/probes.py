@@ -192,6 +192,9 @@ def probe_result(code, given, record):
                     record(f"graph{k}", value.grad_fn is not None)
                     record(f"state_graph{k}", any(t.grad_fn is not None for t in tensors(kept)))
                 record("param", leaf)
+        with record.step(f"{name}number"):
+            case = given["cases"][1]
+            record("out", step(case["param"], case["grads"][0], {})[0])
         with record.step(f"{name}graphed"):
             leaf = torch.nn.Parameter(given["cases"][0]["param"])
             (grad,) = torch.autograd.grad((leaf**3).sum(), leaf, create_graph=True)

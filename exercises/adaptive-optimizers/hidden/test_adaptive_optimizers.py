@@ -347,6 +347,8 @@ def test_shape_and_dtype(observe):
                 expect(out.dtype == dtype, f"{name} changed the dtype.", f"{dtype} became {out.dtype}")
                 expect(out.shape == shape, f"{name} changed the shape.", f"{tuple(out.shape)}")
                 expect(observe[f"{path}/device{k}"] is True, f"{name} moved the parameter to another device.")
+        shape_of_one = tuple(observe.tensor(f"result/{name}number/out").shape)
+        expect(shape_of_one == (), f"{name} changed the shape.", f"() became {shape_of_one}")
 
 
 @behaviour(7, on_error="A parameter that requires grad is the usual case.")
