@@ -40,7 +40,7 @@ def inputs(draw):
             }
         )
     ignored = []
-    for ignore in (-100, -1, 1, c + 4):
+    for ignore in (-100, -1, 1, c + 4, 0):
         targets = some_ignored(draw, labels(draw, c, b, d), ignore)
         logits = draw.normal(b, d, c, scale=2.0, dtype=torch.float64)
         if ignore in (
@@ -79,6 +79,7 @@ def inputs(draw):
                 ((a, b), torch.float32),
                 ((a, b, c), torch.float64),
                 ((2, a, 3, b), torch.float32),
+                ((1, a, b, 3), torch.float64),
             )
         ],
         "offset": draw.normal(4, c, dtype=torch.float64)
@@ -86,7 +87,7 @@ def inputs(draw):
         "cases": cases,
         "ignored": ignored,
         "extreme": {"logits": rows, "targets": targets},
-        "masked": {"logits": masked, "targets": (hole + draw.integers(1, c, 4)) % c},
+        "masked": {"logits": masked, "targets": (hole + draw.integers(1, c, 4)) % c, "hole": hole},
         "sure": {"logits": sure, "targets": certain},
         "half": [
             {"logits": draw.normal(7, 300, scale=2.0, dtype=dtype), "targets": draw.integers(0, 300, 7)}
@@ -130,7 +131,7 @@ def probe_extreme(code, given, record):
         record("out", code.log_softmax(case["logits"]))
     with record.step("losses"):
         record("out", code.cross_entropy(case["logits"], case["targets"], reduction="none"))
-        record("mean", code.cross_entropy(case["logits"], case["targets"]))
+        record("mean", code.cross_entropy(case["logits"], case["targets"], reduction="mean"))
     for reduction in ("mean", "sum"):
         with record.step(reduction):
             logits = leaf(case["logits"])
@@ -145,8 +146,12 @@ def probe_extreme(code, given, record):
             record("loss", loss)
             loss.sum().backward()
             record("grad", logits.grad)
+    with record.step("hit"):
+        record("loss", code.cross_entropy(given["masked"]["logits"], given["masked"]["hole"], "none"))
     with record.step("sure"):
-        record("loss", code.cross_entropy(given["sure"]["logits"], given["sure"]["targets"]))
+        record(
+            "loss", code.cross_entropy(given["sure"]["logits"], given["sure"]["targets"], reduction="mean")
+        )
 
 
 def probe_cases(code, given, record):
@@ -171,7 +176,7 @@ def probe_ignored(code, given, record):
         for reduction in ("mean", "sum", "none"):
             with record.step(f"{i}/{reduction}"):
                 logits = leaf(case["logits"])
-                loss = code.cross_entropy(logits, case["targets"], reduction=reduction, **more)
+                loss = code.cross_entropy(logits, case["targets"].clone(), reduction=reduction, **more)
                 record("loss", loss)
                 loss.sum().backward()
                 record("grad", logits.grad)
@@ -231,6 +236,7 @@ def probe_errors(code, given, record):
     record.raises("swapped", lambda: code.cross_entropy(logits, targets.t()))
     record.raises("flat", lambda: code.cross_entropy(logits, targets.flatten()))
     record.raises("one", lambda: code.cross_entropy(logits, targets[:, :1]))
+    record.raises("onehot", lambda: code.cross_entropy(logits, torch.zeros_like(logits, dtype=torch.int64)))
     record.raises("c", lambda: code.cross_entropy(logits, changed(classes)))
     record.raises("minus_one", lambda: code.cross_entropy(logits, changed(-1)))
     record.raises("minus_one_none", lambda: code.cross_entropy(logits, changed(-1), reduction="none"))

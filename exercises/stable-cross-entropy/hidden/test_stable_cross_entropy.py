@@ -178,6 +178,17 @@ def test_loss_beside_a_masked_class(observe):
         )
 
 
+@behaviour(3)
+def test_masked_class_as_target(observe):
+    close(
+        observe["extreme/hit/loss"],
+        torch.full((4,), torch.inf, dtype=torch.float64),
+        "A target whose class is masked has the log-probability -inf, so its loss is inf.",
+        device=observe.device,
+        call='cross_entropy with the class of logit -inf as target, reduction="none"',
+    )
+
+
 @behaviour(6)
 def test_gradient_beside_a_masked_class(observe):
     case = observe.given["masked"]
@@ -464,7 +475,7 @@ def test_unknown_reduction(observe):
 
 @behaviour(9)
 def test_shape_of_targets(observe):
-    for name in ("extra", "missing", "swapped", "flat", "one"):
+    for name in ("extra", "missing", "swapped", "flat", "one", "onehot"):
         observe.raised(
             f"errors/{name}",
             "ValueError",
