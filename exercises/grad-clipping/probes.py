@@ -39,6 +39,11 @@ def leaves(given, dtype=torch.float32, missing=()):
     return params
 
 
+def views(params):
+    """Other tensors on the memory of the gradients, such as slices of a flat buffer would be."""
+    return [p.grad.detach() for p in params]
+
+
 def look(record, params, held, norm):
     record("norm", norm)
     record("grads", [p.grad for p in params])
@@ -52,9 +57,10 @@ def probe_norm(code, given, record):
         for how, limit in given["limits"]:
             with record.step(f"{name}_{how}"):
                 params = leaves(given, dtype)
-                held = [p.grad for p in params]
+                held, memory = [p.grad for p in params], views(params)
                 look(record, params, held, code.clip_grad_norm(params, limit))
-    for name, limit in (("above", 2.5), ("equal", 5.0), ("half", 10.0)):
+                record("memory", memory)
+    for name, limit in (("above", 2.5), ("equal", 5.0), ("just_below", 5.000002), ("half", 10.0)):
         with record.step(name):
             params = [nn.Parameter(torch.zeros(n, device=record.device)) for n in (1, 2)]
             params[0].grad = torch.tensor([3.0], device=record.device)
@@ -66,6 +72,17 @@ def probe_norm(code, given, record):
             params[0].grad = torch.tensor([0.3], device=record.device)
             params[1].grad = torch.tensor([0.0, -0.4], device=record.device)
             look(record, params, [p.grad for p in params], code.clip_grad_norm(params, limit))
+    with record.step("endless"):
+        params = leaves(given)
+        code.clip_grad_norm(params, float("inf"))
+        record("grads", [p.grad for p in params])
+    with record.step("scalar"):  # with limits that are of type int
+        for name, call in (("norm", code.clip_grad_norm), ("value", code.clip_grad_value)):
+            params = [nn.Parameter(torch.zeros(shape, device=record.device)) for shape in ((), (1, 1))]
+            params[0].grad = torch.tensor(-4.0, device=record.device)
+            params[1].grad = torch.tensor([[3.0]], device=record.device)
+            record(f"{name}_returned", call(params, 2))
+            record(f"{name}_grads", [p.grad for p in params])
     with record.step("zero"):
         params = leaves(given)
         for p in params:
@@ -103,6 +120,11 @@ def probe_iterables(code, given, record):
             leaf.grad = given["grads"][0].clone()
             call(leaf, 0.25)
             record(name, leaf.grad)
+    with record.step("single_missing"):
+        leaf = given["values"][0].clone().requires_grad_()
+        code.clip_grad_value(leaf, 0.5)
+        record("norm", code.clip_grad_norm(leaf, 0.25))
+        record("grad", leaf.grad)
     with record.step("frozen"):
         params = leaves(given)
         for p in params[1:]:
@@ -169,8 +191,9 @@ def probe_value(code, given, record):
     for name, dtype in DTYPES.items():
         with record.step(name):
             params = leaves(given, dtype)
-            held = [p.grad for p in params]
+            held, memory = [p.grad for p in params], views(params)
             look(record, params, held, code.clip_grad_value(params, 0.5))
+            record("memory", memory)
     with record.step("known"):
         p = nn.Parameter(torch.zeros(5, device=record.device))
         p.grad = torch.tensor([-7.0, -1.0, 0.25, 1.0, 3.0], device=record.device)

@@ -67,6 +67,13 @@ def test_global_norm(observe):
             mistakes={"With gradients of norm 3 and 4 the global norm is 5, not 7.": torch.tensor(7.0)},
         )
     close(
+        observe["norm/scalar/norm_returned"],
+        torch.tensor(5.0),
+        "The norm of the gradients -4 (zero-dimensional) and [[3]] is 5.",
+        rtol=1e-6,
+        mistakes={"The gradient of a zero-dimensional parameter is missing.": torch.tensor(3.0)},
+    )
+    close(
         observe["norm/zero/norm"], torch.tensor(0.0), "The norm of zero gradients is 0.", rtol=0, atol=1e-12
     )
 
@@ -113,6 +120,8 @@ def test_all_gradients_shrink_alike(observe):
             )
     known = [torch.tensor([3.0]), torch.tensor([0.0, -4.0])]
     check_scaled(observe, "norm/above/grads", known, 0.5, 1e-4, "gradients [3] and [0, -4], max_norm=2.5")
+    known = [torch.tensor(-4.0), torch.tensor([[3.0]])]
+    check_scaled(observe, "norm/scalar/norm_grads", known, 0.4, 1e-4, "gradients -4 and [[3]], max_norm=2")
     known = [torch.tensor([0.3]), torch.tensor([0.0, -0.4])]
     for name, limit in (("just_above", 0.4998), ("small", 0.25)):
         call = f"gradients [0.3] and [0, -0.4], max_norm={limit}"
@@ -127,6 +136,7 @@ def test_small_gradients_stay(observe):
         ("norm/half", known, "norm 5 and max_norm 10"),
         ("norm/small_kept", [g / 10 for g in known], "norm 0.5 and max_norm 0.8"),
         ("norm/equal", known, "norm 5 and max_norm 5"),
+        ("norm/just_below", known, "norm 5 and max_norm 5.000002"),
         ("norm/zero", [torch.zeros_like(g) for g in observe.given["grads"]], "gradients of zero"),
     ):
         for got, want in zip(observe[f"{path}/grads"], grads, strict=True):
@@ -137,6 +147,10 @@ def test_small_gradients_stay(observe):
                 else "At exactly max_norm no gradient may change, not even in the last bit.",
                 f"{what}: first element {want.flatten()[0].item():.7g} became {got.flatten()[0].item():.7g}",
             )
+    # Whoever refuses an infinite limit as a slip of the caller changes no gradient either.
+    if observe.error("norm/endless") is None:
+        for got, want in zip(observe["norm/endless/grads"], grads_of(observe), strict=True):
+            expect(torch.equal(got, want), "An infinite max_norm limits nothing: no gradient may change.")
 
 
 EMPTY = "The norm is right, but nothing was clipped: your iterator was empty the second time."
@@ -158,12 +172,9 @@ def test_any_iterable(observe):
         )
         check_scaled(observe, f"iterables/{name}/grads", grads, factor, 1e-4, f"parameters given as {name}")
         for got, grad in zip(observe[f"iterables/{name}/values"], grads, strict=True):
-            close(
-                got,
-                grad.clamp(-0.5, 0.5),
-                "clip_grad_value takes any iterable as well.",
-                rtol=1e-6,
-                call=name,
+            untouched = torch.equal(got, grad) and grad.abs().max() > 0.5
+            expect(
+                not untouched, "clip_grad_value takes any iterable as well.", f"{name}: nothing was clipped"
             )
 
 
@@ -178,7 +189,13 @@ def test_single_tensor(observe):
             got, value, "A single tensor is one parameter, whose gradient is clipped.", rtol=1e-4, atol=1e-7
         )
     for got, value in zip(observe["iterables/single/values"], limited, strict=True):
-        close(got, value, "clip_grad_value takes a single tensor as well.", rtol=1e-6)
+        unclipped = got.shape != value.shape or torch.equal(got, grads[0])
+        says = (
+            "takes a single tensor as well"
+            if unclipped
+            else "should limit every element, and only of its tensor"
+        )
+        close(got, value, f"clip_grad_value {says}.", rtol=1e-6)
     says = "A single tensor need not be an nn.Parameter."
     want = grads[0].double() * 0.25 / norm_of(grads[:1])
     close(observe["iterables/plain/norm"], want, says, rtol=1e-4, atol=1e-7, call="clip_grad_norm")
@@ -213,6 +230,9 @@ def test_missing_gradients(observe):
                 expect(got is None, "A parameter without a gradient was given one.")
             else:
                 close(got, grad.clamp(-0.5, 0.5), "clip_grad_value skips missing gradients only.", rtol=1e-6)
+    says = "A single tensor without a gradient has the norm 0, as a tensor."
+    close(observe.tensor("iterables/single_missing/norm", says), torch.tensor(0.0), says, rtol=0, atol=0)
+    expect(observe["iterables/single_missing/grad"] is None, "A parameter without a gradient was given one.")
     got = observe.tensor("iterables/all/norm", "Without any gradient the norm is a tensor of 0.")
     close(got, torch.tensor(0.0), "Without any gradient the norm is 0.", rtol=0, atol=0)
     expect(observe["iterables/all/grads"] == [None] * 5, "A parameter without a gradient was given one.")
@@ -227,6 +247,12 @@ def test_in_place(observe):
             for got, held in zip(observe[f"{path}/grads"], observe[f"{path}/held"], strict=True):
                 expect(got.dtype == dtype, "A gradient changed its dtype.", f"{name} became {got.dtype}")
                 expect(torch.equal(got, held), "p.grad is another tensor now: change the gradient in place.")
+            for got, memory in zip(observe[f"{path}/grads"], observe[f"{path}/memory"], strict=True):
+                expect(
+                    torch.equal(got, memory),
+                    "p.grad has other memory now: change the gradient in place, so that its views see the change.",
+                    f"{name} gradients",
+                )
             for got, want in zip(observe[f"{path}/values"], observe.given["values"], strict=True):
                 expect(
                     torch.equal(got, want.to(dtype)), "A parameter's value changed; only gradients may.", name
@@ -319,6 +345,10 @@ def test_bad_norm(observe):
             ).double()
             right = torch.isnan(got) if name == "nan" else torch.isinf(got)
             expect(right.all(), f"A norm that is {what} should be returned as it is.", f"got {got.tolist()}")
+            expect(
+                all(isinstance(after, torch.Tensor) for after in observe[f"{path}/grads"]),
+                f"With a norm that is {what} no gradient may change; yours are gone.",
+            )
             spread = name != "nan" and any(torch.isnan(after).any() for after in observe[f"{path}/grads"])
             for before, after in zip(observe[f"{path}/before"], observe[f"{path}/grads"], strict=True):
                 same = torch.equal(torch.isnan(before), torch.isnan(after)) and torch.equal(
@@ -358,6 +388,9 @@ def test_value_clipping(observe):
         "-7 should have become -1, 3 should have become 1, and what lies within stays.",
         rtol=1e-6,
     )
+    for got, want in zip(observe["norm/scalar/value_grads"], (-2.0, 2.0), strict=True):
+        says = "clip_value=2 should turn the gradients -4 (zero-dimensional) and [[3]] into -2 and 2."
+        close(got.flatten(), torch.tensor([want]), says, rtol=1e-6)
 
 
 @behaviour(8)

@@ -1,0 +1,35 @@
+# fails: 2
+# message: max_norm / norm
+import torch
+
+
+def _grads(parameters):
+    ps = [parameters] if isinstance(parameters, torch.Tensor) else parameters
+    return [p.grad for p in ps if p.grad is not None]
+
+
+@torch.no_grad()
+def clip_grad_norm(parameters, max_norm):
+    if max_norm <= 0:
+        raise ValueError("max_norm")
+    grads = _grads(parameters)
+    if not grads:
+        return torch.tensor(0.0)
+    norm = (
+        torch.stack([g.to(torch.promote_types(g.dtype, torch.float32)).square().sum() for g in grads])
+        .sum()
+        .sqrt()
+    )
+    if max_norm < norm < float("inf"):
+        torch._foreach_mul_(
+            grads, (max_norm // norm).item() if isinstance(max_norm, int) else (max_norm / norm).item()
+        )
+    return norm
+
+
+@torch.no_grad()
+def clip_grad_value(parameters, clip_value):
+    if clip_value <= 0:
+        raise ValueError("clip_value")
+    for g in _grads(parameters):
+        g.clamp_(-clip_value, clip_value)
