@@ -44,6 +44,8 @@ def probe_curve(code, given, record):
         steps = range(case["total"] + 4)
         record("zero", [number(code.warmup_cosine(s, case["warmup"], case["total"], 0)) for s in steps])
         record("one", [number(code.warmup_cosine(s, case["warmup"], case["total"], 1)) for s in steps])
+    with record.step("one"):
+        record("values", curve(code, range(5), 1, 3, 0.25))
     half = given["half"]
     with record.step("half"):
         end = half["warmup"] + 2 * half["half"]
@@ -102,6 +104,12 @@ def probe_scheduler(code, given, record):
             record("is_lambda", isinstance(scheduler, torch.optim.lr_scheduler.LambdaLR))
             record("first", rates(opt))
             record("rates", advance(opt, scheduler, case["total"] + 6))
+    with record.step("no_warmup"):
+        opt = optimizer(given["peaks"])
+        case = given["no_warmup"]
+        scheduler = code.make_scheduler(opt, 0, case["total"], case["min_ratio"])
+        record("first", rates(opt))
+        record("rates", advance(opt, scheduler, case["total"] + 2))
     case = given["cases"][0]
     with record.step("default"):
         opt = optimizer(given["peaks"])

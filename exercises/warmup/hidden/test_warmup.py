@@ -44,6 +44,17 @@ def test_warmup_is_linear(observe):
         )
 
 
+@behaviour(1)
+def test_warmup_of_one_step(observe):
+    close(
+        observe["curve/one/values"],
+        [0.0, 1.0, 0.625, 0.25, 0.25],
+        "A warmup of one step is a ramp, too: 0 at step 0 and 1 at step 1.",
+        **TOLERANCE,
+        call="warmup_cosine(step, 1, 3, 0.25) for steps 0 to 4",
+    )
+
+
 @behaviour(2)
 def test_cosine_follows_warmup(observe):
     for i, case in enumerate(observe.given["cases"]):
@@ -242,6 +253,16 @@ def test_scheduler_defaults(observe):
         **TOLERANCE,
         call=f"make_scheduler(optimizer, {case['warmup']}, {case['total']})",
     )
+
+
+@behaviour(7, on_error="make_scheduler takes warmup_steps=0, too.")
+def test_scheduler_without_warmup(observe):
+    peaks, case = observe.given["peaks"], {"warmup": 0, **observe.given["no_warmup"]}
+    call = f"make_scheduler(optimizer, 0, {case['total']}, {case['min_ratio']:.4g})"
+    says = "Without warmup every group starts at its peak and follows the cosine from there."
+    close(observe["scheduler/no_warmup/first"], peaks, says, **TOLERANCE, call=call)
+    want = schedule(peaks, case, range(1, case["total"] + 3))
+    close(observe["scheduler/no_warmup/rates"], want, says, **TOLERANCE, call=call)
 
 
 @behaviour(8)
