@@ -80,10 +80,9 @@ def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
         f"code {_percent(plan.code)}, with {plan.written} of {plan.exercises} exercises passed."
     )
     if plan.choice.policy != plan.choice.usual:
-        yield (
-            f"Your present settings ({settings.new_per_day} new a day, desired retention "
-            f"{settings.desired_retention:.2f}) would give {_percent(plan.usual)} in the same time."
-        )
+        present = f"{settings.new_per_day} new a day, desired retention {settings.desired_retention:.2f}"
+        what = f"Your present settings ({present})" if _changed(plan, settings) else "The usual order of work"
+        yield f"{what} would give {_percent(plan.usual)} in the same time."
 
 
 def _ways(plan: Plan) -> Iterator[str]:
@@ -188,8 +187,7 @@ def _advice(plan: Plan) -> Iterator[str]:
 
 def _settings_lines(plan: Plan, settings: Settings, config: str) -> list[str]:
     """What to write into the settings file for the drill to follow the plan; nothing where it does."""
-    wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
-    changed = {key: value for key, value in wanted.items() if getattr(settings, key) != value}
+    changed = _changed(plan, settings)
     best = f"Best desired retention found: {plan.policy.retention:.2f}"
     if not changed:
         return [f"{best}; your settings fit the plan."]
@@ -199,3 +197,8 @@ def _settings_lines(plan: Plan, settings: Settings, config: str) -> list[str]:
         f"  {config}",
     ]
     return lines + [f"    {key} = {value}" for key, value in changed.items()]
+
+
+def _changed(plan: Plan, settings: Settings) -> dict[str, float]:
+    wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
+    return {key: value for key, value in wanted.items() if getattr(settings, key) != value}
