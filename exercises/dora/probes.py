@@ -48,6 +48,9 @@ def inputs(draw):
             "tiny": tiny,
             "x": draw.rand(4, d_in, low=0.5, high=1.5),
             "upstream": draw.normal(4, d_out),
+            "A": draw.normal(2, d_in),
+            "B": draw.normal(d_out, 2),
+            "magnitude": draw.rand(d_out, low=0.4, high=1.5),
         },
     }
 
@@ -87,6 +90,8 @@ def probe_formula(code, given, record):
                 with record.step(k):
                     record("out", layer(x))
                     record("x", x)
+            with record.step("strided"):
+                record("out", layer(case["x"][2].transpose(0, 1).contiguous().transpose(0, 1)))
             for name in ("train", "eval"):
                 layer = adapter(code, case, filled=False)
                 layer.train(name == "train")
@@ -143,6 +148,14 @@ def probe_rows(code, given, record):
                 ("magnitude", layer.magnitude),
             ):
                 record(f"grad_{key}", grad.grad)
+    layer = code.DoRALinear(filled_linear(case["weight"], case["bias"]), 2, 3.0)
+    with torch.no_grad():
+        layer.magnitude.copy_(case["magnitude"])
+    with record.step("longer"):  # the magnitude of a dead row is no longer 0, its direction still is
+        record("out", layer(case["x"]))
+    fill(layer, case)
+    with record.step("turned"):  # lora_B gives the dead row a direction
+        record("out", layer(case["x"]))
 
 
 def state(layer):
@@ -187,6 +200,17 @@ def probe_merge(code, given, record):
                 if base_bias is not None:
                     base_bias.fill_(3.0)
             record("kept", again(case["x"][1]))
+
+
+def probe_merge_fresh(code, given, record):
+    for i, case in enumerate(given["cases"]):
+        with record.step(i):
+            layer = adapter(code, case, filled=False)
+            merged = layer.merge()
+            with torch.no_grad():
+                for p in merged.parameters():
+                    p.fill_(7.0)
+            record("adapter", layer(case["x"][1]))
 
 
 def kind(tensor):

@@ -75,7 +75,8 @@ def test_fresh_layer_equals_the_base(observe):
                 call=call_of(case, x),
                 mistakes={
                     f"{START} Yours starts at 1.": x.double() @ (w / w.norm(dim=1, keepdim=True)).T
-                    + bias_of(case)
+                    + bias_of(case),
+                    "The bias is missing.": x.double() @ w.T,
                 },
             )
 
@@ -121,6 +122,15 @@ def test_output_follows_the_formula(observe):
                 call=call_of(case, x),
                 mistakes=formula_mistakes(case, x),
             )
+        x = case["x"][2]
+        close(
+            observe[f"formula/{i}/strided/out"],
+            output(case, x),
+            "An input that is a transposed view gives another output.",
+            **LOOSE,
+            device=observe.device,
+            call=call_of(case, x),
+        )
 
 
 @behaviour(2)
@@ -327,6 +337,23 @@ def test_row_of_zeros(observe):
 
 
 @behaviour(6)
+def test_row_of_zeros_after_training(observe):
+    case = observe.given["rows"]
+    out = observe.tensor("rows/longer/out", "The output is a tensor.")
+    dead = case["dead"]
+    says = "A row of zeros must give zeros, plus bias, also once its magnitude is not 0."
+    expect(bool(out.isfinite().all()), says, "the output is not finite")
+    close(out[:, dead], case["bias"][dead].expand(len(out)), says, **LOOSE)
+    close(
+        observe["rows/turned/out"],
+        output(case | {"alpha": 3.0, "rank": 2}, case["x"]),
+        "Where lora_B turns a row of zeros into another one, the formula holds: divide by the norm of V.",
+        **LOOSE,
+        device=observe.device,
+    )
+
+
+@behaviour(6)
 def test_gradients_beside_a_row_of_zeros(observe):
     case = observe.given["rows"]
     for name in ("plain", "biased"):
@@ -457,6 +484,14 @@ def test_merged_layer_shares_no_storage(observe):
                 **LOOSE,
                 device=observe.device,
             )
+        x = case["x"][1]
+        close(
+            observe[f"merge_fresh/{i}/adapter"],
+            x.double() @ case["weight"].double().T + bias_of(case),
+            "What an untrained adapter merges shares storage with it: editing one layer changed the other.",
+            **LOOSE,
+            device=observe.device,
+        )
 
 
 @behaviour(8, on_error="float64 and bfloat16 layers must work too.")
