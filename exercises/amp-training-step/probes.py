@@ -147,6 +147,14 @@ def probe_step(code, given, record):
 
 
 def probe_stale(code, given, record):
+    with record.step("clean"):  # the same step without anything from before
+        model = Net(given)
+        optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"])
+        out = code.amp_step(
+            model, optimizer, scaler_of(record, given["scale"]), pairs(given, 2), mse, max_norm=None
+        )
+        record("norm", float(out["grad_norm"]))
+        record("state", state(model))
     model = Net(given)
     model.eval()
     for p in model.parameters():
@@ -255,6 +263,7 @@ def probe_overflow(code, given, record):
         ("nan", nan, 1, 0, True),
         ("second", inf, 3, 1, True),
         ("loss", nan, 1, 0, False),
+        ("one_loss", nan, 3, 1, False),
     )
     # other factors than the usual 2 and 1/2
     options = {"backoff_factor": 0.25, "growth_factor": 3.0}
@@ -288,6 +297,16 @@ def probe_overflow(code, given, record):
                 result(record, out)
                 record("state", state(model))
                 record("rate", optimizer.param_groups[0]["lr"])
+
+
+def probe_overflow_calls(code, given, record):
+    model = Net(given)
+    optimizer = torch.optim.SGD(model.parameters(), lr=given["lr"])
+    recorder = Recorder(scaler_of(record, given["scale"]))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        code.amp_step(model, optimizer, recorder, pairs(given, 2), spoiled(float("inf"), 1, True))
+    record("calls", recorder.calls)
 
 
 def probe_growth(code, given, record):
