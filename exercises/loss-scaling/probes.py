@@ -1,4 +1,5 @@
 import json
+from contextlib import suppress
 
 import torch
 from torch import nn
@@ -113,6 +114,12 @@ def probe_scale(code, given, record):
     with record.step("large"):
         loss = torch.tensor(2.0, dtype=torch.float16, device=record.device, requires_grad=True)
         record("out", make(code).scale(loss * 1))
+    for name, dtype in {"plain": torch.float32, "plain_double": torch.float64}.items():
+        with record.step(name):
+            loss = case["w"].to(dtype) / 3
+            record("before", loss.clone())
+            record("out", make(code, 1024.0).scale(loss))
+            record("loss", loss)
 
 
 def grouped(given, factor):
@@ -134,6 +141,24 @@ def probe_unscale(code, given, record):
     record("held", held)
     record("params", [p.detach() for p in params])
     record("scale", scaler.scale_value)
+
+
+def probe_unscale_overflow(code, given, record):
+    scaler = make(code, init_scale=given["scale"])
+    params, optimizer, _ = grouped(given, given["scale"])
+    params[0].grad[0, 0] = float("inf")
+    scaler.unscale_(optimizer)
+    record("grads", [p.grad for p in params])
+
+
+def probe_unscale_turned(code, given, record):
+    """A gradient in the layout of its parameter, which has no flat view."""
+    scaler = make(code, init_scale=given["scale"])
+    grad = given["groups"]["grads"][2]
+    p = nn.Parameter(torch.ones_like(grad).T.contiguous().T)
+    p.grad = (grad * given["scale"]).T.contiguous().T
+    scaler.unscale_(torch.optim.SGD([p], lr=0.1))
+    record("grad", p.grad)
 
 
 def probe_unscale_frozen(code, given, record):
@@ -169,11 +194,12 @@ def probe_once(code, given, record):
             scaler = make(code, init_scale=given["scale"])
             p, optimizer = toy(record.device)
             set_grad(p, good)
-            scaler.step(optimizer)
+            record("first", scaler.step(optimizer))
             before = p.detach().clone()
             record.raises("second", lambda o=optimizer, s=scaler: s.step(o))
             record("moved", (p.detach() - before).abs().max().item())
             scaler.update()
+            record("scale", scaler.scale_value)
             set_grad(p)
             record("next", scaler.step(optimizer))
     with record.step("edited"):
@@ -226,6 +252,11 @@ def probe_large(code, given, record):
         record("p", p.detach())
 
 
+def probe_no_gradients(code, given, record):
+    p = nn.Parameter(given["large"]["start"].clone())
+    record("stepped", make(code).step(torch.optim.SGD([p], lr=0.1)))
+
+
 def probe_overflow(code, given, record):
     shapes = [value.shape for value in given["groups"]["params"]]
     for name, value in BAD.items():
@@ -259,6 +290,8 @@ def probe_overflow(code, given, record):
                     )
                     record("after", [p.detach() for p in params])
                     record("state_after", optimizer.state_dict()["state"])
+                    scaler.update()
+                    record("scale", scaler.scale_value)
     with record.step("fresh"):
         p = nn.Parameter(torch.ones(3, device=record.device))
         optimizer = torch.optim.AdamW([p], weight_decay=0.1)
@@ -286,6 +319,11 @@ def probe_only_update(code, given, record):
             scaler.update()
             seen.append(scaler.scale_value)
             record("scales", seen)
+    with record.step("assigned"):
+        scaler = make(code, 1024.0)
+        with suppress(Exception):
+            scaler.scale_value = 5.0
+        record("scale", scaler.scale_value)
     with record.step("repeated"):
         scaler = make(code, 1024.0, 3.0, 0.25, 5)
         record("scales", drive(scaler, "bbb", *toy(record.device)))
@@ -385,6 +423,7 @@ def probe_state(code, given, record):
             record("text", text)
             rest = "gggggbgggggggbb"
             record("original", drive(scaler, rest, p, optimizer))
+            scaler.state_dict()
             record("text_later", json.dumps(state, sort_keys=True))
             loaded = json.loads(text)
             other = make(code, 7.0, 1.5, 0.75, 9)

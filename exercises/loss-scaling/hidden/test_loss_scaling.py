@@ -112,6 +112,23 @@ def test_loss_is_left_alone(observe):
     for dtype in ("float32", "float64", "float16", "bfloat16"):
         before, after = observe[f"scale/{dtype}/before"], observe[f"scale/{dtype}/loss"]
         expect(torch.equal(before, after), "scale changed the loss that it was given.", dtype)
+    for name in ("plain", "plain_double"):
+        before, after = observe[f"scale/{name}/before"], observe[f"scale/{name}/loss"]
+        expect(
+            torch.equal(before, after), "scale changed the loss that it was given.", "a loss without graph"
+        )
+
+
+@behaviour(2)
+def test_elements_and_digits_of_the_loss(observe):
+    for name, rtol in (("plain", 1e-6), ("plain_double", 1e-12)):
+        close(
+            observe[f"scale/{name}/out"],
+            observe.tensor(f"scale/{name}/before").double() * 1024,
+            "scale should return the loss times the scale, element by element and in the loss's precision.",
+            rtol=rtol,
+            call=f"scale({'float64' if name == 'plain_double' else 'float32'} losses) at a scale of 1024",
+        )
 
 
 @behaviour(2, on_error="The scaled loss must keep the graph.")
@@ -182,6 +199,31 @@ def test_gradients_are_divided_in_place(observe):
 
 
 @behaviour(3)
+def test_an_overflow_leaves_no_gradient_scaled(observe):
+    for i in (1, 2):
+        close(
+            observe["unscale_overflow/grads"][i],
+            observe.given["groups"]["grads"][i],
+            "A gradient was not divided because another one had overflowed.",
+            rtol=1e-5,
+            atol=1e-7,
+            device=observe.device,
+        )
+
+
+@behaviour(3, on_error="Gradients need not be contiguous.")
+def test_a_transposed_gradient(observe):
+    close(
+        observe["unscale_turned/grad"],
+        observe.given["groups"]["grads"][2],
+        "A gradient that is not contiguous was not divided in place: a reshaped copy was.",
+        rtol=1e-5,
+        atol=1e-7,
+        device=observe.device,
+    )
+
+
+@behaviour(3)
 def test_frozen_parameters_are_unscaled_too(observe):
     close(
         observe["unscale_frozen/grad"],
@@ -208,7 +250,7 @@ def test_other_things_stay(observe):
     close(observe["unscale/scale"], scale, "unscale_ changed the scale.", rtol=1e-6)
 
 
-@behaviour(4)
+@behaviour(4, on_error="Every optimizer has its own record of what was unscaled.")
 def test_second_unscale_is_refused(observe):
     observe.raised(
         "once/unscale/second", "RuntimeError", says="A second unscale_ before update must raise RuntimeError."
@@ -216,6 +258,10 @@ def test_second_unscale_is_refused(observe):
     check_unscaled(observe, "once/unscale/grads", "The refused second unscale_ changed the gradients.")
     says = "A second unscale_ between step and update must raise RuntimeError and leave the gradients as they are."
     observe.raised("once/unscale/after_step", "RuntimeError", says=says)
+    grads = zip(observe["once/unscale/grads"], observe["once/unscale/grads_after_step"], strict=True)
+    expect(
+        all((before is None) == (after is None) for before, after in grads), "step must not clear gradients."
+    )
     check_unscaled(observe, "once/unscale/grads_after_step", says)
 
 
@@ -228,7 +274,14 @@ def test_second_step_is_refused(observe):
             "RuntimeError",
             says=f"A second step before update must raise RuntimeError{after}.",
         )
-        expect(observe[f"once/{name}/moved"] == 0, "The refused second step moved the parameters.")
+        if observe[f"once/{name}/first"] is (name == "step"):
+            expect(observe[f"once/{name}/moved"] == 0, "The refused second step moved the parameters.")
+    close(
+        observe["once/step/scale"],
+        observe.given["scale"],
+        "A second step that is refused is no overflow: the scale should stay.",
+        rtol=1e-6,
+    )
 
 
 @behaviour(4)
@@ -361,6 +414,14 @@ def test_large_gradients_are_no_overflow(observe):
     )
 
 
+@behaviour(5)
+def test_nothing_to_divide(observe):
+    expect(
+        observe.error("no_gradients") is not None or observe["no_gradients/stepped"] is True,
+        "Where no parameter has a gradient, none has overflowed: step should return True.",
+    )
+
+
 def same_state(before, after):
     if before.keys() != after.keys():
         return False
@@ -436,6 +497,18 @@ def test_backoff(observe):
 
 
 @behaviour(7)
+def test_backoff_wherever_the_overflow_came(observe):
+    for when in WHEN:
+        close(
+            observe[f"overflow/nan2{when}/scale"],
+            4.0,
+            "A step was skipped and update did not back off.",
+            rtol=1e-12,
+            call=f"scale 8, a nan {WHEN[when]}",
+        )
+
+
+@behaviour(7)
 def test_the_scale_may_fall_below_one(observe):
     close(
         observe["small_scale/scales"],
@@ -456,6 +529,12 @@ def test_scale_changes_in_update_only(observe):
             rtol=1e-12,
             call="scale_value at first, after scale, unscale_ and step",
         )
+    close(
+        observe["only_update/assigned/scale"],
+        1024.0,
+        "scale_value is read-only: an assignment to it changed the scale.",
+        rtol=1e-12,
+    )
 
 
 @behaviour(8)
@@ -507,25 +586,6 @@ def test_each_optimizer_by_its_own_gradients(observe):
 
 
 @behaviour(9)
-def test_each_optimizer_moves_by_its_own_gradients(observe):
-    pairs = observe.given["pairs"]
-    scales = [4096.0, *pair_scales(pairs)]
-    values, want = [1.0, 1.0], []
-    for pair, scale in zip(pairs, scales, strict=False):
-        values = [v - 100 / scale if letter == "g" else v for v, letter in zip(values, pair, strict=True)]
-        want.append([[v] * 3 for v in values])
-    close(
-        observe["several/run/values"],
-        want,
-        "Only the optimizers with finite gradients may move, each by its own unscaled gradient.",
-        rtol=1e-5,
-        atol=1e-4,
-        device=observe.device,
-        call=f"two optimizers, outcomes {' '.join(pairs)}",
-    )
-
-
-@behaviour(9)
 def test_one_backoff_and_one_count(observe):
     pairs = observe.given["pairs"]
     double, scale, count = [], 4096.0, 0
@@ -551,6 +611,25 @@ def test_one_backoff_and_one_count(observe):
         1024.0,
         "One of two optimizers overflowed: back off once.",
         rtol=1e-12,
+    )
+
+
+@behaviour(9)
+def test_each_optimizer_moves_by_its_own_gradients(observe):
+    pairs = observe.given["pairs"]
+    scales = [4096.0, *pair_scales(pairs)]
+    values, want = [1.0, 1.0], []
+    for pair, scale in zip(pairs, scales, strict=False):
+        values = [v - 100 / scale if letter == "g" else v for v, letter in zip(values, pair, strict=True)]
+        want.append([[v] * 3 for v in values])
+    close(
+        observe["several/run/values"],
+        want,
+        "Only the optimizers with finite gradients may move, each by its own unscaled gradient.",
+        rtol=1e-5,
+        atol=1e-4,
+        device=observe.device,
+        call=f"two optimizers, outcomes {' '.join(pairs)}",
     )
 
 
