@@ -114,6 +114,10 @@ def inputs(draw):
         width = 6 if array == "codes" else 1
         holes["kept"][array][2 * width : 4 * width] = value
         holes["kept"][array][11 * width :] = value
+    underflow = made(draw, (4, 9), 9)
+    underflow["w"] = underflow["w"].double()
+    underflow["w"][2] *= 1e-50
+    underflow["kept"]["codes"][18:27], underflow["kept"]["absmax"][2] = 7, 0.0
     tiny = made(draw, (6, 10), 10)
     for row, size in ((2, 1e-6), (4, 4e-9), (1, 3e-15), (5, 2e-30)):
         tiny["w"][row] *= size / tiny["kept"]["absmax"][row]
@@ -140,6 +144,7 @@ def inputs(draw):
             "bfloat16": near_middles(draw, torch.bfloat16),
         },
         "edges": near_middles(draw, torch.float32),
+        "underflow": underflow,
         "typed": made(draw, (9, 7), 8),
         "strided": made(draw, (9, 14), 11),
         "restore": restore,
@@ -201,6 +206,11 @@ def probe_typed(code, given, record):
             record("packed", result)
             record("absmax", absmax)
             record("after", w)
+    with record.step("underflow"):
+        w = given["underflow"]["w"]
+        result, absmax = code.quantize_nf4(w, given["underflow"]["block_size"])
+        record("packed", result)
+        record("absmax", absmax)
     for name, w in given["middles"].items():
         with record.step(f"middles_{name}"):
             result, absmax = code.quantize_nf4(w, 31)
@@ -303,14 +313,16 @@ def probe_memory(code, given, record):
     for i, case in enumerate(given["linear"]):
         with record.step(i):
             base = filled_linear(case["w"], case["bias"])
-            layer = code.NF4Linear(base, case["block_size"])
             alive = weakref.ref(base), weakref.ref(base.weight)
+            layer = code.NF4Linear(base, case["block_size"])
             del base
             if any(ref() is not None for ref in alive):
                 gc.collect()
             record("alive", [ref() is not None for ref in alive])
             weigh(layer, record, "fresh")
-            layer(case["x"][1].clone().requires_grad_()).sum().backward()
+            # A forward pass without a graph is told where gradients are looked at.
+            with record.step("backward"):
+                layer(case["x"][1].clone().requires_grad_()).sum().backward()
             with torch.no_grad():
                 layer(case["x"][1])
             weigh(layer, record, "used")
@@ -362,6 +374,7 @@ def probe_errors(code, given, record):
         "smaller": ((3, 6), 8),
         "one_row_of_blocks": ((24, 2), 8),
         "same_blocks_fewer_bytes": ((2, 11), 8),
+        "one_element_more": ((5, 5), 9),
         "other_block_size": ((4, 6), 4),
         "larger_block_size": ((4, 6), 64),
     }

@@ -200,6 +200,7 @@ def probe_untouched(code, given, record):
             record("before", before)
             record("after", picture(model))
             record("batch", [x, y])
+            record("tracked", x.requires_grad or x.grad is not None)
 
 
 def probe_trajectory(code, given, record):
@@ -213,6 +214,8 @@ def probe_trajectory(code, given, record):
         for p in model.parameters():
             p.grad = torch.full_like(p, 3.0)
         check(code, given, record, model, **options)
+    with record.step("steep"):
+        check(code, given, record, net_of(given), lambda out, y: 70.0 * cross_entropy(out, y), **options)
     with record.step("frozen"):
         model = net_of(given)
         model.w1.requires_grad_(False)
@@ -255,6 +258,7 @@ def probe_scripted(code, given, record):
         ("last", [a, b, 0.01, 0.02], {"steps": 3}),
         ("stuck", [a, b, c, c, 0.01], {"steps": 4}),
         ("constant", [a], {"steps": 130}),
+        ("default_steps", [a], {}),
         ("fell", [1e4, 1.0, 0.0625, 0.0501], {"steps": 4}),
         ("one", [a, 0.01], {"steps": 1}),
         ("negative", [a, -1.0, -2.0], {}),
@@ -281,6 +285,9 @@ def probe_no_gradient(code, given, record):
             return cross_entropy(out if len(calls) < 3 else out.detach(), y)
 
         check(code, given, record, model, later)
+    for name, value in (("detached_nan", float("nan")), ("detached_inf", float("inf"))):
+        with record.step(name):
+            check(code, given, record, model, lambda out, y, value=value: out.detach().sum() * 0.0 + value)
     with record.step("zero"):
         check(code, given, record, model, lambda out, y: (out * 0.0).sum() + 1.0)
     with record.step("zero_low"):

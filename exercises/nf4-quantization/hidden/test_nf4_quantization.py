@@ -398,6 +398,14 @@ def test_other_dtypes(observe):
 
 
 @behaviour(7)
+def test_float64_below_the_range_of_float32(observe):
+    case = known(observe.given["underflow"])
+    says = "A float64 weight must give what its float32 copy gives: 1e-50 is 0 there, so absmax is 0 and the code 7."
+    check_absmax(observe, "typed/underflow", case, says)
+    check_codes(observe, "typed/underflow", case, says, one_scale=False)
+
+
+@behaviour(7)
 def test_half_precision_weights_are_widened_first(observe):
     for name, given in observe.given["middles"].items():
         w = given.double().reshape(-1)
@@ -468,7 +476,7 @@ def test_bad_block_sizes_are_refused(observe):
 
 @behaviour(8)
 def test_shapes_that_do_not_fit_are_refused(observe):
-    for name in ("larger", "smaller", "one_row_of_blocks", "same_blocks_fewer_bytes"):
+    for name in ("larger", "smaller", "one_row_of_blocks", "same_blocks_fewer_bytes", "one_element_more"):
         observe.raised(
             f"errors/shape_{name}", "ValueError", says="A shape that does not fit packed must be refused."
         )

@@ -20,7 +20,7 @@ def report(observe, path):
     return found
 
 
-def losses_of(given, x=None, lr=None, frozen=(), kind="adam", clear=True, start=0.0):
+def losses_of(given, x=None, lr=None, frozen=(), kind="adam", clear=True, start=0.0, scale=1.0, limit=None):
     """The first 12 losses of a run on the two-layer net."""
     x = given["x"] if x is None else x
     params = {name: given["weights"][name].clone().requires_grad_(name not in frozen) for name in NAMES}
@@ -37,11 +37,13 @@ def losses_of(given, x=None, lr=None, frozen=(), kind="adam", clear=True, start=
     losses = []
     for _ in range(12):
         logits = torch.tanh(x @ params["w1"].T + params["b1"]) @ params["w2"].T + params["b2"]
-        loss = cross_entropy(logits, given["y"])
+        loss = scale * cross_entropy(logits, given["y"])
         losses.append(float(loss.detach()))
         if clear:
             optimizer.zero_grad()
         loss.backward()
+        if limit is not None:
+            torch.nn.utils.clip_grad_norm_(leaves, limit)
         optimizer.step()
     return losses
 
@@ -90,6 +92,10 @@ def test_batch_is_untouched(observe):
     batch = [observe.given["x"], observe.given["y"]]
     for name in ("train", "eval", "mixed"):
         expect(alike(observe[f"untouched/{name}/batch"], batch), "The batch that was passed in has changed.")
+        expect(
+            not observe[f"untouched/{name}/tracked"],
+            "The inputs that were passed in came back tracked by autograd: they belong to the caller.",
+        )
 
 
 RUNS = {
@@ -105,7 +111,9 @@ RUNS = {
 
 @behaviour(2)
 def test_form_of_the_report(observe):
-    for path in RUNS:
+    # A run that raised is told by the test of its own behaviour.
+    paths = [path for path in RUNS if observe.error(path) is None]
+    for path in paths or RUNS:
         found = report(observe, path)
         expect(
             set(found) == KEYS,
@@ -208,6 +216,12 @@ def test_stuck(observe):
         )
         expect(found["reason"] == "stuck", fell, f"reason is {found['reason']!r}, expected 'stuck'")
         expect(found["passed"] is False, fell)
+    found = report(observe, "scripted/default_steps")
+    expect(
+        len(found["losses"]) == 200,
+        "A run without a loss below the threshold has 200 losses by default.",
+        f"{len(found['losses'])} losses",
+    )
 
 
 @behaviour(4)
@@ -236,6 +250,20 @@ def test_trains_with_adam(observe):
                 ),
             },
         )
+
+
+@behaviour(4)
+def test_steep_gradients_are_not_clipped(observe):
+    given = observe.given
+    clipped = "The gradients were clipped: this test is plain Adam."
+    close(
+        report(observe, "trajectory/steep")["losses"],
+        losses_of(given, scale=70.0),
+        "With a loss 70 times as large the losses are not those of Adam with its default settings.",
+        **TIGHT,
+        device=observe.device,
+        mistakes=[(clipped, losses_of(given, scale=70.0, limit=limit)) for limit in (1.0, 5.0, 10.0)],
+    )
 
 
 NOISE = "Dropout noise keeps the loss up and makes the verdict random."
@@ -314,6 +342,19 @@ def test_nonfinite_loss(observe):
         )
         expect(not math.isfinite(found["losses"][-1]), "The loss that is not finite should be recorded.")
         expect(found["passed"] is False, "A loss that is not finite is no pass.")
+
+
+@behaviour(7, on_error="A loss that is not finite ends the run with nonfinite, with a graph or without.")
+def test_nonfinite_is_decided_before_the_graph(observe):
+    for name in ("detached_nan", "detached_inf"):
+        outcome(
+            observe,
+            f"no_gradient/{name}",
+            "nonfinite",
+            1,
+            "Whether the loss is finite is decided before whether it has a graph.",
+            "A loss that is not finite should end the run and be recorded.",
+        )
 
 
 CRASH = "A loss without a graph is the very bug this test should report, not crash on."
