@@ -1,8 +1,9 @@
 def exact_limits(draw):
     """Limits that are hit exactly, and where flooring a float quotient loses a parameter."""
     found = [{"N": 6, "stage": 2, "bytes": (2, 2, 12), "act": 0, "gpu": 130026, "kept": {"P": 30006}}]
+    rounded = []
     for _ in range(4000):
-        if len(found) == 7:
+        if len(found) >= 7 and len(rounded) >= 3:
             break
         n, stage = draw.choice([3, 5, 6, 7, 9, 12, 24, 48]), draw.integer(1, 3)
         p, g, o = draw.choice([2, 0.5, 4, 1]), draw.choice([2, 4, 0.5]), draw.choice([12, 6, 8, 2.5])
@@ -10,12 +11,14 @@ def exact_limits(draw):
         total = count * p / (n if stage > 2 else 1) + count * g / (n if stage > 1 else 1) + count * o / n
         rate = p / (n if stage > 2 else 1) + g / (n if stage > 1 else 1) + o / n
         act = draw.choice([0, draw.integer(1, 10**6)])
-        if int(total / rate) != count or total // rate != count:
-            gpu = total + act
-            found.append(
-                {"N": n, "stage": stage, "bytes": (p, g, o), "act": act, "gpu": gpu, "kept": {"P": count}}
-            )
-    return found
+        case = {"N": n, "stage": stage, "bytes": (p, g, o), "act": act, "gpu": total + act}
+        case["kept"] = {"P": count}
+        best = total / count  # the float next to the exact bytes per parameter
+        if len(rounded) < 3 and count * best > total:
+            rounded.append(case)
+        elif len(found) < 7 and (int(total / rate) != count or total // rate != count):
+            found.append(case)
+    return found + rounded
 
 
 def inputs(draw):
@@ -26,6 +29,7 @@ def inputs(draw):
         {"P": draw.integer(10**6, 10**9), "N": draw.choice(odd), "bytes": (2, 4, 6)},
         {"P": draw.integer(10**6, 10**9), "N": draw.choice(odd), "bytes": (0.5, 2, 1.25)},
         {"P": draw.integer(10**6, 10**9), "N": 1, "bytes": (1, 4, 12)},
+        {"P": draw.integer(10**6, 10**9), "N": draw.choice(odd), "bytes": (0.515625, 2, 2.0625)},
     ]
     stages = []
     for sizes_of in ((2, 2, 12), (4, 4, 8), (0.5, 2, 6)):
@@ -138,7 +142,7 @@ def probe_errors(code, given, record):
     for name, arguments in good.items():
         bad = {"world_zero": {"world_size": 0}, "world_negative": {"world_size": -2}}
         if "stage" in arguments:
-            bad |= {"stage_four": {"stage": 4}, "stage_negative": {"stage": -1}}
+            bad |= {"stage_four": {"stage": 4}, "stage_negative": {"stage": -1}, "stage_half": {"stage": 1.5}}
         if "params" in arguments:
             bad["params"] = {"params": -1}
         if "gpu_bytes" in arguments:

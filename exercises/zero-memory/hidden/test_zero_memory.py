@@ -203,7 +203,11 @@ def test_activations_lower_the_limit_in_full(observe):
             want = math.floor(
                 Fraction(case["gpu"] - case["act"]) / rate(case["bytes"], case["N"], case["stage"])
             )
-            expect(got == want, SHARDS, f"max_params with activations: got {got!r}, expected {want}")
+            room, shared = Fraction(case["gpu"]), Fraction(case["act"], case["N"])
+            each = rate(case["bytes"], case["N"], case["stage"])
+            usual = (math.floor(room / each), math.floor((room - shared) / each))
+            says = SHARDS if got in usual else "max_params with activations is wrong."
+            expect(got == want, says, f"{describe(case, case['gpu'])}: got {got!r}, expected {want}")
 
 
 def describe(case, gpu):
@@ -259,12 +263,21 @@ REFUSED = {
     "world_negative": "A negative world_size must be refused.",
     "stage_four": "Stage 4 does not exist; a typo there must not give a plausible number.",
     "stage_negative": "Stage -1 does not exist; a typo there must not give a plausible number.",
+    "stage_half": "Stage 1.5 does not exist: 0, 1, 2 and 3 are all there are.",
 }
 
 
 SIZES = ("param_bytes", "grad_bytes", "optim_bytes")
 CHECKED = {
-    "model_state_bytes": ("world_zero", "world_negative", "stage_four", "stage_negative", "params", *SIZES),
+    "model_state_bytes": (
+        "world_zero",
+        "world_negative",
+        "stage_four",
+        "stage_negative",
+        "stage_half",
+        "params",
+        *SIZES,
+    ),
     "lowest_stage_that_fits": (
         "world_zero",
         "world_negative",
@@ -278,6 +291,7 @@ CHECKED = {
         "world_negative",
         "stage_four",
         "stage_negative",
+        "stage_half",
         "gpu_bytes",
         "activation_bytes",
         *SIZES,
