@@ -97,6 +97,9 @@ def probe_tol(code, given, record):
     with record.step("gentle"):
         x, losses = code.gradient_descent(lambda x: 1e-12 * x.sum(), start, 0.25, 4)
         record("updates", len(losses) - 1)
+    with record.step("faint"):
+        x, losses = code.gradient_descent(lambda x: 1e-60 * x.sum(), start, 0.25, 4)
+        record("updates", len(losses) - 1)
     with record.step("named"):
         x, losses = code.gradient_descent(f=square, x0=start, lr=0.25, steps=30, tol=2.0)
         record("x", x)
@@ -126,6 +129,18 @@ def probe_start(code, given, record):
                 with torch.no_grad():
                     x.fill_(7.0)
                 record("x0_later", x0)
+    for name in ("anchor", "anchor_leaf"):
+        with record.step(name):
+            x0 = case["x0"].clone().requires_grad_(name == "anchor_leaf")
+            x, _ = code.gradient_descent(lambda x, x0=x0: ((x - 0.5 * x0) ** 2).sum(), x0, 0.1, 4)
+            record("x", x)
+            record("x0", x0)
+            record("grad", x0.grad)
+    with record.step("refused"):
+        x0 = case["x0"].clone()
+        record.raises("call", lambda: code.gradient_descent(lambda x: x**2, x0, 0.1, 3))
+        record("x0", x0)
+        record("requires_grad", x0.requires_grad)
     with record.step("stopped"):
         x0 = case["x0"].clone()
         x, _ = code.gradient_descent(bowl(given), x0, case["lr"], 5, 1e9)
@@ -140,6 +155,7 @@ def probe_kinds(code, given, record):
         ("scalar", given["point"][0]),
         ("one", given["point"][:1]),
         ("turned", given["cube"].transpose(0, 2)),
+        ("half", given["cube"].bfloat16()),
     ):
         with record.step(name):
             x, losses = code.gradient_descent(square, x0, 0.1, 3)
@@ -171,6 +187,7 @@ def probe_errors(code, given, record):
     x0 = given["bowl"]["x0"]
     record.raises("lr_zero", lambda: code.gradient_descent(square, x0, 0.0, 3))
     record.raises("lr_negative", lambda: code.gradient_descent(square, x0, -0.1, 3))
+    record.raises("lr_zero_no_steps", lambda: code.gradient_descent(square, x0, 0.0, 0))
     record.raises("steps", lambda: code.gradient_descent(square, x0, 0.1, -1))
     record.raises("vector", lambda: code.gradient_descent(lambda x: x**2, x0, 0.1, 3))
     record.raises("two", lambda: code.gradient_descent(lambda x: (x**2).sum().expand(2), x0, 0.1, 3))

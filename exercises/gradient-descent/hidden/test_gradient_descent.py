@@ -154,6 +154,8 @@ def test_only_a_zero_gradient_ends_early(observe):
     got = observe["tol/gentle/updates"]
     says = "With tol=0 only an exactly zero gradient ends the run, a tiny one does not."
     expect(got == 4, says, f"1e-12 * sum(x), 4 steps: {got} updates")
+    got = observe["tol/faint/updates"]
+    expect(got == 4, says, f"1e-60 * sum(x) in float64, 4 steps: {got} updates")
 
 
 START = torch.tensor([3.0, 4.0], dtype=torch.float64)
@@ -207,6 +209,22 @@ def test_start_is_left_alone(observe):
                 expect(same, "The .grad of x0 changed.", call)
             else:
                 expect(grad is None, "x0 came back with a .grad.", call)
+    for name in ("anchor", "anchor_leaf"):
+        close(
+            observe[f"start/{name}/x"],
+            x0 * (0.5 + 0.5 * 0.8**4),
+            "x0 must keep its values during the run too: f may look at it.",
+            **CLOSE,
+            device=observe.device,
+            call="f(x) = sum((x - x0 / 2)^2), lr=0.1, 4 steps",
+        )
+        same = torch.equal(observe.tensor(f"start/{name}/x0"), x0)
+        expect(same, "Your function changed the caller's x0. Work on a copy.", "an f that uses x0")
+        expect(observe[f"start/{name}/grad"] is None, "x0 came back with a .grad.", "an f that uses x0")
+    same = torch.equal(observe.tensor("start/refused/x0"), x0)
+    expect(same, "Your function changed the caller's x0. Work on a copy.", "an f that is refused")
+    flag = observe["start/refused/requires_grad"]
+    expect(flag is False, "The requires_grad flag of x0 changed.", "an f that is refused")
 
 
 @behaviour(5)
@@ -238,6 +256,7 @@ def test_shape_and_dtype(observe):
         ("scalar", given["point"][0]),
         ("one", given["point"][:1]),
         ("turned", given["cube"].transpose(0, 2)),
+        ("half", given["cube"].bfloat16()),
     ):
         got, call = observe.tensor(f"kinds/{name}/x"), f"x0 of shape {tuple(x0.shape)}, {x0.dtype}"
         expect(
@@ -249,7 +268,7 @@ def test_shape_and_dtype(observe):
             got,
             x0.double() * 0.8**3,
             "The result is wrong.",
-            rtol=1e-5,
+            rtol=0.05 if name == "half" else 1e-5,
             atol=1e-6,
             device=observe.device,
             call=call,
@@ -287,6 +306,7 @@ def test_bad_arguments_are_refused(observe):
     for name, says in {
         "lr_zero": "lr=0 should raise ValueError.",
         "lr_negative": "A negative lr should raise ValueError.",
+        "lr_zero_no_steps": "lr=0 should raise ValueError, with steps=0 too.",
         "steps": "A negative number of steps should raise ValueError.",
         "vector": "An f that returns more than one element should raise ValueError.",
         "two": "An f that returns two elements should raise ValueError.",
