@@ -85,6 +85,7 @@ def inputs(draw):
         "pairs": [[number(), number()] for _ in range(4)],
         "constants": [3, -2, draw.uniform(0.4, 0.9), -draw.uniform(1.2, 2.2)],
         "powers": [[number(), n] for n in (2, 3, -1, -2, 1, 2.0)]
+        + [[-draw.uniform(0.7, 1.8), 3.0]]
         + [[draw.uniform(0.5, 2.0), p] for p in (0.5, -0.5, 1.7, 2.5)],
         "functions": [draw.uniform(0.3, 0.9), draw.uniform(1.1, 2.2), 1.0],
         "negatives": [-draw.uniform(0.2, 0.8), -draw.uniform(1.1, 2.0)],
@@ -171,6 +172,17 @@ def probe_in_place(code, given, record):
     record("grad", x.grad)
 
 
+def probe_whole_numbers(code, given, record):
+    """Values that were made from an int."""
+    for name in BINARY:
+        with record.step(name):
+            x, y = code.Value(7), code.Value(2)
+            result = BINARY[name](x, y)
+            record("data", result.data)
+            result.backward()
+            record("grads", [x.grad, y.grad])
+
+
 def probe_equal(code, given, record):
     """Two Values that hold the same number."""
     for name in BINARY:
@@ -199,6 +211,14 @@ def probe_zero(code, given, record):
             record("data", result.data)
             result.backward()
             record("grad", x.grad)
+
+
+def probe_zero_operand(code, given, record):
+    for name in BINARY:
+        with record.step(name):
+            x, y = code.Value(0.0), code.Value(given["y"])
+            BINARY[name](x, y).backward()
+            record("grads", [x.grad, y.grad])
 
 
 def probe_powers(code, given, record):
@@ -251,6 +271,11 @@ def probe_functions(code, given, record):
                 (result * 2.5).backward()
                 record("grad", x.grad)
                 record("kept", x.data)
+    with record.step("own"):  # the result of relu and its operand are two Values with two derivatives
+        x = code.Value(given["x"])
+        result = x.relu()
+        (result * 2.0 + x * 3.0).backward()
+        record("grads", [result.grad, x.grad])
     with record.step("zero"):
         x = code.Value(0.0)
         result = x.relu()
@@ -398,6 +423,9 @@ def probe_errors(code, given, record):
         record.raises(f"sub_{name}", lambda o=other: answer(value() - o))
         record.raises(f"mul_{name}", lambda o=other: answer(value() * o))
         record.raises(f"div_{name}", lambda o=other: answer(value() / o))
+    for name, other in (("text", "3"), ("list", [1.0])):  # which a plain int would repeat
+        record.raises(f"repeat_{name}", lambda o=other: answer(code.Value(3) * o))
+        record.raises(f"left_repeat_{name}", lambda o=other: answer(o * code.Value(3)))
     record.raises("left_add", lambda: answer("3" + value()))
     record.raises("left_sub", lambda: answer("3" - value()))
     record.raises("left_div", lambda: answer("3" / value()))

@@ -131,6 +131,34 @@ def test_operations_at_zero(observe):
         close(observe[f"zero/{i}/grad"], slope, says, **TIGHT, call=f"x = Value(0.0); ({text}).backward()")
 
 
+@behaviour(2)
+def test_operations_with_a_zero(observe):
+    y = observe.given["y"]
+    for name, slopes in SLOPES.items():
+        close(
+            observe[f"zero_operand/{name}/grads"],
+            slopes(0.0, y),
+            "With 0 as the first of two operands a derivative is wrong.",
+            **TIGHT,
+            call=f"(Value(0.0) {SIGN[name]} Value({y:.4g})).backward()",
+        )
+
+
+@behaviour(1)
+def test_values_made_from_ints(observe):
+    for name, call in DATA.items():
+        text = f"Value(7) {SIGN[name]} Value(2)"
+        says = "Values that were made from whole numbers give a wrong result."
+        close(observe[f"whole_numbers/{name}/data"], float(call(7, 2)), says, **TIGHT, call=text)
+        close(
+            observe[f"whole_numbers/{name}/grads"],
+            [float(slope) for slope in SLOPES[name](7, 2)],
+            says,
+            **TIGHT,
+            call=f"({text}).backward()",
+        )
+
+
 @behaviour(1)
 def test_results_are_new_values(observe):
     steps = [
@@ -303,6 +331,17 @@ def test_functions(observe):
                 call=f"(Value({point:.4g}).{name}() * 2.5).backward()",
             )
             close(observe[f"functions/{name}{i}/kept"], point, f"{name} changed its operand.", **TIGHT)
+
+
+@behaviour(3)
+def test_relu_makes_a_value_of_its_own(observe):
+    close(
+        observe["functions/own/grads"],
+        [2.0, 5.0],
+        "relu should return a new Value, which holds its own derivative.",
+        **TIGHT,
+        call="r = x.relu(); (r * 2.0 + x * 3.0).backward() with x > 0; grads of r, x",
+    )
 
 
 @behaviour(3)
@@ -543,6 +582,13 @@ def test_unsupported_operands_are_refused(observe):
             observe.raised(
                 f"errors/{op}_{other}", "TypeError", says=f"Value {SIGN[op]} {text} should raise TypeError."
             )
+    for name, text in (("text", "'3'"), ("list", "[1.0]")):
+        observe.raised(
+            f"errors/repeat_{name}", "TypeError", says=f"Value(3) * {text} should raise TypeError."
+        )
+        observe.raised(
+            f"errors/left_repeat_{name}", "TypeError", says=f"{text} * Value(3) should raise TypeError."
+        )
     for op in ("add", "sub", "div"):
         observe.raised(f"errors/left_{op}", "TypeError", says=f"'3' {SIGN[op]} Value should raise TypeError.")
     observe.raised("errors/exponent_text", "TypeError", says="Value ** '2' should raise TypeError.")
