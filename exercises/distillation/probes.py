@@ -3,6 +3,8 @@ import copy
 import torch
 from torch import nn
 
+from quizapp.judge.record import filled_linear
+
 
 def case(draw, shape, classes, ignored=0, dtype=torch.float32, ignore_index=-100):
     labels = draw.integers(0, classes, *shape)
@@ -47,6 +49,11 @@ def inputs(draw):
             "alpha": draw.uniform(0.3, 0.6),
             "lr": draw.uniform(0.05, 0.2),
         },
+        "steep_step": {
+            "weights": [draw.normal(5, 7, scale=0.5), draw.normal(5, 7, scale=0.5)],
+            "x": draw.normal(3, 4, 7, scale=8.0),
+            "y": case(draw, (3, 4), 5, ignored=3)["labels"],
+        },
     }
 
 
@@ -79,6 +86,10 @@ def probe_loss(code, given, record):
             "loss",
             code.distillation_loss(c["student"] + shift, c["teacher"] - 2 * shift, c["labels"], c["T"], 1.0),
         )
+    c = given["double"]
+    with record.step("far"):  # all logits of a model moved alike, to where no clamp may hold them
+        far = {**c, "student": c["student"] + 2000.0, "teacher": c["teacher"] - 2000.0}
+        loss_of(code, far, record)
 
 
 def probe_ignored(code, given, record):
@@ -124,6 +135,7 @@ def probe_unlabelled(code, given, record):
     record.raises("mixed", lambda: code.distillation_loss(c["student"], c["teacher"], None, 2.0, 0.5))
     record.raises("hard", lambda: code.distillation_loss(c["student"], c["teacher"], None, 2.0, 0.0))
     record.raises("default", lambda: code.distillation_loss(c["student"], c["teacher"], None))
+    record.raises("almost", lambda: code.distillation_loss(c["student"], c["teacher"], None, 2.0, 0.99))
 
 
 def probe_precision(code, given, record):
@@ -199,6 +211,12 @@ def probe_step(code, given, record):
         student, teacher = Net(s["weights"]), Net(s["teacher"])
         optimizer = torch.optim.SGD(student.parameters(), lr=s["lr"])
         record("loss", code.distill_step(student, teacher, optimizer, s["x"][0], s["y"][0]))
+    with record.step("steep"):  # one layer, large inputs: a gradient far above 1
+        c = given["steep_step"]
+        student, teacher = (filled_linear(weight, None) for weight in c["weights"])
+        optimizer = torch.optim.SGD(student.parameters(), lr=0.05)
+        record("loss", code.distill_step(student, teacher, optimizer, c["x"], c["y"], 2.0, 0.4))
+        record("weight", student.weight)
     with record.step("refused"):
         student, teacher = Net(s["weights"]), Net(s["teacher"])
         optimizer = torch.optim.SGD(student.parameters(), lr=s["lr"])

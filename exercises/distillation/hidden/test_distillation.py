@@ -96,6 +96,23 @@ def loss_mistakes(c, alpha=None):
     ]
 
 
+def padded(c, alpha):
+    """What comes out where padding is left in the soft term, or in the divisor."""
+    flat = c["labels"].reshape(-1)
+    student, teacher, y = rows(c)
+    every = rows(c, None)
+    T, count = c["T"], len(student)
+    soft, hard = soft_rows(student, teacher, T).mean(), hard_rows(student, y).mean()
+    everywhere = soft_rows(every[0], every[1], T)
+    says = "Ignored positions still pull the student towards the teacher, or still count in the mean."
+    return [
+        (says, alpha * T**2 * everywhere.mean() + (1 - alpha) * hard),
+        (says, (alpha * T**2 * soft + (1 - alpha) * hard) * count / len(flat)),
+        (says, alpha * T**2 * soft * count / len(flat) + (1 - alpha) * hard),
+        (says, alpha * T**2 * soft + (1 - alpha) * hard * count / len(flat)),
+    ]
+
+
 def plain_cases(observe):
     return enumerate([*observe.given["plain"], observe.given["double"]])
 
@@ -116,7 +133,7 @@ def test_mixed_loss(observe):
             **LOOSE,
             device=observe.device,
             call=called(c, c["alpha"]),
-            mistakes=loss_mistakes(c),
+            mistakes=[*loss_mistakes(c), *padded(c, c["alpha"])],
         )
         close(
             observe[f"loss/{i}/default/loss"],
@@ -146,7 +163,7 @@ def test_soft_term(observe):
             **LOOSE,
             device=observe.device,
             call=called(c, 1.0),
-            mistakes=loss_mistakes(c, 1.0),
+            mistakes=[*loss_mistakes(c, 1.0), *padded(c, 1.0)],
         )
     c = observe.given["plain"][0]
     close(
@@ -163,6 +180,14 @@ def test_soft_term(observe):
         "A constant added to all logits of a row must change nothing.",
         rtol=1e-4,
         atol=3e-5,
+        device=observe.device,
+    )
+    c = observe.given["double"]
+    close(
+        observe["loss/far/loss"],
+        expected(c),
+        "A constant added to all logits of a row must change nothing, a large one neither: clamp no logits.",
+        **LOOSE,
         device=observe.device,
     )
 
@@ -203,23 +228,6 @@ def test_teacher_gets_no_gradient(observe):
                 grad is None or not grad.any(),
                 "The teacher's logits received a gradient: they are targets, not parameters.",
             )
-
-
-def padded(c, alpha):
-    """What comes out where padding is left in the soft term, or in the divisor."""
-    flat = c["labels"].reshape(-1)
-    student, teacher, y = rows(c)
-    every = rows(c, None)
-    T, count = c["T"], len(student)
-    soft, hard = soft_rows(student, teacher, T).mean(), hard_rows(student, y).mean()
-    everywhere = soft_rows(every[0], every[1], T)
-    says = "Ignored positions still pull the student towards the teacher, or still count in the mean."
-    return [
-        (says, alpha * T**2 * everywhere.mean() + (1 - alpha) * hard),
-        (says, (alpha * T**2 * soft + (1 - alpha) * hard) * count / len(flat)),
-        (says, alpha * T**2 * soft * count / len(flat) + (1 - alpha) * hard),
-        (says, alpha * T**2 * soft + (1 - alpha) * hard * count / len(flat)),
-    ]
 
 
 @behaviour(5)
@@ -336,7 +344,7 @@ def test_without_labels(observe):
 
 @behaviour(8)
 def test_labels_are_needed_below_one(observe):
-    for name in ("mixed", "hard", "default"):
+    for name in ("mixed", "hard", "default", "almost"):
         observe.raised(
             f"unlabelled/{name}",
             "ValueError",
@@ -513,6 +521,40 @@ def test_parameters_after_the_steps(observe):
                     atol=1e-5,
                     device=observe.device,
                 )
+
+
+@behaviour(10)
+def test_step_with_large_gradients(observe):
+    given = observe.given["steep_step"]
+    weight, fixed = (w.double() for w in given["weights"])
+    x = given["x"].double()
+    c = {
+        "student": x @ weight.T,
+        "teacher": x @ fixed.T,
+        "labels": given["y"],
+        "T": 2.0,
+        "alpha": 0.4,
+        "ignore_index": -100,
+    }
+    call = f"distill_step of a linear student on inputs {tuple(x.shape)}, temperature=2, alpha=0.4"
+    close(
+        observe["step/steep/loss"],
+        expected(c),
+        "The loss is wrong for inputs with two leading dimensions and ignored labels.",
+        **LOOSE,
+        call=call,
+    )
+    grad = expected_grad(c).reshape(-1, 5).T @ x.reshape(-1, 7)
+    close(
+        observe["step/steep/weight"],
+        weight - 0.05 * grad,
+        "A large gradient does not move the student as one ordinary optimizer step would.",
+        rtol=1e-4,
+        atol=2e-5,
+        device=observe.device,
+        call=call,
+        mistakes={"The gradient was clipped: nothing asked for that.": weight - 0.05 * grad / grad.norm()},
+    )
 
 
 @behaviour(10)
