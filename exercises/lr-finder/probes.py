@@ -112,6 +112,10 @@ def pairs(given):
     return [(x, y) for x, y in given["batches"]]
 
 
+def plenty(given):
+    return pairs(given) * 20
+
+
 def scripted(values):
     """A loss with these values, one after the other; the last one stays."""
     calls = []
@@ -132,9 +136,9 @@ def probe_rates(code, given, record):
     for i, (low, high, count) in enumerate(given["ranges"]):
         with record.step(i):
             flat = scripted([1.0])
-            record("got", listed(code.lr_range_test(Net(given), flat, pairs(given), low, high, count)))
+            record("got", listed(code.lr_range_test(Net(given), flat, plenty(given), low, high, count)))
     with record.step("default"):
-        record("got", listed(code.lr_range_test(Net(given), scripted([1.0]), pairs(given))))
+        record("got", listed(code.lr_range_test(Net(given), scripted([1.0]), plenty(given))))
 
 
 def prepared(given, kind):
@@ -180,6 +184,8 @@ def probe_stop(code, given, record):
         ("third", [2.0, 1.0, 4.5, 1.0], None),
         ("zero", [1.0, 0.0, 0.5, 0.0], None),
         ("own", [1.0, 1.4, 1.5, 1.51, 1.0], 1.5),
+        ("half", [1.0, 0.4, 0.21, 0.1], 0.5),
+        ("negative", [-1.0, -0.9, -1.0], None),
         ("nan", [1.0, 2.0, nan, 1.0], None),
         ("inf", [1.0, inf, 1.0], None),
         ("minus_inf", [1.0, 0.5, -inf, 1.0], None),
@@ -189,7 +195,7 @@ def probe_stop(code, given, record):
         with record.step(name):
             model = Net(given)
             more = () if factor is None else (factor,)
-            got = code.lr_range_test(model, scripted(values), pairs(given), 0.01, 0.1, 10, *more)
+            got = code.lr_range_test(model, scripted(values), plenty(given), 0.01, 0.1, 10, *more)
             record("got", listed(got))
             record("pictures", [picture(Net(given)), picture(model)])
 
@@ -206,13 +212,13 @@ class Broken(RuntimeError):
     pass
 
 
-def breaking(at):
+def breaking(at, error=Broken):
     calls = []
 
     def loss_fn(out, y):
         calls.append(0)
         if len(calls) > at:
-            raise Broken("no loss today")
+            raise error("no loss today")
         return cross_entropy(out, y)
 
     return loss_fn
@@ -238,6 +244,46 @@ def probe_restored(code, given, record):
                 record("pictures", [before, picture(model)])
 
 
+def probe_interrupted(code, given, record):
+    model = prepared(given, "norm_train")
+    before = picture(model)
+    try:
+        code.lr_range_test(model, breaking(3, KeyboardInterrupt), pairs(given), 0.05, 0.4, 7, 1e6)
+        record("error", None)
+    except KeyboardInterrupt:
+        record("error", "KeyboardInterrupt")
+    except Exception as error:  # noqa: BLE001 - written down
+        record("error", f"{type(error).__name__}: {error}"[:200])
+    record("pictures", [before, picture(model)])
+
+
+class Power(nn.Module):
+    """x times a power of one weight, which so many modules share."""
+
+    def __init__(self, weight, count):
+        super().__init__()
+        self.parts = nn.ModuleList([nn.Linear(1, 1, bias=False) for _ in range(count)])
+        self.parts[0].weight = nn.Parameter(weight.reshape(1, 1).clone())
+        for part in self.parts:
+            part.weight = self.parts[0].weight
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+def probe_one_weight(code, given, record):
+    one = torch.ones(1, 1, dtype=torch.float64, device=record.device)
+    for name, start, count in (("steep", 1000.0, 1), ("shared", 1.0, 2)):
+        with record.step(name):
+            model = Power(start * one, count)
+            got = code.lr_range_test(
+                model, lambda out, y: ((out - y) ** 2).sum(), [(one, 0 * one)] * 4, 0.01, 0.08, 4
+            )
+            record("got", listed(got))
+
+
 def probe_frozen(code, given, record):
     low, high, count = given["run"]
     model = Net(given)
@@ -261,6 +307,7 @@ def probe_suggest(code, given, record):
         "two": [3.0, 2.0],
         "first": [5.0, 2.0, 1.5, 0.5],
         "uphill": [1.0, 1.5, 1.25, 4.0, 3.875],
+        "only_uphill": [1.0, 1.5, 1.625, 2.625],
     }.items():
         with record.step(name):
             record("lr", code.suggest_lr([0.001 * 2**i for i in range(len(losses))], losses))

@@ -107,6 +107,12 @@ def test_rates(observe):
 def test_losses_and_updates(observe):
     given = observe.given
     for kind in ("plain", "junk", "eval"):
+        got = lists(observe, f"run/{kind}")["losses"]
+        expect(
+            len(got) == given["run"][2],
+            "When the batches run out, iteration should start over from the first.",
+            f"{len(got)} losses, expected {given['run'][2]}",
+        )
         close(
             lists(observe, f"run/{kind}")["losses"],
             run(given),
@@ -121,6 +127,30 @@ def test_losses_and_updates(observe):
                 "losses[i] is the loss before the update, not after it.": run(given, mistake="after"),
                 "The update at step i should use lrs[i], not the next rate.": run(given, mistake="early"),
             },
+        )
+
+
+def powers(start, count):
+    """Losses w**(2 count) of plain SGD on the one weight w."""
+    w, losses = start, []
+    for lr in rates(0.01, 0.08, 4):
+        losses.append(w ** (2 * count))
+        w -= lr * 2 * count * w ** (2 * count - 1)
+    return losses
+
+
+@behaviour(2)
+def test_plain_sgd_on_one_weight(observe):
+    for name, start, count, says in (
+        ("steep", 1000.0, 1, "A large gradient is used as it is: plain SGD clips nothing."),
+        ("shared", 1.0, 2, "A weight that two modules share is one parameter: update it once per step."),
+    ):
+        close(
+            lists(observe, f"one_weight/{name}")["losses"],
+            powers(start, count),
+            says,
+            rtol=1e-9,
+            device=observe.device,
         )
 
 
@@ -156,6 +186,8 @@ def test_explosion_ends_the_test(observe):
         "third": [2.0, 1.0],
         "zero": [1.0, 0.0],
         "own": [1.0, 1.4, 1.5],
+        "half": [1.0, 0.4],
+        "negative": [-1.0],
     }.items():
         got = lists(observe, f"stop/{name}")["losses"]
         says = "The test should end at the first loss above stop_factor times the lowest recorded one."
@@ -165,6 +197,8 @@ def test_explosion_ends_the_test(observe):
             says = "The test can end at any step, the second one included: no step is exempt."
         if len(got) > len(want) and name == "zero":
             says = "A lowest loss of exactly 0 is a lowest loss like any other: every positive one ends the test."
+        if len(got) < len(want) and name in ("half", "negative"):
+            says = "A loss is compared with those recorded before it, not with itself."
         expect(len(got) == len(want), says, f"{len(got)} losses recorded, expected {len(want)}")
         close(got, want, says, **TIGHT)
         close(
@@ -301,6 +335,17 @@ def test_exception_reaches_the_caller(observe):
             expect(error == "Broken", "The exception of loss_fn should reach the caller.", f"got {error}")
 
 
+@behaviour(6)
+def test_an_interrupt_is_an_exception_too(observe):
+    same = compared(observe, "interrupted")
+    expect(
+        not same["values"] and same["flags"] and same["nones"] and same["grads"],
+        "A KeyboardInterrupt left a half-trained model behind: clean up whatever was raised.",
+    )
+    error = observe["interrupted/error"]
+    expect(error == "KeyboardInterrupt", "The exception of loss_fn should reach the caller.", f"got {error}")
+
+
 @behaviour(7)
 def test_python_floats(observe):
     for path in ("rates/0", "rates/default", "run/plain", "stop/factor"):
@@ -355,6 +400,7 @@ def test_plain_curves(observe):
         ("two", 2, 1, "With two points the second rate is the answer."),
         ("first", 4, 1, "The steepest fall may be the first one."),
         ("uphill", 5, 2, "The steepest fall is the most negative change."),
+        ("only_uphill", 4, 2, "Where no loss falls the smallest rise is the most negative change."),
     ):
         lrs = [0.001 * 2**i for i in range(count)]
         suggested(
