@@ -25,7 +25,7 @@ def inputs(draw):
             )
         ],
         "norms": [measured(draw, (0.5, 4.0), (40.0, 900.0), (3, 20), (50, 900)) for _ in range(4)],
-        "close": measured(draw, (0.5, 4.0), (40.0, 90.0), (1, 1), (2, 4)),
+        "close": measured(draw, (0.5, 4.0), (40.0, 90.0), (1, 1), (2, 2)),
         "signal": measured(draw, (300.0, 900.0), (0.5, 4.0), (2, 4), (8, 16)),
         "tiny": measured(draw, (0.5e-9, 4.0e-9), (40.0e-9, 900.0e-9), (3, 20), (50, 900)),
         "up": {"low": draw.uniform(1.0, 2.0), "high": draw.uniform(2.5, 4.0)},
