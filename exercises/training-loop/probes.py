@@ -108,9 +108,40 @@ def probe_evaluate(code, given, record):
     for name in ("uneven", "one"):
         with record.step(name):
             record("result", code.evaluate(Net(given["weights"]), pairs(given[name]), cross_entropy))
+    with record.step("nan"):
+        record("result", code.evaluate(Net(given["weights"]), pairs(given["uneven"]), broken_everywhere))
     with record.step("generator"):
         batches = ((x, y) for x, y in given["uneven"])
         record("result", code.evaluate(Net(given["weights"]), batches, nn.CrossEntropyLoss()))
+
+
+def broken_everywhere(logits, targets):
+    return cross_entropy(logits, targets) * float("nan")
+
+
+class Table(nn.Module):
+    """Logits by token id; the dtypes that it was given."""
+
+    def __init__(self, weights):
+        super().__init__()
+        self.rows = nn.Embedding.from_pretrained(weights["w2"].T.clone(), freeze=False)
+        self.dtypes = []
+
+    def forward(self, ids):
+        self.dtypes.append(str(ids.dtype))
+        return self.rows(ids.long())
+
+
+def probe_token_ids(code, given, record):
+    model = Table(given["weights"])
+    batches = [
+        (torch.arange(len(y), device=y.device) % model.rows.num_embeddings, y) for _, y in given["val"]
+    ]
+    with record.step("evaluate"):
+        code.evaluate(model, batches, cross_entropy)
+    with record.step("fit"):
+        code.fit(model, Watched(model, given["lr"]), batches, batches, cross_entropy, epochs=1)
+    record("dtypes", sorted(set(model.dtypes)))
 
 
 def probe_eval_mode(code, given, record):
@@ -266,7 +297,13 @@ def broken(at, value):
     return loss_fn
 
 
+def huge(logits, targets):
+    return cross_entropy(logits, targets) * 1e9
+
+
 def probe_nonfinite(code, given, record):
+    with record.step("huge"):
+        train(code, given, record, "5", epochs=1, max_norm=given["max_norm"], loss_fn=huge)
     for name, at, value, k in (
         ("nan", 8, float("nan"), 1),
         ("inf", 9, float("inf"), 1),

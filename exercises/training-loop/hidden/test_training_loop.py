@@ -125,6 +125,24 @@ def test_means_over_samples(observe):
         )
 
 
+@behaviour(1, on_error="The inputs of a batch may be token ids: move them, but keep their dtype.")
+def test_dtype_of_inputs(observe):
+    dtypes = observe["token_ids/dtypes"]
+    expect(
+        dtypes == ["torch.int64"],
+        "The inputs of a batch may be token ids: move them to the device, but keep their dtype.",
+        f"the model got {', '.join(dtypes)} for torch.int64",
+    )
+
+
+@behaviour(1, on_error="evaluate reports a NaN; only a training loss raises.")
+def test_nan_is_reported(observe):
+    result = observe["evaluate/nan/result"]
+    params = [observe.given["weights"][name] for name in NAMES]
+    want = (float("nan"), scores(params, observe.given["uneven"])[1])
+    check_scores(result, want, "With a loss of NaN the {} is wrong.")
+
+
 @behaviour(1)
 def test_scores_are_floats(observe):
     for name in ("uneven", "one"):
@@ -542,6 +560,12 @@ def test_parameters_are_still_sound(observe):
             device=observe.device,
             call=f"bad loss in batch {at % 5}, accumulate={k}",
         )
+
+
+@behaviour(10, on_error="A large loss is finite: only NaN and inf raise.")
+def test_large_loss_is_no_reason_to_stop(observe):
+    steps = observe["nonfinite/huge/history"] and observe["nonfinite/huge/grads"]
+    expect(len(steps) == 5, "A large loss is finite: only NaN and inf raise.", f"{len(steps)} of 5 steps")
 
 
 @behaviour(11)
