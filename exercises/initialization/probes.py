@@ -38,6 +38,9 @@ def probe_fans(code, given, record):
             fan_in, fan_out = code.fan_in_out(torch.zeros(size, device=record.device))
             record("fans", [float(fan_in), float(fan_out)])
             record("kinds", [type(n).__name__ for n in (fan_in, fan_out)])
+    with record.step("turned"):
+        for name, weight in (("linear", torch.zeros(7, 5).T), ("conv", torch.zeros(4, 6, 3).transpose(0, 2))):
+            record(name, [float(n) for n in code.fan_in_out(weight.to(record.device))])
     with record.step("modules"):
         layers = [nn.Linear(100, 10), nn.Conv2d(3, 16, 5), nn.Conv1d(6, 7, 3), nn.Conv3d(3, 5, (1, 2, 3))]
         record("fans", [[float(n) for n in code.fan_in_out(layer.weight)] for layer in layers])
@@ -48,6 +51,8 @@ def probe_xavier(code, given, record):
         with record.step(i):
             record("gain", code.xavier_uniform_(blank(case["size"], record), case["gain"]))
             record("default", code.xavier_uniform_(blank(case["size"], record)))
+    with record.step("zero"):
+        record("weight", code.xavier_uniform_(blank(given["small"], record), 0.0))
 
 
 def probe_kaiming(code, given, record):

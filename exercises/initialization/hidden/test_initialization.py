@@ -39,6 +39,14 @@ def test_fans(observe):
             "fan_in_out should return two ints.",
             f"got {', '.join(kinds)}",
         )
+    for name, want in (("linear", [7, 5]), ("conv", [24, 12])):
+        close(
+            observe[f"fans/turned/{name}"],
+            want,
+            "fan_in_out gave the wrong fans for a transposed view: its shape decides, not its memory.",
+            rtol=0.0,
+            atol=0.0,
+        )
     close(
         observe["fans/modules/fans"],
         [[100, 10], [75, 400], [18, 21], [18, 30]],
@@ -149,6 +157,14 @@ def test_xavier_scale(observe):
 
 
 @behaviour(2)
+def test_xavier_gain_of_zero(observe):
+    # Refusing such a gain would not be another bound.
+    if observe.error("xavier/zero") is None:
+        weight = observe.tensor("xavier/zero/weight")
+        expect(bool((weight == 0).all()), "With gain=0 the bound is 0: no default may take its place.")
+
+
+@behaviour(2)
 def test_xavier_distribution(observe):
     for sample, size, gain, call in xavier_samples(observe):
         expect(distinct(sample) > 0.9, "Every element is drawn on its own; many of yours are equal.", call)
@@ -183,6 +199,13 @@ def test_kaiming_distribution(observe):
             distance(sample, lambda v, s=std: 0.5 * (1 + torch.erf(v / (s * 2**0.5)))) < 0.03,
             "The values do not follow a normal distribution.",
             call,
+        )
+        # Of 38,000 values beyond 3.2 standard deviations some 50 are expected.
+        largest = sample.double().abs().max().item() / std
+        expect(
+            largest > 3.2,
+            "The tails are missing: a normal distribution is not cut off.",
+            f"{call}: no value beyond {largest:.3g} standard deviations",
         )
 
 

@@ -1,0 +1,26 @@
+# fails: 3
+# message: tails are missing
+import math
+
+import torch
+
+
+def fan_in_out(weight):
+    if weight.ndim < 2:
+        raise ValueError("fewer than two dimensions")
+    k = math.prod(weight.shape[2:])
+    return weight.shape[1] * k, weight.shape[0] * k
+
+
+@torch.no_grad()
+def xavier_uniform_(weight, gain=1.0, generator=None):
+    a = gain * math.sqrt(6 / sum(fan_in_out(weight)))
+    return weight.uniform_(-a, a, generator=generator)
+
+
+@torch.no_grad()
+def kaiming_normal_(weight, negative_slope=0.0, generator=None):
+    std = math.sqrt(2 / ((1 + negative_slope**2) * fan_in_out(weight)[0]))
+    return weight.copy_(
+        (torch.rand(3, *weight.shape, generator=generator, device=weight.device).sum(0) * 2 - 3) * std
+    )
