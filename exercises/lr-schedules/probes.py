@@ -140,6 +140,7 @@ def probe_plateau(code, given, record):
 
 def probe_errors(code, given, record):
     record.raises("decay_step", lambda: code.step_decay(-1, 0.1, [3]))
+    record.raises("decay_step_alone", lambda: code.step_decay(-1, 0.1, []))
     record.raises("cosine_step", lambda: code.cosine_restarts(-1, 0.1, 3))
     record.raises("period", lambda: code.cosine_restarts(2, 0.1, 0))
     record.raises("period_negative", lambda: code.cosine_restarts(0, 0.1, -3))

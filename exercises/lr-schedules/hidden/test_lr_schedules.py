@@ -184,7 +184,11 @@ def check(observe, name, metrics, options, says, mistakes):
         says,
         **CLOSE,
         call=f"ReduceOnPlateau({', '.join(f'{k}={v:.4g}' for k, v in options.items())}) fed with {shown}",
-        mistakes=[(text, plateau(metrics, **options, mistake=key)) for text, key in mistakes.items()],
+        mistakes=[
+            *[(text, plateau(metrics, **options, mistake=key)) for text, key in mistakes.items()],
+            *[("step returned the rate from before its own cut.", [options["lr"], *want[:-1]])]
+            * (observe[f"plateau/{name}/kept"] == want),
+        ],
     )
 
 
@@ -326,6 +330,7 @@ def test_rate_is_returned_and_kept(observe):
 
 REFUSED = {
     "decay_step": "step_decay: a negative step must be refused.",
+    "decay_step_alone": "step_decay: a negative step must be refused, without milestones too.",
     "cosine_step": "cosine_restarts: a negative step must be refused.",
     "period": "period=0 must be refused.",
     "period_negative": "A negative period must be refused.",
