@@ -122,6 +122,9 @@ def probe_weights(code, given, record):
         with record.step(name):
             q, scale = code.quantize_per_channel(given[name], 0)
             note(record, q, scale, record.device)
+    with record.step("zeros"):
+        q, scale = code.quantize_per_channel(torch.zeros(3, 4, device=record.device))
+        note(record, q, scale, record.device)
 
 
 STEPS = [127.0, 1.6, 2.5, 3.5, -2.5, -3.5, 0.5, -1.6, 0.4, 1.5, -0.5, -0.6, 126.6, 44.4, -44.5, 45.5]
@@ -160,9 +163,9 @@ def probe_calibration(code, given, record):
     for name, value in (("constant", 3.0), ("constant_negative", -3.0)):
         with record.step(name):
             calibrate(code, [torch.full((2, 3), value, device=record.device)], record)
-    for name, low, high in (("tie_down", -2.5, 252.5), ("tie_up", -1.5, 253.5)):
+    for name, low, high in (("tie_down", -2.5, 252.5), ("tie_up", -1.5, 253.5), ("narrow", -2e-8, 8e-8)):
         with record.step(name):
-            calibrate(code, [torch.tensor([low, 0.25, high], device=record.device)], record)
+            calibrate(code, [torch.tensor([low, high / 4, high], device=record.device)], record)
     with record.step("relu"):
         calibrate(code, [torch.tensor([0.0, 1.7, 0.0, 5.1], device=record.device)], record)
 
@@ -180,7 +183,7 @@ def probe_fake(code, given, record):
             with torch.no_grad():
                 record("no_grad", code.fake_quantize(x, case["scale"], case["zero_point"]))
     with record.step("far"):
-        x = torch.tensor([1e5, -1e5, 3e6, -3e6], device=record.device)
+        x = torch.tensor([1e5, -1e5, 3e6, -3e6, 1e12, -1e12], device=record.device)
         record("plain", code.fake_quantize(x, 0.02, 100))
         record("trained", code.fake_quantize(x.requires_grad_(), 0.02, 100))
     for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
@@ -198,6 +201,12 @@ def probe_gradient(code, given, record):
             record("out", out)
             out.backward(case["upstream"])
             record("grad", x.grad)
+    with record.step("coarse"):  # in the middle of a network, with a step above 1
+        leaf = torch.tensor([-300.0, -10.6, 3.2, 7.4, 600.0], device=record.device, requires_grad=True)
+        out = code.fake_quantize(leaf * 1.0, 2.0, 100)
+        record("out", out)
+        (out * torch.tensor([3.0, -1.5, 2.0, 0.5, 4.0], device=record.device)).sum().backward()
+        record("grad", leaf.grad)
 
 
 def probe_errors(code, given, record):

@@ -196,6 +196,11 @@ def test_zero_channel(observe):
         f"its scale is {scale[1].item():.3g}",
     )
     expect(not q[1].any(), "A channel of zeros must have codes 0.", f"got {q[1].tolist()}")
+    says = "In a weight that is all zero every channel has codes 0 and a positive finite scale."
+    q, scale = observe.tensor("weights/zeros/q"), observe.tensor("weights/zeros/scale")
+    expect(q.shape == (3, 4) and not q.any(), says, f"codes: {describe(q)}")
+    good = scale.shape == (3,) and torch.isfinite(scale).all() and (scale > 0).all()
+    expect(good, says, f"scales {scale.tolist()}")
 
 
 @behaviour(3)
@@ -373,6 +378,9 @@ def test_constant_data(observe):
         got = observe[f"calibration/{name}/zero_point"]
         close(observe[f"calibration/{name}/scale"], 3 / 255, says, rtol=1e-5, atol=0.0)
         expect(got == zero, says, f"data that is all {value}: zero point {got:g}, expected {zero}")
+    says = "Data from -2e-8 to 8e-8 has a range too: no lower limit may reach its scale."
+    close(observe["calibration/narrow/scale"], 1e-7 / 255, says, rtol=1e-5, atol=0.0)
+    expect(observe["calibration/narrow/zero_point"] == 51, says, "the zero point should be 51")
 
 
 @behaviour(6)
@@ -459,12 +467,18 @@ def test_values_far_beyond_the_range(observe):
     for name in ("plain", "trained"):
         close(
             observe[f"fake/far/{name}"],
-            torch.tensor([3.1, -2.0, 3.1, -2.0]),
+            torch.tensor([3.1, -2.0, 3.1, -2.0, 3.1, -2.0]),
             "A large x lost the precision of the result: x + (result - x) rounds to the spacing of x.",
             rtol=0.0,
             atol=1e-5,
             device=observe.device,
-            call="fake_quantize of +-1e5 and +-3e6, scale=0.02, zero_point=100",
+            call="fake_quantize of +-1e5, +-3e6 and +-1e12, scale=0.02, zero_point=100",
+            mistakes=[
+                (
+                    "A large x became an integer before it was clamped: 1e12 / scale fits into no int32.",
+                    torch.tensor([3.1, -2.0, 3.1, -2.0, -2.0, -2.0]),
+                )
+            ],
         )
 
 
@@ -559,6 +573,23 @@ def test_gradient(observe):
                 ("Code 0 and code 255 are within the range.", upstream * strict),
             ],
         )
+    call = "fake_quantize of an intermediate tensor with values -300, -10.6, 3.2, 7.4 and 600, scale=2, zero_point=100"
+    want = torch.tensor([0.0, -1.5, 2.0, 0.5, 0.0])
+    close(
+        observe["gradient/coarse/grad"],
+        want,
+        "The gradient is not the incoming one where the rounded value lies within 0..255, and 0 elsewhere.",
+        rtol=1e-5,
+        device=observe.device,
+        call=call,
+        mistakes=[
+            (
+                "The gradient is passed on as it is: scaling down and up again cancel.",
+                want * factor,
+            )
+            for factor in (2.0, 0.5)
+        ],
+    )
 
 
 @behaviour(9)
