@@ -62,6 +62,14 @@ FIXED = {  # two stages that wait for each other at every step, and three with o
         [("F", 0), ("F", 1), ("F", 2), ("B", 0), ("B", 1), ("B", 2)],
         [("F", 0), ("F", 1), ("B", 0), ("F", 2), ("B", 1), ("B", 2)],
     ],
+    # Not every stage runs every operation, and yet nothing waits for ever.
+    "forwards": [[("F", 0), ("F", 1), ("F", 2)]] * 3,
+    "middle_ends": [
+        [("F", 0), ("F", 1), ("F", 2), ("B", 0)],
+        [("F", 0), ("B", 0), ("F", 1), ("F", 2)],
+        [("F", 0), ("B", 0)],
+    ],
+    "nothing_at_the_end": [[("F", 0), ("F", 1)], []],
 }
 
 STUCK = {
@@ -74,6 +82,7 @@ STUCK = {
     "missing_forward": [[("F", 0), ("B", 0)], [("F", 0), ("F", 1), ("B", 0), ("B", 1)]],
     "missing_backward": [[("F", 0), ("F", 1), ("B", 0), ("B", 1)], [("F", 0), ("F", 1), ("B", 0)]],
     "own_forward_missing": [[("F", 0), ("B", 0), ("B", 1)], [("F", 0), ("B", 0), ("B", 1)]],
+    "behind_the_first": [[("F", 0)], [("B", 0), ("F", 0)]],
     "empty_stage": [[("F", 0), ("B", 0)], []],
 }
 

@@ -78,6 +78,10 @@ def inputs(draw):
             norms_matter(draw, 8, 6, 5, True),
             norms_matter(draw, 5, 7, 9, False),
         ],
+        "close": {
+            "fine": (1.0 + 1e-9 * draw.permutation(63).double()).view(7, 9) * draw.choice([-1.0, 1.0]),
+            "tiny": distinct(draw, 7, 9, scale=1e-30),
+        },
         "odd_values": odd_values(draw, 7, 11),
         "odd_mask": torch.arange(77).view(7, 11) % 3 != 1,
         "update": draw.normal(7, 11),
@@ -116,6 +120,13 @@ def state(model):
     return {name: p.detach().clone() for name, p in model.named_parameters()}
 
 
+def picture(model):
+    """Everything about a model beside its parameters: buffers, modes, gradients."""
+    grads = {name: p.grad.clone() for name, p in model.named_parameters() if p.grad is not None}
+    buffers = {name: b.clone() for name, b in model.named_buffers()}
+    return [grads, buffers, [m.training for m in model.modules()]]
+
+
 def probe_masks(code, given, record):
     for i, sparsity in enumerate(given["sparsities"]):
         with record.step(i):
@@ -132,6 +143,19 @@ def probe_masks(code, given, record):
         model[0].requires_grad_(False)
         record("masks", dict(code.magnitude_masks(model, 0.5)))
         record("flags", [p.requires_grad for p in model.parameters()])
+    with record.step("picture"):
+        model = Net(given, record.device)
+        model.norm.eval()
+        model.head.weight.grad = torch.ones_like(model.head.weight)
+        before = picture(model)
+        code.magnitude_masks(model, 0.5)
+        record("same", [before, picture(model)])
+    for name, value in given["close"].items():
+        with record.step(name):
+            linear = nn.Linear(9, 7, dtype=value.dtype, device=record.device)
+            with torch.no_grad():
+                linear.weight.copy_(value)
+            record("masks", dict(code.magnitude_masks(linear, 0.4)))
     with record.step("none"):
         record("masks", dict(code.magnitude_masks(Net(given, record.device), 0.0)))
     with record.step("single"):
@@ -198,6 +222,14 @@ def probe_apply(code, given, record):
             linear.weight.copy_(given["odd_values"])
         code.apply_masks(linear, {"weight": given["odd_mask"].to(record.device)})
         record("after", linear.weight)
+    with record.step("double"):
+        linear = nn.Linear(9, 7, bias=False, dtype=torch.float64, device=record.device)
+        with torch.no_grad():
+            linear.weight.copy_(given["close"]["fine"])
+        linear.requires_grad_(False)
+        mask = (torch.arange(63) % 3 != 1).view(7, 9)
+        code.apply_masks(linear, {"weight": mask.to(record.device)})
+        record("after", linear.weight)
     with record.step("turned"):
         model = nn.Sequential(nn.Linear(11, 7), nn.Linear(11, 7)).to(record.device)
         with torch.no_grad():
@@ -247,7 +279,8 @@ def probe_neurons(code, given, record):
                 record("b1", new1.bias)
                 record("w2", new2.weight)
                 record("b2", new2.bias)
-                record("out", new2(torch.tanh(new1(case["x"]))))
+                with record.step("run"):
+                    record("out", new2(torch.tanh(new1(case["x"]))))
                 record("sizes", [new1.in_features, new1.out_features, new2.in_features, new2.out_features])
                 record("plain", [type(new1) is nn.Linear, type(new2) is nn.Linear])
                 params = [*new1.parameters(), *new2.parameters()]

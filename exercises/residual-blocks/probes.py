@@ -32,6 +32,7 @@ def inputs(draw):
                     draw.normal(*front, d_in, scale=1.5, shift=0.7, dtype=torch.float64)
                     for front in ((), (lead[0],), tuple(lead), (2, *lead), (1,))
                 ],
+                "up": draw.normal(*lead, d_out, dtype=torch.float64),
             }
         )
     dim, hidden = draw.sizes(2, 6, 9)
@@ -76,8 +77,9 @@ def probe_formula(code, given, record):
         with record.step(i):
             block = fill(build(code, case, record.device), case["weights"])
             record("eps", float(block.norm.eps))
-            for k, x in enumerate(case["x"]):
+            for k, given_x in enumerate(case["x"]):
                 with record.step(k):
+                    x = given_x.clone()
                     record("out", block(x))
                     record("x", x)
             with record.step("strided"):
@@ -87,7 +89,7 @@ def probe_formula(code, given, record):
                 x = case["x"][1].clone()
                 block(x)
                 record("x", x)
-            record("again", block.eval()(case["x"][1]))
+            record("again", block.eval()(case["x"][1].clone()))
 
 
 def probe_shortcut(code, given, record):
@@ -109,12 +111,25 @@ def probe_start(code, given, record):
             record("bias", block.fc2.bias)
             record("first", block.fc1.weight)
             record("shortcut", getattr(block.shortcut, "weight", None))
-            out = block(case["x"][2])
+            record("norm", [block.norm.weight, block.norm.bias])
+            out = block(case["x"][2].clone())
             record("out", out)
-            record("projected", block.shortcut(case["x"][2]))
+            record("projected", block.shortcut(case["x"][2].clone()))
             with record.step("gradient"):
                 out.square().sum().backward()
                 record("fc2", block.fc2.weight.grad)
+
+
+def probe_gradients(code, given, record):
+    for i, case in enumerate(given["cases"]):
+        with record.step(i):
+            block = fill(build(code, case, record.device), case["weights"])
+            x = case["x"][2].clone().requires_grad_()
+            block(x).backward(case["up"])
+            record("x", x.grad)
+            for name, value in case["weights"].items():
+                if value is not None:
+                    record(name, block.get_parameter(name).grad)
 
 
 def probe_deep(code, given, record):
@@ -126,7 +141,8 @@ def probe_deep(code, given, record):
     record("out", out)
     record("input", torch.autograd.grad(out.sum(), x, retain_graph=True)[0])
     out.backward(deep["up"])
-    largest = [block.fc2.weight.grad.abs().max() for block in stack.blocks]
+    grads = [block.fc2.weight.grad for block in stack.blocks]
+    largest = [out.new_zeros(()) if grad is None else grad.abs().max() for grad in grads]
     record("largest", torch.stack(largest))
 
 
@@ -143,10 +159,10 @@ def probe_stack(code, given, record):
         for block, values in zip(stack.blocks, case["weights"], strict=True):
             fill(block, values)
         record("eps", [float(block.norm.eps) for block in stack.blocks])
-        x = case["x"]
+        x = case["x"].clone()
         record("out", stack(x))
         record("x", x)
-        record("line", stack(x[0, 0]))
+        record("line", stack(case["x"][0, 0].clone()))
         with torch.no_grad(), record.step("quiet"):
             x = case["x"].clone()
             stack(x)
@@ -172,6 +188,7 @@ def probe_errors(code, given, record):
     for name, sizes in {
         "in_dim": (0, 3),
         "in_dim_negative": (-2, 3),
+        "in_dim_projected": (0, 4, 3),
         "hidden": (3, 0),
         "hidden_negative": (3, -1),
         "out_dim": (3, 5, 0),

@@ -11,6 +11,13 @@ FIXED = [
         [("F", 0), ("F", 1), ("F", 2), ("B", 0), ("B", 1), ("B", 2)],
         [("F", 0), ("F", 1), ("B", 0), ("F", 2), ("B", 1), ("B", 2)],
     ],
+    [[("F", 0), ("F", 1), ("F", 2)]] * 3,
+    [
+        [("F", 0), ("F", 1), ("F", 2), ("B", 0)],
+        [("F", 0), ("B", 0), ("F", 1), ("F", 2)],
+        [("F", 0), ("B", 0)],
+    ],
+    [[("F", 0), ("F", 1)], []],
 ]
 
 
@@ -27,7 +34,7 @@ def textbook(kind, p, m, extra=0):
 
 
 def text(stage):
-    return " ".join(f"{kind}{j}" for kind, j in stage)
+    return " ".join(f"{kind}{j}" for kind, j in stage) or "(nothing)"
 
 
 def others(observe):
@@ -221,6 +228,7 @@ STUCK = {
     "missing_forward": "a forward whose micro-batch never ran on the stage before",
     "missing_backward": "a backward that the stage after never runs",
     "own_forward_missing": "a backward without its own forward",
+    "behind_the_first": "a last stage that runs B0 before F0, while the first stage can finish",
     "empty_stage": "a last stage without operations",
 }
 

@@ -83,6 +83,25 @@ def test_ranking_is_global(observe):
         )
 
 
+@behaviour(2)
+def test_close_and_tiny_magnitudes_are_ranked(observe):
+    for name, says in (
+        (
+            "fine",
+            "Magnitudes of a float64 model that differ by 1e-9 were not told apart: rank them in their own dtype.",
+        ),
+        (
+            "tiny",
+            "Magnitudes around 1e-30 were not told apart: their squares are 0, so rank absolute values.",
+        ),
+    ):
+        mask = masks_at(observe, f"masks/{name}", {"weight": (7, 9)})["weight"]
+        size = observe.given["close"][name].abs()
+        expect(not mask.all() and bool(mask.any()), says)
+        kept, removed = size[mask].min().item(), size[~mask].max().item()
+        expect(removed <= kept, says, f"removed {removed:.12g}, kept {kept:.12g}")
+
+
 @behaviour(3)
 def test_number_of_removed_weights(observe):
     total = sum(value.numel() for value in observe.given["values"].values())
@@ -130,6 +149,13 @@ def test_model_is_unchanged(observe):
         expect(alike(*observe[f"masks/{i}/same"]), "Making the masks has already changed the model.")
         expect(observe[f"masks/{i}/requires_grad"], "Making the masks has frozen parameters of the model.")
         expect(all(observe[f"masks/{i}/grads"]), "Making the masks has left gradients behind.")
+
+
+@behaviour(4)
+def test_buffers_modes_and_gradients_are_unchanged(observe):
+    before, after = observe["masks/picture/same"]
+    for what, left, right in zip(("A gradient", "A buffer", "A train/eval mode"), before, after, strict=True):
+        expect(alike(left, right), f"{what} of the model changed while the masks were made.")
 
 
 def keep_mask(value):
@@ -183,6 +209,17 @@ def test_kept_values_stay_whatever_they_are(observe):
         same = torch.isnan(a) & torch.isnan(b) | (a == b) & (torch.signbit(a) == torch.signbit(b))
         expect(bool(same.all()), f"A kept weight that is a {what} has changed: leave kept weights alone.")
     expect(bool((got[~kept] == 0).all()), "A removed weight must become 0 whatever it was.")
+
+
+@behaviour(5)
+def test_frozen_float64_weights(observe):
+    want, got = observe.given["close"]["fine"], observe.tensor("apply/double/after")
+    mask = keep_mask(want)
+    expect(not got[~mask].any(), "A frozen weight that has a mask is pruned like any other.")
+    expect(
+        got.dtype == want.dtype and torch.equal(got[mask], want[mask]),
+        "A kept weight of a float64 model was rounded: leave kept weights alone.",
+    )
 
 
 @behaviour(5)
@@ -288,9 +325,21 @@ def test_order_is_kept(observe):
         expect(got == sorted(got), "The kept neurons changed places.", f"order {got}")
 
 
+@behaviour(9)
+def test_dtype_is_kept(observe):
+    for path, case, _ in cases(observe):
+        for name in ("w1", "w2"):
+            got = observe.tensor(f"{path}/{name}")
+            expect(
+                got.dtype == case["w1"].dtype, f"{case['w1'].dtype} became {got.dtype}.".replace("torch.", "")
+            )
+
+
 @behaviour(8)
 def test_output_is_that_of_switched_off_neurons(observe):
     for path, case, keep in cases(observe):
+        if any(observe.tensor(f"{path}/{name}").dtype != case[name].dtype for name in ("w1", "w2")):
+            continue  # it cannot run; the dtype has a test of its own
         index = best(case, keep)
         x, w1, w2 = case["x"].double(), case["w1"].double(), case["w2"].double()
         b1 = torch.zeros(len(w1)) if case["b1"] is None else case["b1"]
@@ -301,7 +350,7 @@ def test_output_is_that_of_switched_off_neurons(observe):
         want = (hidden * on) @ w2.T + b2.double()
         no_b1 = (torch.tanh(x @ w1.T) * on) @ w2.T + b2.double()
         close(
-            observe[f"{path}/out"],
+            observe[f"{path}/run/out"],
             want,
             "The output differs from the original with the removed neurons switched off.",
             rtol=1e-4,
@@ -373,16 +422,6 @@ def test_keep_is_a_number_of_neurons(observe):
             f"keep={keep} keeps {keep} neurons, also where several have a score of 0.",
             f"weights of shape {got}, expected {want}",
         )
-
-
-@behaviour(9)
-def test_dtype_is_kept(observe):
-    for path, case, _ in cases(observe):
-        for name in ("w1", "w2"):
-            got = observe.tensor(f"{path}/{name}")
-            expect(
-                got.dtype == case["w1"].dtype, f"{case['w1'].dtype} became {got.dtype}.".replace("torch.", "")
-            )
 
 
 @behaviour(9)

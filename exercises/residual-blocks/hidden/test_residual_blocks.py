@@ -84,6 +84,8 @@ def outputs(observe, which):
 @behaviour(1)
 def test_block_formula(observe):
     for i, case, parts in outputs(observe, False):
+        if observe[f"shortcut/{i}/count"]:
+            continue  # a projection where x itself belongs; the kind of the shortcut has a test of its own
         for path, x in ((f"{k}/out", x) for k, x in enumerate(case["x"])):
             close(
                 observe[f"formula/{i}/{path}"],
@@ -188,13 +190,19 @@ def test_new_block_is_the_identity(observe):
             expect(same, "A new block with different dimensions should give shortcut(x).", describe(case, x))
 
 
-@behaviour(3)
+@behaviour(3, on_error="fc2.weight of a new block should get a gradient.")
 def test_only_the_last_layer_starts_at_zero(observe):
     for i, case in enumerate(observe.given["cases"]):
         first = observe.tensor(f"start/{i}/first")
         expect(
             bool(first.any()) and first.unique().numel() > 1,
             "With fc1 and fc2 at zero neither weight gets a gradient: fc1 keeps its random start.",
+            describe(case, case["x"][0]),
+        )
+        weight, bias = observe[f"start/{i}/norm"]
+        expect(
+            bool((weight == 1).all()) and not bias.any(),
+            "Only fc2 starts at zero: norm keeps its usual start, weight 1 and bias 0.",
             describe(case, case["x"][0]),
         )
         projection = observe[f"start/{i}/shortcut"]
@@ -212,8 +220,13 @@ def test_only_the_last_layer_starts_at_zero(observe):
         )
 
 
+HIDDEN = "blocks should be a ModuleList: a Python list hides modules."
+
+
 @behaviour(4)
 def test_input_gradient_of_a_deep_stack(observe):
+    if observe.error("deep") is not None:
+        expect(observe["stack/structure/list"] is True, HIDDEN)
     grad = observe.tensor("deep/input", "No gradient reaches the input of a new stack of depth 100.")
     expect(
         bool((grad == 1).all()),
@@ -235,6 +248,28 @@ def test_every_block_learns(observe):
     )
 
 
+@behaviour(4, on_error="The gradient flows through the branch too, to x and to every parameter.")
+def test_gradients_of_a_trained_block(observe):
+    for i, case in enumerate(observe.given["cases"]):
+        parts = Parts(case["weights"], observe[f"formula/{i}/eps"])
+        x = case["x"][2].clone().requires_grad_()
+        leaves = {name: p.clone().requires_grad_() for name, p in parts.w.items() if p is not None}
+        parts.w = {**parts.w, **leaves}
+        wanted = torch.autograd.grad(parts.block(x), [x, *leaves.values()], case["up"])
+        skip_only = torch.autograd.grad(parts.skip(x), x, case["up"])[0]
+        for name, want in zip(["x", *leaves], wanted, strict=True):
+            close(
+                observe.tensor(f"gradients/{i}/{name}", f"{name} of a trained block gets no gradient."),
+                want,
+                f"The gradient of a trained block to {name} is wrong.",
+                rtol=1e-9,
+                atol=1e-9,
+                device=observe.device,
+                call=describe(case, x),
+                mistakes=[("The branch was cut off: x gets no gradient through it.", skip_only)],
+            )
+
+
 @behaviour(5)
 def test_inputs_are_left_alone(observe):
     for i, case in enumerate(observe.given["cases"]):
@@ -254,9 +289,7 @@ def test_inputs_are_left_alone(observe):
 @behaviour(6)
 def test_blocks_are_separate(observe):
     dim, hidden, depth = observe.given["stack"]["sizes"]
-    expect(
-        observe["stack/structure/list"] is True, "blocks should be a ModuleList: a Python list hides modules."
-    )
+    expect(observe["stack/structure/list"] is True, HIDDEN)
     length, separate = observe["stack/structure/length"], observe["stack/structure/separate"]
     expect(length == depth, "blocks should hold depth blocks.", f"{length} instead of {depth}")
     expect(
@@ -366,8 +399,16 @@ def test_strided_input(observe):
 
 @behaviour(8)
 def test_sizes_below_one(observe):
-    for name in ("in_dim", "in_dim_negative", "hidden", "hidden_negative", "out_dim", "out_dim_negative"):
-        what = name.removesuffix("_negative")
+    for name in (
+        "in_dim",
+        "in_dim_negative",
+        "in_dim_projected",
+        "hidden",
+        "hidden_negative",
+        "out_dim",
+        "out_dim_negative",
+    ):
+        what = name.removesuffix("_negative").replace("_projected", " beside an out_dim")
         number = "a negative" if name.endswith("negative") else "zero"
         observe.raised(
             f"errors/{name}", "ValueError", says=f"ResidualBlock: {number} {what} should be refused."
