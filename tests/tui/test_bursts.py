@@ -64,3 +64,15 @@ async def test_a_screen_below_another_is_not_left_by_a_late_key(app: App) -> Non
         await pilot.pause()
         assert below in running.screen_stack
         assert running.screen.place == "tour"
+
+
+@pytest.mark.parametrize("place", [place for place in PLACES if place != "exercise"])
+async def test_a_screen_may_be_closed_before_it_is_drawn(app: App, place: str) -> None:
+    running = app("home")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        below = running.screen
+        running.go(place)
+        running.go_back(running.screen)
+        await pilot.pause()
+        assert running.screen is below

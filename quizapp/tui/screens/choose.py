@@ -11,13 +11,14 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from quizapp.tui.screens.place import Fleeting
 from quizapp.tui.text import one_line
 from quizapp.tui.wrap import wrap
 
 _KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold $primary"), " cancel")
 
 
-class Choose(ModalScreen[str | None]):
+class Choose(Fleeting, ModalScreen[str | None]):
     """Asks for one of ``entries`` (value, text or a line already laid out); escape gives None."""
 
     BINDINGS: ClassVar[list[object]] = [  # type: ignore[assignment]

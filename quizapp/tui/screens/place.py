@@ -1,7 +1,9 @@
 """What all screens share: their actions come from the table, their foot is the key bar."""
 
-from typing import TYPE_CHECKING, ClassVar, cast
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
+from textual import events
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
@@ -18,7 +20,26 @@ WITHOUT_DATA = frozenset({"back", "leave_field"})
 """What a screen can do before the data is open."""
 
 
-class _Placed:
+class Fleeting:
+    """A screen that a burst of keys may close before it is drawn; then it has no parts to fill."""
+
+    async def on_event(self, event: events.Event) -> None:
+        """Leave out what would fill a screen that is closed already."""
+        fills = isinstance(event, events.Mount | events.Resize | events.ScreenResume)
+        if not (fills and cast("Screen[None]", self)._pruning):
+            await super().on_event(event)  # type: ignore[misc]
+
+    def call_after_refresh(self, callback: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
+        """As Textual's, unless the screen is closed by then."""
+
+        def unless_closed() -> object:
+            return None if cast("Screen[None]", self)._pruning else callback(*args, **kwargs)
+
+        asked: bool = super().call_after_refresh(unless_closed)  # type: ignore[misc]
+        return asked
+
+
+class _Placed(Fleeting):
     """The part that full screens and dialogs share."""
 
     place: ClassVar[str] = ""
