@@ -1,3 +1,5 @@
+from typing import NamedTuple
+
 import torch
 from torch import nn
 
@@ -30,6 +32,8 @@ def inputs(draw):
             "scalar": draw.normal(shift=2.0),
             "many": many,
             "offset": draw.normal(400, scale=0.5, shift=1000.0),
+            "batch_of_one": draw.normal(1, 8, scale=2.0, shift=1.0),
+            "minus_zero": torch.tensor([0.0, -0.0, 1.5, -0.0, -2.5]),
         },
         "grads": [draw.normal(b, a), draw.normal(c), draw.normal(2, b, 3, scale=3.0)],
         "half_count": draw.integer(30, 60),
@@ -117,6 +121,7 @@ def probe_norm(code, given, record):
         "plain": (grads, torch.float32),
         "some_missing": ([None, *grads, None], torch.float32),
         "double": (grads, torch.float64),
+        "brain": ([torch.full((301,), 1.5, device=device)], torch.bfloat16),
         "half": ([torch.full((given["half_count"],), 1000.0, device=device)], torch.float16),
         "halves": (
             [torch.full((n,), -1000.0, device=device) for n in (5, given["half_count"])],
@@ -137,6 +142,10 @@ def probe_norm(code, given, record):
                 [bare(values, dtype, device).get_parameter(n).grad for n, _ in model.named_parameters()],
             )
 
+    with record.step("strided"):
+        model = bare(grads[:1], torch.float32, device)
+        model.inner.p0.grad = grads[0].t().contiguous().t()
+        record("norm", code.global_grad_norm(model))
     with record.step("frozen"):
         model = bare(grads, torch.float32, device)
         model.p1.requires_grad_(False)
@@ -179,6 +188,18 @@ def probe_monitor(code, given, record):
             model(given["x"])
         record("stats", dict(monitor.stats))
         record("kinds", kinds_of(monitor.stats))
+    with record.step("turned"):
+        model = Emitters(
+            {"turned": given["emitted"]["many"].t(), "slice": given["emitted"]["sparse"][:, 1:4]}
+        )
+        with code.ActivationMonitor(model) as monitor:
+            model()
+        record("stats", dict(monitor.stats))
+    with record.step("eval"):
+        model = Tree(given).eval()
+        with code.ActivationMonitor(model) as monitor, torch.no_grad():
+            model(given["x"])
+        record("stats", dict(monitor.stats))
     with record.step("bare_leaf"):
         model = nn.Linear(*reversed(given["first"].shape)).to(record.device)
         with torch.no_grad():
@@ -214,6 +235,17 @@ def probe_monitor(code, given, record):
             model()
         record("means", {name: monitor.stats[f"box.{name}"]["mean"] for name in ("nan", "inf", "minus")})
         record("finite", {name: monitor.stats[f"box.{name}"]["finite"] for name in values})
+    with record.step("recovered"):
+        model = Emitters({"only": torch.full((5,), NAN, device=record.device)})
+        with code.ActivationMonitor(model) as monitor:
+            model()
+            model.box["only"].value = torch.ones(5, device=record.device)
+            model()
+        record("finite", monitor.stats["box.only"]["finite"])
+    for name, bad in (("nan", NAN), ("inf", INF)):
+        with record.step(f"bad_output_{name}"):
+            with code.ActivationMonitor(model := nn.Sequential(Poison(bad))):
+                record("out", model(given["x"]))
 
 
 def probe_hooks(code, given, record):
@@ -304,6 +336,13 @@ def probe_neutral(code, given, record):
                 record("grads", [x.grad, *[p.grad for p in model.parameters()]])
 
 
+class Outputs(NamedTuple):
+    """As the outputs of many models, a tuple with names."""
+
+    sound: torch.Tensor
+    other: torch.Tensor
+
+
 class Poison(nn.Module):
     """Puts a bad value into what passes through."""
 
@@ -318,6 +357,8 @@ class Poison(nn.Module):
             return x, y
         if self.form == "list":
             return [x, y]
+        if self.form == "named":
+            return Outputs(x, y)
         if self.form == "nested":
             return x, (x, y)
         if self.form == "deep":
@@ -405,6 +446,7 @@ def models():
         "root": Own(seq(nn.Identity(), nn.ReLU())),
         "leaf": Poison(),
         "again": Again(),
+        "deeper_later": seq(Poison(), seq(nn.Identity(), seq(nn.Identity()))),
     }
 
 
@@ -429,7 +471,7 @@ def probe_first(code, given, record):
         half = torch.full((3, 7), 6e4, dtype=torch.float16, device=record.device)
         model = nn.Sequential(Emit(large), Emit(half), Emit(x))
         record("name", code.first_nonfinite(model, x))
-    for form in ("second", "list", "mixed", "nested", "deep"):
+    for form in ("second", "list", "mixed", "nested", "deep", "named"):
         with record.step(form):
             model = nn.Sequential(nn.Identity(), Poison(form=form), Pick() if form != "mixed" else Replace(x))
             record("name", code.first_nonfinite(model, x.clone()))

@@ -19,6 +19,7 @@ WANTED = {
     "root": "",
     "leaf": "",
     "again": "shared",
+    "deeper_later": "0",
 }
 
 
@@ -102,6 +103,24 @@ def test_norm_of_all_gradients(observe):
                 "The norm runs over all gradients, not the largest alone.": norms.max(),
             },
         )
+
+
+@behaviour(1)
+def test_norm_in_bfloat16(observe):
+    close(
+        observe["norm/brain/norm"],
+        1.5 * math.sqrt(301),
+        "The norm of bfloat16 gradients is too coarse: measure in higher precision.",
+        rtol=1e-5,
+        device=observe.device,
+    )
+
+
+@behaviour(1, on_error="A gradient need not be contiguous.")
+def test_norm_of_a_strided_gradient(observe):
+    want = observe.given["grads"][0].double().norm()
+    says = "A gradient need not be contiguous."
+    close(observe["norm/strided/norm"], want, says, rtol=1e-5, device=observe.device)
 
 
 @behaviour(1)
@@ -202,6 +221,12 @@ def test_every_leaf_once(observe):
 
 
 @behaviour(3)
+def test_pass_in_eval_mode(observe):
+    names = sorted(observe["monitor/eval/stats"])
+    expect(names == LEAVES, "A pass in eval mode without gradients fills stats, too.", f"got {names}")
+
+
+@behaviour(3)
 def test_other_outputs_are_skipped(observe):
     names = set(observe["monitor/emitted/stats"])
     want = {f"box.{name}" for name in observe.given["emitted"]}
@@ -250,6 +275,14 @@ def test_statistics_of_any_shape_and_dtype(observe):
     for name, values in sorted(observe.given["emitted"].items(), key=lambda item: item[1].numel()):
         expect(f"box.{name}" in stats, "A leaf that returned a floating-point tensor is missing.", name)
         check_entry(stats[f"box.{name}"], values, name, observe)
+
+
+@behaviour(4, on_error="An output need not be contiguous.")
+def test_statistics_of_strided_outputs(observe):
+    stats, emitted = observe["monitor/turned/stats"], observe.given["emitted"]
+    for name, values in (("turned", emitted["many"].t()), ("slice", emitted["sparse"][:, 1:4])):
+        expect(f"box.{name}" in stats, "A leaf that returned a floating-point tensor is missing.", name)
+        check_entry(stats[f"box.{name}"], values, f"box.{name}, which is not contiguous", observe)
 
 
 @behaviour(4)
@@ -319,6 +352,12 @@ def test_later_pass_overwrites(observe):
                     ].mean()
                 },
             )
+
+
+@behaviour(6)
+def test_finite_is_of_the_last_pass(observe):
+    says = "finite is that of the last pass: a NaN of an earlier one is over."
+    expect(observe["monitor/recovered/finite"] is True, says)
 
 
 @behaviour(6)
@@ -394,6 +433,16 @@ def test_outputs_and_gradients(observe):
 
 
 @behaviour(8)
+def test_bad_outputs_stay(observe):
+    for name, bad in (("nan", math.nan), ("inf", math.inf)):
+        want = observe.given["x"].clone()
+        want.view(-1)[-1] = bad
+        got = observe[f"monitor/bad_output_{name}/out"]
+        same = isinstance(got, torch.Tensor) and torch.equal(got.nan_to_num(7.0), want.nan_to_num(7.0))
+        expect(same, f"Monitoring changed an output that holds {'an inf' if name == 'inf' else 'a NaN'}.")
+
+
+@behaviour(8)
 def test_stats_hold_no_tensors(observe):
     for name in ("float", "bfloat"):
         for entry in observe[f"neutral/{name}/watched/kinds"].values():
@@ -413,7 +462,7 @@ ORDER = "The layer that runs first is the cause; everything after it only inheri
 
 @behaviour(9)
 def test_first_in_execution_order(observe):
-    for name in ("nan", "inf", "minus_inf", "order", "two_causes", "again"):
+    for name in ("nan", "inf", "minus_inf", "order", "two_causes", "again", "deeper_later"):
         named(observe, name, ORDER)
     named(observe, "healed", "A later layer healed the NaN; the layer that made it should still be named.")
 
@@ -456,14 +505,14 @@ def test_several_inputs_and_one_run(observe):
 
 @behaviour(10)
 def test_tuples_and_lists(observe):
-    for name in ("second", "list", "mixed"):
+    for name in ("second", "list", "mixed", "named"):
         got = observe[f"first/{name}/name"]
         expect(got == "1", "Recurrent layers and many blocks return tuples.", f"got {got!r}, expected '1'")
     for name, form in (("nested", "(x, (x, bad))"), ("deep", "(x, [None, (x, (bad,))])")):
         got = observe[f"first/{name}/name"]
         says = "Tuples may hold tuples: an LSTM returns (output, (h, c))."
         expect(got == "1", says, f"an output of the form {form}: got {got!r}, expected '1'")
-    for name in ("second", "list", "mixed", "nested", "deep"):
+    for name in ("second", "list", "mixed", "named", "nested", "deep"):
         got = observe[f"first/{name}/inf"]
         expect(got == "1", "An inf in a tuple is not finite either.", f"{name}: got {got!r}, expected '1'")
     got = observe["first/sound_tuple/name"]
