@@ -295,7 +295,7 @@ def test_nan(observe):
             options,
             "A NaN metric is a bad step like any other.",
             {
-                "Every comparison with NaN is false, so nothing could ever improve again.": "nan first",
+                "< and > with NaN are false, so nothing could ever improve again.": "nan first",
                 "A NaN metric counts as a bad step, and it never becomes the best.": "nan negated",
                 "A NaN is no improvement.": "nan",
                 "A NaN metric counts as a bad step.": "nan_free",
