@@ -24,10 +24,16 @@ def inputs(draw):
         "targets": draw.integers(0, k, 1),
         "eps": draw.uniform(0.1, 0.3),
     }
+    known = labels(draw, 8, k)
+    sure = {  # every prediction is right
+        "logits": draw.normal(8, k) + 9.0 * torch.nn.functional.one_hot(known, k),
+        "targets": known,
+        "eps": draw.uniform(0.1, 0.3),
+    }
     huge = draw.normal(7, 5)
     huge = torch.where(huge > 0, 1e4, -1e4) + draw.normal(7, 5)
     return {
-        "cases": [*cases, one],
+        "cases": [*cases, one, sure],
         "double": {
             "logits": draw.normal(6, 5, dtype=torch.float64),
             "targets": labels(draw, 6, 5),
@@ -57,6 +63,10 @@ def probe_targets(code, given, record):
             record("same_device", out.device == targets.device)
             record("default", code.smooth_targets(targets, classes))
             record("untouched", [before, targets])
+            first = code.smooth_targets(targets, classes, case["eps"])
+            kept = first.clone()
+            code.smooth_targets(targets.flip(0), classes, case["eps"])
+            record("kept", [kept, first])
     with record.step("more_classes"):
         record("out", code.smooth_targets(given["cases"][0]["targets"], 13, 0.25))
     with record.step("eps_zero"):
@@ -72,6 +82,7 @@ def probe_loss(code, given, record):
             record("default", code.smoothed_cross_entropy(logits, targets))
             record("plain", code.smoothed_cross_entropy(logits, targets, 0.0))
             record("untouched", [before, (logits, targets)])
+            record("flags", [logits.requires_grad, targets.requires_grad])
             wide = torch.stack([logits, logits], dim=2)[:, :, 0]
             record("strided", code.smoothed_cross_entropy(wide, targets, case["eps"]))
 
