@@ -71,12 +71,13 @@ def inputs(draw):
         "containment": [" ".join(long_one[20:32]), " ".join(long_one), " ".join(long_one[45:])],
         "order": [" ".join(copy), " ".join(draw.shuffled(copy)), " ".join(copy[::-1])],
         "default": mixed(draw, [pair(draw, taken, s) for s in [12] * 12 + [0, 1, 1, 2]]),
-        # the text that links the others comes last in one chain
+        # the text that links the others comes last in one chain, in the middle of another
         "0.35": [
             outer[0],
             outer[2],
             *mixed(draw, [chain(draw, taken), *(pair(draw, taken, s) for s in (8, 8, 30, 34))]),
             outer[1],
+            *chain(draw, taken),
         ],
         "0.5": mixed(draw, [pair(draw, taken, s) for s in (5, 6, 22, 22, 25)]),
         "0.9": mixed(draw, [pair(draw, taken, s) for s in (0, 6, 6, 7, 8)]),
@@ -123,7 +124,14 @@ def inputs(draw):
     ]
     quoted = fresh_words(draw, 30, taken)
     cycle, part = fresh_words(draw, 6, taken), fresh_words(draw, 24, taken)
+    four, five = fresh_words(draw, 4, taken), fresh_words(draw, 5, taken)
+    train += [train[0], train[1]]
     return {
+        "cycles": [  # alike in every run of 4 words and half alike in those of 5; alike up to 5, not in 6
+            *(" ".join((four * 3)[i : i + 7]) for i in (0, 2)),
+            *(" ".join((five * 3)[i : i + 9]) for i in (0, 2)),
+        ],
+        "triples": [fresh_words(draw, 3, taken) for _ in range(40)],
         "repeats": [" ".join(cycle * 4), " ".join(cycle * 2), " ".join(part), " ".join(cycle * 7)],
         "part_evals": [" ".join(part[:4]), " ".join(part[4:])],
         "part_train": [
@@ -167,6 +175,7 @@ def probe_shingles(code, given, record):
         f"{base[0].upper()}, {base[1]}-{base[2]}... (it's 3_4) Café 42\n{base[0]} {base[1]}",
         " ".join([*base[:3]] * 4),
         f"{base[0]} Straße {base[1]}",
+        f"{base[0]} ﬁne x² {base[1]}",
     ]
     record("texts", texts)
     for n in (1, 2, 3, 6):
@@ -211,6 +220,10 @@ def probe_signature(code, given, record):
             del code.hash
     with record.step("singles"):
         record("each", [code.signature({item}) for item in given["twenty"]])
+        record("other", [code.signature({item}, seed=1) for item in given["twenty"]])
+    with record.step("returned"):
+        code.signature(items).clear()
+        record("after", code.signature(items))
 
 
 def probe_estimates(code, given, record):
@@ -225,6 +238,14 @@ def probe_estimates(code, given, record):
         x, y = (code.signature({f"{begin} {word} {end}" for word in s}, 256) for s in (a, b))
         framed.append(sum(p == q for p, q in zip(x, y, strict=True)) / 256)
     record("framed", framed)
+    words = [f"{word} {i}" for i in range(150) for word in given["twenty"][:2]]
+    x, y = (code.signature(set(part)) for part in (words[::2], words[1::2]))
+    record("disjoint", sum(p == q for p, q in zip(x, y, strict=True)) / 128)
+    small = []
+    for a, b, c in given["triples"]:
+        x, y = code.signature({a, b}, 256), code.signature({b, c}, 256)
+        small.append(sum(p == q for p, q in zip(x, y, strict=True)) / 256)
+    record("small", small)
     a, b = given["sets"][0]
     record("parts", [code.signature(set(s), 64, 3) for s in (a, b, [*a, *b])])
 
@@ -236,6 +257,8 @@ def probe_near(code, given, record):
                 record("groups", code.near_duplicates(list(texts), threshold=float(name)))
             else:
                 record("groups", code.near_duplicates(list(texts)))
+    with record.step("cycles"):
+        record("groups", code.near_duplicates(given["cycles"]))
     with record.step("n"):
         texts = given["near"]["0.5"]
         record("groups", code.near_duplicates(texts, 0.5, 2))
@@ -291,6 +314,8 @@ def probe_errors(code, given, record):
         record.raises(f"near{n}", lambda n=n: code.near_duplicates(texts, 0.7, n))
         record.raises(f"contaminated{n}", lambda n=n: code.contaminated(texts, texts, n))
         record.raises(f"signature{n}", lambda n=n: code.signature({"a", "b"}, n))
+    record.raises("no_text", lambda: code.shingles("", 0))
+    record.raises("no_texts", lambda: code.near_duplicates([], 0.0))
     for name, threshold in (("zero", 0.0), ("negative", -0.5), ("above", 1.01)):
         record.raises(name, lambda t=threshold: code.near_duplicates(texts, t))
     with record.step("valid"):

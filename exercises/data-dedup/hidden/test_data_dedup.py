@@ -66,6 +66,14 @@ def test_signature_depends_on_its_arguments_only(observe):
 
 
 @behaviour(2)
+def test_returned_list_is_the_callers(observe):
+    expect(
+        observe["signature/returned/after"] == observe["signature/default"],
+        "After the caller emptied the list that signature returned, the same call gives another one: return a new list.",
+    )
+
+
+@behaviour(2)
 def test_signature_does_not_use_the_salted_hash(observe):
     want = observe["signature/default"]
     for name in ("one", "two"):
@@ -73,6 +81,11 @@ def test_signature_does_not_use_the_salted_hash(observe):
             observe[f"signature/salted/{name}"] == want,
             "The signature changed in a new process: strings are salted there. Use a hash with a fixed definition.",
         )
+
+
+def places(each):
+    """For every hash function the element on which its minimum falls; `each` are signatures of single elements."""
+    return [column.index(min(column)) for column in zip(*each, strict=True)]
 
 
 @behaviour(2)
@@ -92,6 +105,13 @@ def test_another_seed_gives_other_functions(observe):
                 "Another seed should give other hash functions; yours are the same ones at other positions.",
                 f"{same} of 128 entries occur in both signatures",
             )
+    first, other = (places(observe[f"signature/singles/{name}"]) for name in ("each", "other"))
+    same = sum(i == j for i, j in zip(first, other, strict=True))
+    expect(
+        same <= 40,
+        "Another seed should give other hash functions; yours order the elements as before.",
+        f"{same} of 128 minima fall on the same of 20 elements with seeds 0 and 1",
+    )
 
 
 @behaviour(2)
@@ -137,11 +157,31 @@ def test_equal_positions_estimate_the_similarity(observe):
             "Long elements that begin and end alike are still different: hash the whole of each.",
             f"{share:.3f} for sets with similarity {similarity:.3f}, 256 hashes",
         )
+    share = observe["estimates/disjoint"]
+    expect(
+        share <= 0.16,
+        "Two sets without a common element look alike: elements share a hash, it has too few different values.",
+        f"{share:.3f} for disjoint sets of 150 elements, 128 hashes",
+    )
     mean = sum(errors) / len(errors)
     expect(
         abs(mean) <= 0.035,
         "The share of equal positions is biased: averaged over 20 pairs it misses the similarity.",
         f"mean error {mean:+.3f}",
+    )
+
+
+@behaviour(3)
+def test_estimates_of_small_sets(observe):
+    """The mean square error is that of 256 fair draws; functions that only add or XOR a number triple it at least."""
+    errors = [share - 1 / 3 for share in observe["estimates/small"]]
+    spread = (sum(e * e for e in errors) / len(errors)) ** 0.5
+    expect(
+        spread <= 0.07,
+        "Between small sets the share of equal positions does not estimate the similarity: each function has to "
+        "order the elements anew, to add or XOR a number is not enough.",
+        f"40 pairs of 2 elements that share 1, 256 hashes: off by {spread:.3f} in the root mean square, at most "
+        f"{max(map(abs, errors)):.3f}",
     )
 
 
@@ -153,17 +193,22 @@ def test_entries_are_no_copies(observe):
     for path in ("signature/default", "signature/single"):
         different = len(set(ints(observe[path], 128, "signature")))
         expect(different > 64, COPIES, f"{different} different entries of 128")
+    different = len(set(zip(*observe["signature/singles/each"], strict=True)))
+    expect(
+        different == 128,
+        COPIES,
+        f"{different} different functions of 128: the others agree on each of 20 elements",
+    )
 
 
 @behaviour(4)
 def test_minima_fall_on_different_elements(observe):
-    each = observe["signature/singles/each"]
-    places = [column.index(min(column)) for column in zip(*each, strict=True)]
-    most = max(places.count(i) for i in range(20))
+    found = places(observe["signature/singles/each"])
+    most = max(found.count(i) for i in range(20))
     expect(
-        len(set(places)) >= 8 and most <= 64,
+        len(set(found)) >= 8 and most <= 64,
         f"{COPIES} The functions order the elements alike.",
-        f"the minima of 128 functions fall on {len(set(places))} of 20 elements, {most} on one of them",
+        f"the minima of 128 functions fall on {len(set(found))} of 20 elements, {most} on one of them",
     )
 
 
@@ -221,7 +266,7 @@ def check_groups(got, texts, threshold, says, n=5):
             detail += f"; texts {j} and {i} have similarity {jaccard(sets[i], sets[j]):.2f}"
             if min(len(sets[i]), len(sets[j])) == 1:
                 says = "A two-word text lost its only shingle and can never be found."
-            elif jaccard(sets[i], sets[j]) < threshold:
+            elif jaccard(sets[i], sets[j]) < threshold or any(len(g) > 1 for g in got if i in g or j in g):
                 says = "A is like B and B like C: one group of three."
     expect(got == want, says, detail)
 
@@ -251,6 +296,17 @@ def test_groups_with_other_shingles(observe):
         0.7,
         "With n=1 texts of the same words in another order are alike: n is not used.",
         n=1,
+    )
+
+
+@behaviour(5)
+def test_default_shingle_length(observe):
+    texts = observe.given["cycles"]
+    got, want = observe["near/cycles/groups"], groups_of(texts, 0.7)
+    expect(
+        [list(g) for g in got] == want,
+        "By default near_duplicates compares shingles of 5 words, with a threshold of 0.7.",
+        f"4 texts: got {describe(got)}, expected {describe(want)}",
     )
 
 
@@ -378,6 +434,14 @@ def test_bad_arguments_are_refused(observe):
         }.items():
             observe.raised(f"errors/{name}{n}", "ValueError", says=f"{what} n={n}.")
         observe.raised(f"errors/signature{n}", "ValueError", says=f"signature should refuse num_hashes={n}.")
+    observe.raised(
+        "errors/no_text", "ValueError", says="shingles should refuse n=0, for a text without words too."
+    )
+    observe.raised(
+        "errors/no_texts",
+        "ValueError",
+        says="near_duplicates should refuse the threshold 0, without texts too.",
+    )
     for name, what in {"zero": "0", "negative": "-0.5", "above": "1.01"}.items():
         observe.raised(
             f"errors/{name}", "ValueError", says=f"near_duplicates should refuse the threshold {what}."
