@@ -1,0 +1,25 @@
+"""What the README shows is what the program prints."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from quizapp.cli import main
+
+ROOT = Path(__file__).parents[2]
+
+
+def plain(text: str) -> str:
+    """Without drawn numbers and line breaks."""
+    return re.sub(
+        r"-?\d+\.\d+(e-\d+)?|off by \d+|\[[\d, ]+\]|Linear\(\d, \d\)|\(\d,\)", "#", " ".join(text.split())
+    )
+
+
+def test_the_verdict_in_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+    shown = re.search(r"\$ quizapp grade lora\n(.*?)\n  \.\.\.", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert shown is not None
+    wrong = ROOT / "exercises" / "lora" / "wrong" / "scaled_by_alpha.py"
+    assert main(["grade", "lora", str(wrong), "--seed", "1"]) == 1
+    assert plain(capsys.readouterr().out).startswith(plain(shown[1]))
