@@ -24,8 +24,10 @@ def inputs(draw):
         else:
             y = draw.normal(shape[0], 4, dtype=torch.float32 if dtype == single else double)
         cases.append({"x": x, "y": y})
-    turned = draw.normal(a, c, dtype=double).T
-    cases.append({"x": turned, "y": draw.permutation(c)})
+    cases.append({"x": draw.normal(c, a, 3, dtype=double), "y": draw.permutation(c), "turned": True})
+    cases.append({"x": draw.normal(n, 1), "y": draw.permutation(n) + 20})
+    cases.append({"x": draw.normal(4, a), "y": draw.normal(4, 4)})
+    cases.append({"x": draw.normal(a, 3, dtype=torch.float16), "y": draw.permutation(a)})
     cases.append({"x": draw.normal(b, a), "y": (draw.permutation(b) + 20).to(torch.int32)})
     rows, classes = draw.sizes(2, 5, 11)
     return {
@@ -65,14 +67,23 @@ def store(record, result, x, y):
     record("devices", mixed.device == x.device and y_a.device == y.device and y_b.device == y.device)
 
 
+def batch(case):
+    """A copy of the batch; a turned one has no flat view."""
+    x = case["x"].clone()
+    return x.transpose(0, 1).contiguous().transpose(0, 1) if case.get("turned") else x, case["y"].clone()
+
+
 def probe_mix(code, given, record):
     for i, case in enumerate(given["cases"]):
         for k in range(CALLS):
             with record.step(f"{i}/{k}"):
-                store(record, code.mixup(case["x"], case["y"], 1.0), case["x"], case["y"])
+                x, y = batch(case)
+                store(record, code.mixup(x, y, 1.0), x, y)
         with record.step(f"{i}/inputs"):
-            record("x", case["x"])
-            record("y", case["y"])
+            x, y = batch(case)
+            code.mixup(x, y, 1.0)
+            record("x", x)
+            record("y", y)
     for i, case in enumerate(given["one"]):
         with record.step(f"one/{i}"):
             store(record, code.mixup(case["x"], case["y"], 1.0), case["x"], case["y"])
@@ -91,6 +102,8 @@ def probe_lam(code, given, record):
     for i, alpha in enumerate(given["alphas"]):
         with record.step(i):
             record("lams", [code.mixup(x, y, alpha)[3] for _ in range(DRAWS)])
+    with record.step("small"):
+        record("lams", [code.mixup(x, y, 0.05)[3] for _ in range(60)])
     with record.step("default"):
         record("lams", [code.mixup(x, y)[3] for _ in range(DRAWS)])
 
@@ -124,7 +137,8 @@ def probe_seed(code, given, record):
         torch.manual_seed(given["seeds"][seed])
         for call in range(3):
             with record.step(f"{k}/{call}"):
-                store(record, code.mixup(case["x"], case["y"], 1.0), case["x"], case["y"])
+                x, y = batch(case)
+                store(record, code.mixup(x, y, 1.0), x, y)
 
 
 def probe_errors(code, given, record):
@@ -136,3 +150,6 @@ def probe_errors(code, given, record):
     record.raises("int64", lambda: code.mixup(x.long(), y, 1.0)[3])
     record.raises("uint8", lambda: code.mixup(x.abs().to(torch.uint8), y, 1.0)[3])
     record.raises("bool", lambda: code.mixup(x > 0, y, 1.0)[3])
+    record.raises("complex64", lambda: code.mixup(x.to(torch.complex64), y, 1.0)[3])
+    record.raises("off_shorter", lambda: code.mixup(x, y[:-1], 0.0)[3])
+    record.raises("off_int64", lambda: code.mixup(x.long(), y, 0.0)[3])

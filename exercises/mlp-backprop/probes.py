@@ -19,13 +19,14 @@ def network(draw, rows, d, h, c, dtype):
 
 
 def at_zero(draw):
-    """Two hidden units are exactly 0 for every example; one of them is fed by zero weights."""
+    """Two hidden units are exactly 0, one of them fed by zero weights; a third is just above 0 in the last row."""
     case = network(draw, 7, 5, 6, 3, torch.float64)
     case["W1"][:, 2] = 0
     case["b1"][2] = 0
     case["X"] = torch.cat([case["X"], torch.zeros(1, 5, dtype=torch.float64)])
     case["y"] = torch.cat([case["y"], case["y"][:1]])
     case["b1"][4] = 0
+    case["b1"][5] = 1e-12
     case["b1"][0] = 0.75
     return case
 
@@ -40,7 +41,7 @@ def extreme(draw, dtype):
         "X": x,
         "y": torch.tensor([draw.integer(0, 3), draw.integer(0, 3), 0, 1, 2, draw.integer(0, 3)]),
         "W1": torch.eye(3, dtype=dtype),
-        "b1": torch.zeros(3, dtype=dtype),
+        "b1": torch.full((3,), -0.5, dtype=dtype),
         "W2": w2,
         "b2": draw.normal(4, dtype=dtype),
     }
@@ -176,6 +177,11 @@ def probe_check(code, given, record):
                 result = call(x)
                 record("result", result)
                 record("x", x)
+    with record.step("turned"):
+        case = given["checks"][2]
+        x = case["x"].transpose(0, 2).contiguous().transpose(0, 2)
+        record("result", code.gradient_check(lambda v: (case["cubic"] * v**3).sum(), x, case["eps"]))
+        record("x", x)
     with record.step("bits"):
         # Values below eps: neither adding it nor taking it away can be undone.
         x = torch.tensor([3e-13, -0.1, 7e-10, 1 / 3, 0.0], dtype=torch.float64, device=record.device)
