@@ -57,8 +57,8 @@ def test_output_follows_the_formula(observe):
                 device=observe.device,
                 call=describe(case, x),
                 mistakes={
-                    "Scale by alpha / rank, so that the update keeps about its size when the "
-                    "rank changes.": affine(case, x) + case["alpha"] * low,
+                    "Scale by alpha / rank, which is meant to keep the size of the update when "
+                    "the rank changes.": affine(case, x) + case["alpha"] * low,
                     "The update is not scaled: multiply it by alpha / rank.": affine(case, x) + low,
                     "The scale is alpha / rank, not alpha / sqrt(rank).": affine(case, x)
                     + case["alpha"] / case["rank"] ** 0.5 * low,
