@@ -42,6 +42,9 @@ def inputs(draw):
             "small": draw.normal(12, width, scale=2.0, dtype=torch.float16),
         },
         "offset": draw.normal(7, 61, shift=10000.0),
+        "mixed": torch.cat(
+            [draw.normal(1, 61), draw.normal(3, 61, shift=10000.0), draw.normal(3, 61, shift=-10000.0)]
+        ),
     }
 
 
@@ -94,6 +97,7 @@ def probe_batch(code, given, record):
             with record.step("modes"):
                 record("train", [layer.train()(x), layer(x)])
                 record("eval", layer.eval()(x))
+                record("later", layer(case["x"][1] * 3.0 - 4.0))
             with record.step("alone"):
                 layer.train()
                 record("outs", [layer(row) for row in x])
@@ -140,6 +144,8 @@ def probe_state(code, given, record):
                 fill(theirs, case["weight"], case["bias"])
                 ours.load_state_dict(theirs.state_dict())
                 record("out", ours(case["x"][1]))
+                ours.eval()(case["x"][1])
+                record("later", fill(ours, case["weight"] + 0.5, case["bias"] - 1.0)(case["x"][1]))
             with record.step("to_torch"):
                 ours = fill(make(code, case, record.device), case["weight"], case["bias"])
                 fresh = nn.LayerNorm(tuple(case["shape"])).to(record.device, case["weight"].dtype)
@@ -160,6 +166,7 @@ def probe_rms(code, given, record):
             layer = code.RMSNorm(d).to(device=record.device, dtype=dtype)
             record("weight", layer.weight)
             record("names", sorted(name for name, p in layer.named_parameters() if p.requires_grad))
+            record("all", sorted(name for name, _ in layer.named_parameters()))
             for k, x in enumerate(case["x"]):
                 with record.step(k):
                     record("out", layer(x))
@@ -169,6 +176,7 @@ def probe_rms(code, given, record):
                 record("out", layer(case["x"][2]))
             with record.step("modes"):
                 record("eval", layer.eval()(case["x"][2]))
+                record("later", fill(layer, weight + 0.5)(case["x"][2]))
 
 
 def probe_gradient(code, given, record):
@@ -180,6 +188,9 @@ def probe_gradient(code, given, record):
             record("x", x.grad)
             record("weight", layer.weight.grad)
             record("bias", layer.bias.grad)
+            x = case["x"][2].clone().requires_grad_()
+            layer.eval()(x).backward(case["up"])
+            record("x_eval", x.grad)
         with record.step(f"plain{i}"):
             x = case["x"][2].clone().requires_grad_()
             make(code, case, record.device, eps=case["eps"], affine=False)(x).backward(case["up"])
@@ -192,6 +203,9 @@ def probe_gradient(code, given, record):
             layer(x).backward(case["up"])
             record("x", x.grad)
             record("weight", layer.weight.grad)
+            x = case["x"][2].clone().requires_grad_()
+            layer.eval()(x).backward(case["up"])
+            record("x_eval", x.grad)
 
 
 def probe_half(code, given, record):
@@ -208,13 +222,21 @@ def probe_half(code, given, record):
                 layer = code.RMSNorm(width).to(device=record.device, dtype=dtype)
                 record("out", fill(layer, half["weight"])(x))
                 record("x", x)
+        with record.step(f"gradient_{name}"):
+            for kind, make_one in (("layer", code.LayerNorm), ("rms", code.RMSNorm)):
+                with record.step(kind):
+                    layer = make_one(width).to(record.device)
+                    layer(x).sum(dtype=torch.float32).backward()
+                    record("weight", layer.weight.grad)
         with record.step(f"plain_{name}"):
             record("out", code.LayerNorm(width, affine=False).to(record.device)(x))
 
 
 def probe_offset(code, given, record):
     x = given["offset"]
-    record("out", code.LayerNorm(x.shape[-1]).to(record.device)(x))
+    layer = code.LayerNorm(x.shape[-1]).to(record.device)
+    record("out", layer(x))
+    record("mixed", layer(given["mixed"]))
 
 
 def probe_errors(code, given, record):

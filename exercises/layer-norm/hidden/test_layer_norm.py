@@ -137,6 +137,15 @@ def test_train_and_eval_agree(observe):
                 device=observe.device,
                 call=describe(case, x),
             )
+        other = case["x"][1] * 3.0 - 4.0
+        close(
+            observe[f"batch/{i}/modes/later"],
+            normalise(other, len(case["shape"])),
+            "The result depends on the mode or on earlier inputs: LayerNorm keeps no running statistics.",
+            **limits(x),
+            device=observe.device,
+            call=f"{describe(case, other)}, in eval mode after other inputs",
+        )
 
 
 @behaviour(1)
@@ -202,14 +211,16 @@ def test_rows_of_zeros(observe):
     close(observe["eps/rms/constant"], want, ZEROS, rtol=0.0, atol=1e-10, call="RMSNorm of zeros")
 
 
+def check_float64_input(observe, name, want):
+    out = observe.tensor(f"eps/{name}/wider")
+    says = "A float64 input passed through float32: widen the parameters instead."
+    expect(out.dtype == torch.float64, "The result should have the dtype of the input.", f"got {out.dtype}")
+    close(out, want, says, rtol=1e-10, atol=1e-10, device=observe.device, call="parameters in float32")
+
+
 @behaviour(3)
 def test_float64_input_of_a_float32_layer(observe):
-    x = observe.given["flat"]["wide"]
-    for name, want in (("layer", normalise(x, 1)), ("rms", rms(x))):
-        out = observe.tensor(f"eps/{name}/wider")
-        says = "A float64 input passed through float32: widen the parameters instead."
-        expect(out.dtype == x.dtype, "The result should have the dtype of the input.", f"got {out.dtype}")
-        close(out, want, says, rtol=1e-10, atol=1e-10, device=observe.device, call="parameters in float32")
+    check_float64_input(observe, "layer", normalise(observe.given["flat"]["wide"], 1))
 
 
 @behaviour(3)
@@ -276,6 +287,14 @@ def test_state_dicts_are_interchangeable(observe):
                 device=observe.device,
                 call=describe(case, x),
             )
+        close(
+            observe[f"state/{i}/from_torch/later"],
+            normalise(x, len(case["shape"]), 1e-5, case["weight"] + 0.5, case["bias"] - 1.0),
+            "New values of weight and bias have no effect on a later call.",
+            **limits(x),
+            device=observe.device,
+            call=f"{describe(case, x)}, in eval mode",
+        )
         expect(observe[f"state/{i}/plain_state/done"], "With affine=False the state dict should be empty.")
 
 
@@ -335,6 +354,13 @@ def test_rms_formula(observe):
                 call=f"RMSNorm({x.shape[-1]}, eps={case['eps']:.3g}) on shape {tuple(x.shape)}",
                 mistakes=rms_mistakes(x, case["eps"], weight),
             )
+        close(
+            observe[f"rms/{i}/modes/later"],
+            rms(x, case["eps"], weight + 0.5),
+            "RMSNorm: new values of weight have no effect on a later call.",
+            **limits(x),
+            device=observe.device,
+        )
 
 
 @behaviour(4)
@@ -370,10 +396,18 @@ def test_rms_parameters(observe):
             rtol=0.0,
         )
         names = observe[f"rms/{i}/names"]
-        expect(names == ["weight"], "RMSNorm has one parameter, weight, and no bias.", f"trainable: {names}")
+        says = "RMSNorm has one parameter, weight, and no bias."
+        expect(names == ["weight"], says, f"trainable: {names}")
+        names = observe[f"rms/{i}/all"]
+        expect(names == ["weight"], says, f"parameters: {names}")
 
 
-@behaviour(5, on_error="Backward should work.")
+@behaviour(4)
+def test_float64_input_of_a_float32_rms(observe):
+    check_float64_input(observe, "rms", rms(observe.given["flat"]["wide"]))
+
+
+@behaviour(5, on_error="Backward should work, in train mode and in eval mode.")
 def test_layer_gradients(observe):
     for i, case in each(observe):
         rank, up = len(case["shape"]), case["up"].double()
@@ -389,11 +423,17 @@ def test_layer_gradients(observe):
         through = "Mean and variance depend on x too: the gradient must pass through them."
         var = x.detach().var(tuple(range(-rank, 0)), correction=0, keepdim=True)
         constant = up * weight.detach() / (var + case["eps"]).sqrt()
-        for name, want in (("x", x.grad), ("weight", weight.grad), ("bias", bias.grad)):
+        for name, want in (
+            ("x", x.grad),
+            ("weight", weight.grad),
+            ("bias", bias.grad),
+            ("x_eval", x.grad),
+        ):
+            what = name.replace("_eval", ", in eval mode,")
             close(
-                observe.tensor(f"gradient/{i}/{name}", f"No gradient reaches {name}."),
+                observe.tensor(f"gradient/{i}/{name}", f"No gradient reaches {what}."),
                 want,
-                f"The gradient with respect to {name} is wrong.",
+                f"The gradient with respect to {what} is wrong.",
                 **small,
                 device=observe.device,
                 call=describe(case, case["x"][2], eps=case["eps"]),
@@ -410,7 +450,7 @@ def test_layer_gradients(observe):
         )
 
 
-@behaviour(5, on_error="Backward should work.")
+@behaviour(5, on_error="Backward should work, in train mode and in eval mode.")
 def test_rms_gradients(observe):
     for i, case in each(observe):
         x = leaf(case["x"][2])
@@ -421,13 +461,30 @@ def test_rms_gradients(observe):
             if case["up"].dtype == torch.float64
             else {"rtol": 1e-3, "atol": 2e-4}
         )
-        for name, want in (("x", x.grad), ("weight", weight.grad)):
+        for name, want in (("x", x.grad), ("weight", weight.grad), ("x_eval", x.grad)):
+            what = name.replace("_eval", ", in eval mode,")
             close(
-                observe.tensor(f"gradient/rms{i}/{name}", f"No gradient reaches {name}."),
+                observe.tensor(f"gradient/rms{i}/{name}", f"No gradient reaches {what}."),
                 want,
-                f"RMSNorm: the gradient with respect to {name} is wrong.",
+                f"RMSNorm: the gradient with respect to {what} is wrong.",
                 **small,
                 device=observe.device,
+            )
+
+
+@behaviour(5, on_error="Backward should work, for half-precision inputs too.")
+def test_half_precision_gradients(observe):
+    for name in ("bfloat16", "small"):
+        x = observe.given["half"][name]
+        for kind, want in (("layer", normalise(x, 1)), ("rms", rms(x))):
+            close(
+                observe.tensor(f"half/gradient_{name}/{kind}/weight", "No gradient reaches weight."),
+                want.sum(0),
+                "The gradient with respect to weight is wrong for half-precision inputs.",
+                rtol=3e-2,
+                atol=0.15,
+                device=observe.device,
+                call=f"{'LayerNorm' if kind == 'layer' else 'RMSNorm'} of {x.dtype}, float32 parameters",
             )
 
 
@@ -477,6 +534,14 @@ def test_large_offset(observe):
         rtol=0.0,
         atol=0.01,
         call="LayerNorm(61) on float32 values around 10,000 with standard deviation 1",
+    )
+    close(
+        observe["offset/mixed"],
+        normalise(observe.given["mixed"], 1),
+        "Subtract each row's own mean before squaring: one shift for all rows does not help.",
+        rtol=0.0,
+        atol=0.01,
+        call="LayerNorm(61) on float32 rows around 0, 10,000 and -10,000 with standard deviation 1",
     )
 
 
