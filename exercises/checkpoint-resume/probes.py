@@ -101,7 +101,13 @@ def inputs(draw):
             "ratio": draw.uniform(0.1, 0.9),
             "name": draw.choice(["train-a", "größe", "shard 7"]),
             "order": draw.permutation(7).tolist(),
-            "nested": {"epochs": [1, [2.5, "x"], {"deep": 3}], "empty": {}, "none_left": []},
+            "nested": {
+                "epochs": [1, [2.5, "x"], {"deep": 3}],
+                "empty": {},
+                "none_left": [],
+                "no": None,
+                "on": True,
+            },
             "weights": draw.normal(2, 3, dtype=torch.float64),
             "ids": draw.integers(0, 1000, 5),
             "half": draw.normal(4, dtype=torch.bfloat16),
@@ -123,7 +129,7 @@ def network(given, device, seed, dropout=0.0, extra_layer=False, hidden=None):
 
 def adam(model, lr=0.013, betas=(0.85, 0.97)):
     first, rest = list(model[0].parameters()), [p for m in model[1:] for p in m.parameters()]
-    groups = [{"params": first, "weight_decay": 0.07}, {"params": rest}]
+    groups = [{"params": first, "weight_decay": 0.07}, {"params": rest, "lr": 0.6 * lr}]
     return torch.optim.AdamW(groups, lr=lr, betas=betas)
 
 
@@ -228,9 +234,15 @@ def everything(run):
     }
 
 
+def stamp(path, *times, **options):
+    """The sandbox says yes to every new time of a file, so that Path.touch would never make one."""
+    os.stat(path)  # noqa: PTH116 - a descriptor is no Path
+
+
 def folder(name):
     """A new empty folder below the current one."""
     os.fsync = os.fdatasync = lambda descriptor: None  # right, but it waits for a disk that others use too
+    os.utime = stamp
     path = Path.cwd() / f"runs-{name}"
     path.mkdir()
     return path
@@ -318,6 +330,7 @@ def resume(code, given, record, place, name, **options):
         disturb()
         fresh = Run(given, record.device, 2, lr=0.4, **options)
         fresh.step = code.load_checkpoint(path, **fresh.parts())["step"]
+        record("step", fresh.step)
         record("resumed", fresh.train(5))
 
 
@@ -483,6 +496,16 @@ def probe_saving(code, given, record):
         record("best", code.load_checkpoint(place / "again" / "best.pt", **run.parts())["step"])
 
 
+class Broken:
+    """A part whose state cannot be had."""
+
+    def state_dict(self):
+        raise RuntimeError("no state today")
+
+    def load_state_dict(self, state):
+        pass
+
+
 def probe_atomic(code, given, record):
     place = folder("atomic")
     run = Run(given, record.device, 1)
@@ -513,6 +536,15 @@ def probe_atomic(code, given, record):
         )
         record("exists", (inside / "a.pt").exists())
         record("left", [f for f in files(inside) if f != "a.pt"] if inside.exists() else [])
+    for name in ("scheduler", "scaler"):
+        with record.step(name):
+            inside, broken = place / name, {name: Broken()}
+            path = inside / "last.pt"
+            code.save_checkpoint(path, **run.parts(), step=1)
+            old = path.read_bytes()
+            record.raises("save", lambda: code.save_checkpoint(path, **run.parts(), **broken, step=2))
+            record("intact", path.is_file() and path.read_bytes() == old)
+            record("left", [f for f in files(inside) if f != "last.pt"])
     with record.step("recovers"):
         # A save after failed ones.
         inside = place / "recovers"

@@ -27,6 +27,8 @@ def equal(a, b, says):
 
 
 def resumed(observe, path, says, keys=("losses", "rates", "scales")):
+    got, want = observe[f"{path}/step"], observe.given["before"]
+    expect(got == want, LOST, f"step {got!r} instead of {want}")
     for key in keys:
         want, got = observe[f"{path}/alone"][key], observe[f"{path}/resumed"][key]
         if observe.device == "cpu":
@@ -35,6 +37,7 @@ def resumed(observe, path, says, keys=("losses", "rates", "scales")):
             close(got, want, says, rtol=1e-5)
 
 
+LOST = "The data position did not come back, so batches are repeated or skipped."
 ADAM = "Adam's moments started from zero, so the loss jumped after the resume."
 
 
@@ -165,9 +168,6 @@ def test_all_of_it_together(observe):
     resumed(observe, "schedule/all", "With scheduler, scaler and augmentation the resumed run differs.")
 
 
-LOST = "The data position did not come back, so batches are repeated or skipped."
-
-
 @behaviour(5)
 def test_step_comes_back(observe):
     for name, step in (("full", observe.given["step"]), ("none", 0), ("explicit", 3), ("empty", 1)):
@@ -292,6 +292,10 @@ def test_failed_save_raises(observe):
 def test_failed_save_keeps_the_old_file(observe):
     for name in UNFIT:
         expect(observe[f"atomic/{name}/intact"], CRASH)
+    for name in ("scheduler", "scaler"):
+        says = f"Where the state_dict of the {name} raises, the error must reach the caller."
+        expect(observe.error(f"atomic/{name}/save") is not None, says)
+        expect(observe[f"atomic/{name}/intact"], CRASH)
     expect(not observe["atomic/first/exists"], "A failed first save left a broken file at path.")
     expect(observe["atomic/recovers/step"] == 5, "After failed saves a good one must work.")
 
@@ -309,7 +313,7 @@ def test_old_file_stands_until_the_new_one_is_complete(observe):
 @behaviour(8)
 def test_failed_save_leaves_nothing(observe):
     piles = "Failed saves pile up files until the disk is full."
-    for name in (*UNFIT, "first", "recovers"):
+    for name in (*UNFIT, "first", "recovers", "scheduler", "scaler"):
         left = observe[f"atomic/{name}/left"]
         expect(not left, piles, ", ".join(left))
     for name in UNFIT:
