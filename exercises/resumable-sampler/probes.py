@@ -16,7 +16,8 @@ def inputs(draw):
         + [[0, e] for e in (31, 37, 97, 100, 101, 128, 256, 500, 512, 997, 999, 1000, 1001, 1024)]
         # Digits that read alike when glued together, and bits that meet when shifted.
         + [[1, 11], [11, 1], [1, 23], [12, 3]]
-        + [[2**k, 0] for k in (8, 10, 12, 20, 24, 31)],
+        + [[2**k, 0] for k in (8, 10, 12, 20, 24, 31)]
+        + [[10**k, 0] for k in (3, 4, 5, 6)],
     }
 
 
@@ -49,6 +50,7 @@ def probe_order(code, given, record):
         record("zero", list(code.ResumableSampler(n, seed=0, shuffle=True, rank=0, world_size=1)))
     with record.step("types"):
         record("kinds", sorted({type(i).__name__ for i in code.ResumableSampler(n, seed=seed)}))
+        record("plain", sorted({type(i).__name__ for i in code.ResumableSampler(n, shuffle=False)}))
     with record.step("loader"):
         data = list(range(100, 100 + n))
         sampler = code.ResumableSampler(n, seed=seed)
@@ -88,9 +90,37 @@ def probe_global_state(code, given, record):
         import numpy as np
     except ImportError:
         return
-    state = torch.tensor(np.random.get_state()[1].tolist())
+    # A state of its own: an earlier sampler may have left the one that the next will leave.
+    np.random.seed(12345)
+    state = numpy_state(np)
     list(code.ResumableSampler(n, seed=seed))
-    record("numpy", [state, torch.tensor(np.random.get_state()[1].tolist())])
+    record("numpy", [state, numpy_state(np)])
+
+
+def numpy_state(np):
+    """numpy's global random state as a list of numbers."""
+    _, keys, place, has_gauss, gauss = np.random.get_state()
+    return [*keys.tolist(), place, has_gauss, gauss]
+
+
+def probe_hash(code, given, record):
+    """Notes what kinds of things the submission hashes: strings hash otherwise in every process."""
+    kinds = set()
+
+    def noting(value):
+        todo = [value]
+        while todo:
+            part = todo.pop()
+            kinds.add(type(part).__name__)
+            todo += part if isinstance(part, tuple | frozenset) else []
+        return hash(value)
+
+    code.hash = noting
+    try:
+        list(code.ResumableSampler(given["n"], seed=given["seed"]))
+    finally:
+        del code.hash
+    record("kinds", sorted(kinds))
 
 
 def probe_pairs(code, given, record):
@@ -189,6 +219,13 @@ def probe_worlds(code, given, record):
             record("following", following)
             record("lengths", lengths)
 
+    with record.step("uneven"):
+        sampler = code.ResumableSampler(24, seed=seed)
+        take(sampler, 3)
+        resumed = code.ResumableSampler(24, seed=seed, rank=2, world_size=4)
+        resumed.load_state_dict(copy_state(sampler))
+        record("lengths", [len(resumed), len(list(resumed))])
+
 
 def probe_end(code, given, record):
     seed = given["seed"]
@@ -207,6 +244,15 @@ def probe_end(code, given, record):
             record("alone", list(alone))
             record("rest", list(iterator))
             record("original", list(sampler))
+    for name, n, world in (("even", 26, 2), ("tail", 35, 3), ("one", 9, 1)):
+        with record.step(f"nearly_{name}"):
+            sampler = code.ResumableSampler(n, seed=seed, rank=world - 1, world_size=world)
+            _, iterator = take(sampler, n // world - 1)
+            resumed = code.ResumableSampler(n, seed=seed, rank=world - 1, world_size=world)
+            resumed.load_state_dict(copy_state(sampler))
+            record("length", len(resumed))
+            record("resumed", list(resumed))
+            record("rest", list(iterator))
     with record.step("finished"):
         sampler = code.ResumableSampler(9, seed=seed)
         list(sampler)
@@ -232,6 +278,17 @@ def probe_set_epoch(code, given, record):
             resumed.set_epoch(epoch)
             out.append(list(resumed))
         record("passes", out)
+    with record.step("in_use"):
+        sampler = code.ResumableSampler(n, seed=seed)
+        before, _ = take(sampler, k)
+        sampler.set_epoch(0)
+        record("length", len(sampler))
+        record("pass", [*before, *list(sampler)])
+    with record.step("used_up"):
+        sampler = code.ResumableSampler(n, seed=seed)
+        take(sampler, n)
+        sampler.set_epoch(0)
+        record("pass", list(sampler))
     with record.step("other"):
         sampler = code.ResumableSampler(n, seed=seed)
         take(sampler, k)
@@ -301,13 +358,15 @@ def probe_foreign(code, given, record):
         ("length", {"seed": seed}, n + 1),
         ("seed", {"seed": seed + 1}, n),
         ("shuffle", {"seed": seed, "shuffle": False}, n),
+        ("shorter", {"seed": seed}, n - 1),
+        ("plain_seed", {"seed": seed + 1, "shuffle": False}, n),
     ):
         with record.step(name):
             other = code.ResumableSampler(length, **options)
             list(other)
             take(other, 3)
             state = copy_state(other)
-            sampler = code.ResumableSampler(n, seed=seed)
+            sampler = code.ResumableSampler(n, seed=seed, shuffle=name != "plain_seed")
             before, _ = take(sampler, k)
             record.raises("load", lambda sampler=sampler, state=state: sampler.load_state_dict(state))
             record("before", before)

@@ -1,5 +1,5 @@
 # fails: 4
-# message: of a trained block
+# message: branch was cut off
 import torch
 from torch import nn
 

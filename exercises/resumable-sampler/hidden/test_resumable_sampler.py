@@ -7,6 +7,14 @@ def epochs(observe):
 
 
 @behaviour(1)
+def test_indices_are_plain_ints(observe):
+    kinds = observe["order/types/kinds"]
+    expect(kinds == ["int"], "Indices are plain ints.", f"got {', '.join(kinds)}")
+    kinds = observe["order/types/plain"]
+    expect(kinds == ["int"], "Indices are plain ints.", f"with shuffle=False got {', '.join(kinds)}")
+
+
+@behaviour(1)
 def test_pass_is_a_permutation(observe):
     n = observe.given["n"]
     for got in (*epochs(observe), observe["order/defaults/pass"]):
@@ -39,12 +47,6 @@ def test_unshuffled_is_the_range(observe):
         observe["order/plain/same_seed"] == [list(range(n))] * 2,
         "With shuffle=False every pass is range(length), also after a shuffled sampler of the same seed.",
     )
-
-
-@behaviour(1)
-def test_indices_are_plain_ints(observe):
-    kinds = observe["order/types/kinds"]
-    expect(kinds == ["int"], "Indices are plain ints.", f"got {', '.join(kinds)}")
 
 
 @behaviour(1)
@@ -87,6 +89,15 @@ def test_global_random_state_is_untouched(observe):
     expect(all(alike(*observe[f"global_state/states{start}"]) for start in (7, 8)), says)
     if "global_state/numpy" in observe:
         expect(alike(*observe["global_state/numpy"]), says, "numpy")
+
+
+@behaviour(2)
+def test_strings_are_not_hashed(observe):
+    kinds = observe["hash/kinds"]
+    expect(
+        "str" not in kinds and "bytes" not in kinds,
+        "Python's hash of a string differs between processes: after a restart the order would be another one.",
+    )
 
 
 @behaviour(3)
@@ -247,6 +258,11 @@ def test_other_world_size(observe):
             "After the change len() counts what is left for a rank.",
             detail,
         )
+    expect(
+        observe["worlds/uneven/lengths"] == [5, 5],
+        "After the change len() counts what is left for a rank.",
+        f"one rank took 3 of 24, then 4 ranks: 21 // 4 = 5 each, got {observe['worlds/uneven/lengths']}",
+    )
 
 
 @behaviour(7)
@@ -295,6 +311,18 @@ def test_state_at_the_end_of_an_epoch(observe):
 
 
 @behaviour(8)
+def test_one_index_left_is_not_the_end(observe):
+    for name in ("even", "tail", "one"):
+        path = f"end/nearly_{name}"
+        expect(
+            len(observe[f"{path}/resumed"]) == 1 == observe[f"{path}/length"]
+            and observe[f"{path}/resumed"] == observe[f"{path}/rest"],
+            "With one index left for every rank the epoch is not used up: the state resumes with that index.",
+            f"got {len(observe[f'{path}/resumed'])} indices",
+        )
+
+
+@behaviour(8)
 def test_dropped_tail_is_not_handed_out_later(observe):
     for name, n in (("even", 26), ("tail", 35), ("one", 9)):
         alone = observe[f"end/{name}/alone"]
@@ -331,6 +359,18 @@ def test_set_epoch_keeps_the_position(observe):
         f"{len(passes[0])} of {len(order) - k} indices came",
     )
     expect(passes[1] == epochs(observe)[2], "The epoch after the resumed one is wrong.")
+
+
+@behaviour(9)
+def test_set_epoch_of_a_sampler_in_use(observe):
+    first, second, _ = epochs(observe)
+    lost = "set_epoch with the current epoch keeps the position, also without a resume before it."
+    expect(observe["set_epoch/in_use/pass"] == first, lost)
+    expect(observe["set_epoch/in_use/length"] == len(first) - observe.given["stop"], lost, "len()")
+    expect(
+        observe["set_epoch/used_up/pass"] in ([], second),
+        "set_epoch with the current epoch after its last index must not begin it again.",
+    )
 
 
 @behaviour(9)
@@ -388,17 +428,23 @@ def test_loaded_dict_is_not_kept(observe):
 @behaviour(11)
 def test_foreign_state_is_refused(observe):
     k = observe.given["stop"]
-    for name in ("length", "seed", "shuffle"):
+    for name, what in (
+        ("length", "a larger length"),
+        ("seed", "another seed"),
+        ("shuffle", "another shuffle setting"),
+        ("shorter", "a smaller length"),
+        ("plain_seed", "another seed, both with shuffle=False"),
+    ):
         observe.raised(
             f"foreign/{name}/load",
             "ValueError",
-            says="A state of another data set was accepted; its position points at other samples.",
+            says=f"A state of another data set was accepted ({what}); its position points at other samples.",
         )
         got = [*observe[f"foreign/{name}/before"], *observe[f"foreign/{name}/rest"]]
         expect(
-            got == epochs(observe)[0],
+            got == (sorted(epochs(observe)[0]) if name == "plain_seed" else epochs(observe)[0]),
             "A refused state has changed the sampler.",
-            f"other {name}, stopped after {k}",
+            f"{what}, stopped after {k}",
         )
 
 
