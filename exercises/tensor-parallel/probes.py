@@ -92,7 +92,10 @@ def probe_layers(code, given, record):
         source = full(given["blocks"][2]["down"])
         describe_layer(record, "row", code.RowParallelLinear(source), source)
     with together(record, "forward"):
-        record("column", code.ColumnParallelLinear(full(block["up"]))(block["x"].cpu()))
+        layer = code.ColumnParallelLinear(full(block["up"]))
+        record("made", [list(call) for call in calls])
+        calls.clear()
+        record("column", layer(block["x"].cpu()))
         record("calls", [list(call) for call in calls])
     with together(record, "row"):
         width = H // record.world
@@ -154,6 +157,10 @@ def probe_blocks(code, given, record):
         record("calls", [list(call) for call in calls])
         with torch.no_grad():
             record("again", down(torch.tanh(up(block["x"].cpu()[0]))))
+            record("turned", down(torch.tanh(up(block["x"].cpu().transpose(0, 2)))))
+            first = down(torch.tanh(up(block["x"].cpu())))
+            down(torch.tanh(up(-block["x"].cpu())))
+            record("kept", first)
     if SUB is not None:
         with together(record, "sub", SUB):
             if dist.get_rank(SUB) >= 0:
@@ -208,3 +215,13 @@ def probe_errors(code, given, record):
     with together(record, "valid"):
         record("shapes", [list(code.ColumnParallelLinear(nn.Linear(K, H)).weight.shape)])
         record("more", [list(code.RowParallelLinear(nn.Linear(H, K)).weight.shape)])
+    with together(record, "narrow"):
+        record.raises("column", lambda: code.ColumnParallelLinear(nn.Linear(H, 1)) and None)
+        record.raises("row", lambda: code.RowParallelLinear(nn.Linear(1, K)) and None)
+    if SUB is not None:  # two of three ranks
+        with together(record, "sub", SUB):
+            if dist.get_rank(SUB) >= 0:
+                record.raises("column", lambda: code.ColumnParallelLinear(nn.Linear(D, 9), SUB) and None)
+                record.raises("row", lambda: code.RowParallelLinear(nn.Linear(9, D), SUB) and None)
+                record("shape", list(code.ColumnParallelLinear(nn.Linear(D, 10), SUB).weight.shape))
+                record("more", list(code.RowParallelLinear(nn.Linear(10, D), SUB).weight.shape))

@@ -127,6 +127,7 @@ def test_column_gives_its_slice(observe):
             call=where,
             mistakes={"The bias is missing.": (whole - b).chunk(world, -1)[rank]},
         )
+        expect(not observe[f"{path}/made"], "Making a layer needs no communication.", where)
         expect(
             not observe[f"{path}/calls"],
             "The forward pass of the column layer needs no communication.",
@@ -231,6 +232,23 @@ def test_pair_without_gradients(observe):
             atol=1e-5,
             call=where,
         )
+
+
+@behaviour(4, on_error="An input need not be contiguous.")
+def test_input_that_is_not_contiguous(observe):
+    block = observe.given["blocks"][3]
+    for _, _, path, where in places("blocks", "quiet"):
+        says = "The pair differs from the unsharded pair for an input that is not contiguous."
+        want = reference(block)[0].transpose(0, 2)
+        close(observe[f"{path}/turned"], want, says, rtol=1e-5, atol=1e-5, call=where)
+
+
+@behaviour(4)
+def test_output_of_an_earlier_pass(observe):
+    block = observe.given["blocks"][3]
+    for _, _, path, where in places("blocks", "quiet"):
+        says = "A later pass overwrote the output of an earlier one: every output is a tensor of its own."
+        close(observe[f"{path}/kept"], reference(block)[0], says, rtol=1e-5, atol=1e-5, call=where)
 
 
 def stacked(observe):
@@ -442,6 +460,31 @@ def test_indivisible_dimensions_are_refused(observe):
     }.items():
         for _, _, path, _ in places("errors", name):
             observe.raised(f"{path}/call", "ValueError", says=says)
+
+
+@behaviour(10)
+def test_fewer_features_than_ranks(observe):
+    for name, says in {
+        "column": "One output feature cannot be split over several ranks.",
+        "row": "One input feature cannot be split over several ranks.",
+    }.items():
+        for _, _, path, _ in places("errors", "narrow"):
+            observe.raised(f"{path}/{name}", "ValueError", says=says)
+
+
+@behaviour(
+    10, on_error="The split dimension has to be divisible by the ranks of the group, not by all ranks."
+)
+def test_the_size_of_the_group_counts(observe):
+    says = "The split dimension has to be divisible by the ranks of the group, not by all ranks."
+    for rank in (0, 2):
+        path = f"errors/world3/rank{rank}/sub"
+        for name in ("column", "row"):
+            observe.raised(
+                f"{path}/{name}", "ValueError", says=f"9 features, a group of 2 of 3 ranks: {says}"
+            )
+        expect(observe[f"{path}/shape"] == [5, 5], says, "10 out features, a group of 2 of 3 ranks")
+        expect(observe[f"{path}/more"] == [5, 5], says, "10 in features, a group of 2 of 3 ranks")
 
 
 @behaviour(10, on_error="Only the split dimension has to be divisible.")
