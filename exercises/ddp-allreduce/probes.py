@@ -220,7 +220,7 @@ def probe_buckets(code, given, record):
     def run(name, model, **arguments):
         with together(record, name):
             code.average_gradients(model, **arguments)
-            record("calls", [list(call) for call in calls])
+            record("calls", [list(call) for call in calls[:100]])
             record("values", [float(p.grad[0]) for p in model.parameters()])
 
     eight = [1024] * 8
@@ -238,6 +238,8 @@ def probe_buckets(code, given, record):
     run("mixed", block(uneven, kinds), bucket_bytes=2100)
     run("halves", block(uneven, (torch.float16, torch.bfloat16)), bucket_bytes=600)
     run("frozen", block(uneven, frozen=(1, 5)), bucket_bytes=1200)
+    run("megabytes", block([700_000, 700_000]))
+    run("all_frozen", block([70, 90], frozen=(0, 1)))
     run("eval", block(uneven).eval(), bucket_bytes=1200)
     tied = block(uneven)
     tied.head = nn.Module()
@@ -257,3 +259,7 @@ def probe_errors(code, given, record):
             model = block([70, 90])
             record.raises("call", lambda m=model, v=value: code.average_gradients(m, bucket_bytes=v))
             record("sent", len(calls))
+    with together(record, "one", ONE):
+        if record.rank == 0:
+            model = block([70, 90])
+            record.raises("call", lambda: code.average_gradients(model, bucket_bytes=0, group=ONE))

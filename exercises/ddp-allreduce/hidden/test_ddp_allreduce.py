@@ -221,13 +221,12 @@ def test_missing_gradients_count_as_zeros(observe):
                     where,
                 )
                 total = mean_of([observe.given["holes"][owner][name] for owner in owners], 1)
-                rtol, atol = RELATIVE[got.dtype] if got.dtype in RELATIVE else (1e-5, 2e-6)
                 close(
                     got,
                     total / world,
                     "Where some ranks have no gradient, the result is not the mean with zeros in their place.",
-                    rtol=rtol,
-                    atol=atol,
+                    rtol=1e-5,
+                    atol=2e-6,
                     call=where,
                     mistakes={
                         "A rank that did not use the parameter still counts in the mean.": total / len(owners)
@@ -292,6 +291,8 @@ def check_buckets(observe, step, items, limit, says=""):
             small = len(calls) - len(large)
             if says:
                 message = says
+            elif len(calls) > 2 * len(items) + 1:
+                message = "There are more collectives than the buckets and one small extra."
             elif sum(large) < sum(n for _, n in items):
                 message = "Some gradients did not travel in an all-reduce of a bucket."
             elif len(large) >= len(items) > fewest or (len(large) == 1 < fewest):
@@ -321,6 +322,8 @@ def test_buckets_of_equal_gradients(observe):
     for step, limit in (("two", 16384), ("below", 16383), ("default", 25 * 2**20), ("eight", 1)):
         check_buckets(observe, step, items, limit)
         check_values(observe, step, 8)
+    says = "By default a bucket holds 25 MiB: two gradients of 2.8 MB travel together."
+    check_buckets(observe, "megabytes", [("float32", 700_000)] * 2, 25 * 2**20, says)
 
 
 @behaviour(8)
@@ -385,6 +388,24 @@ def test_frozen_parameters_are_left_out(observe):
     check_buckets(observe, "frozen", items, 1200, "A frozen parameter travelled with the gradients.")
 
 
+@behaviour(9, on_error="A module whose parameters are all frozen is valid: nothing is to be sent.")
+def test_module_without_trained_parameters(observe):
+    for world, rank, path in places("buckets", "all_frozen"):
+        where = f"two frozen parameters, rank {rank} of {world}"
+        sent = [n for _, n, _ in observe[f"{path}/calls"]]
+        expect(
+            len(sent) <= 1 and all(n <= 64 for n in sent),
+            "A frozen parameter travelled with the gradients.",
+            where,
+        )
+        close(
+            observe[f"{path}/values"],
+            [(rank + 1.0) * (i + 1) for i in range(2)],
+            "The old gradient of a frozen parameter was averaged: leave it out.",
+            call=where,
+        )
+
+
 GROUP = "Within a group of ranks 0 and 2, every collective must run in the group."
 
 
@@ -418,6 +439,12 @@ def test_bad_bucket_bytes_is_refused(observe):
             expect(
                 observe[f"{path}/sent"] == 0, "Check bucket_bytes before the first collective, on every rank."
             )
+    for world in WORLDS:
+        observe.raised(
+            f"errors/world{world}/rank0/one/call",
+            "ValueError",
+            says="bucket_bytes below 1 must be refused in a group of one rank too.",
+        )
 
 
 @behaviour(11, on_error="A group of one rank is valid.")
