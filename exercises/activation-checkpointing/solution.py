@@ -13,7 +13,7 @@ import torch
 
 
 def random_state() -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """The states of all generators."""
+    """The states of the default generators of the CPU and of every CUDA device."""
     return torch.get_rng_state(), torch.cuda.get_rng_state_all() if torch.cuda.is_available() else []
 
 

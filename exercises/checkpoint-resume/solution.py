@@ -1,6 +1,6 @@
 """A checkpoint is every input of the next step: weights, optimizer, schedule, position and all random states.
 
-The file is written under another name and renamed, so path always holds a complete checkpoint.
+The file is written under another name and renamed, so path never holds an incomplete checkpoint.
 """
 
 import os

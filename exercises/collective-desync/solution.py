@@ -21,7 +21,7 @@ def shared(values: list[float], device: torch.device, op: dist.ReduceOp = dist.R
 
 
 def average_gradients(model: nn.Module, samples: float) -> None:
-    """Divide the summed gradients by the samples of all ranks; no gradient counts as zero."""
+    """Divide the summed gradients by the samples of all ranks; a missing one counts as zero."""
     for p in model.parameters():
         if p.grad is None:
             p.grad = torch.zeros_like(p)

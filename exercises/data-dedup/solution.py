@@ -1,8 +1,8 @@
 """Data dedup: MinHash near-duplicates and decontamination.
 
 Invariant: the minimum of a random hash over a set falls on each element with equal chance, so two sets share it
-with a probability equal to their Jaccard similarity. Bands of the signature only propose pairs; every pair is
-verified on the shingles. Signatures cost O(shingles * hashes), the rest is near-linear in the number of texts.
+with a probability equal to their Jaccard similarity. Bands of the signature only propose pairs; each of them is
+verified on the shingles. Signatures cost O(shingles * hashes), the rest grows with the number of proposed pairs.
 """
 
 import hashlib
@@ -54,7 +54,7 @@ def signature(items: set[str], num_hashes: int = 128, seed: int = 0) -> list[int
 
 
 def rows_per_band(threshold: float) -> int:
-    """The longest band with which a pair 0.1 above the threshold is missed less than once in ten million."""
+    """The longest band (1 to 16 rows) with which a pair 0.1 above the threshold is missed less than once in ten million."""
     similar = min(1.0, threshold + 0.1)
     return max(r for r in range(1, 17) if r == 1 or (1 - similar**r) ** (HASHES // r) < 1e-7)
 

@@ -1,6 +1,6 @@
-"""One margin h per pair decides everything: loss, gradient, rewards and accuracy.
+"""One margin h per pair, the difference of its two rewards, decides loss, gradient and accuracy.
 
-Memory: log-softmax keeps one (B, T - 1, V) tensor for the backward pass, the largest by far.
+Memory: log-softmax keeps one (B, T - 1, V) tensor for the backward pass, about as many elements as the logits.
 """
 
 import torch

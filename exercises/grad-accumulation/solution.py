@@ -1,7 +1,7 @@
 """Gradient accumulation: one optimizer step from several micro-batches.
 
 Invariant: the mean over all N examples is the sum of the parts' means, each weighted with n_i / N. With that
-factor applied before backward, .grad holds exactly the large batch's gradient at the end, and memory for
+factor applied before backward, .grad holds the large batch's gradient at the end (up to rounding), and memory for
 activations is that of one micro-batch.
 """
 

@@ -1,4 +1,4 @@
-"""Every code is round(value / step): the only choices are the step (per channel, or from a calibrated
+"""Every code is round(value / step), shifted by the zero point and clamped: the only choices are the step (per channel, or from a calibrated
 range that includes 0) and what backward pretends: rounding is the identity, clamping is not.
 """
 

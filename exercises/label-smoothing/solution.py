@@ -26,7 +26,7 @@ def smooth_targets(targets: torch.Tensor, num_classes: int, eps: float = 0.1) ->
 
 
 def smoothed_cross_entropy(logits: torch.Tensor, targets: torch.Tensor, eps: float = 0.1) -> torch.Tensor:
-    """Mean cross-entropy of logits (N, C) against the smoothed targets, a scalar."""
+    """Mean cross-entropy of logits (N, K) against the smoothed targets, a scalar."""
     if len(logits) != len(targets):
         raise ValueError("logits and targets differ in length")
     _check(targets, logits.shape[1], eps)

@@ -7,7 +7,7 @@ def smooth_targets(targets: torch.Tensor, num_classes: int, eps: float = 0.1) ->
 
 
 def smoothed_cross_entropy(logits: torch.Tensor, targets: torch.Tensor, eps: float = 0.1) -> torch.Tensor:
-    """Mean cross-entropy of logits (N, C) against the smoothed targets, a scalar."""
+    """Mean cross-entropy of logits (N, K) against the smoothed targets, a scalar."""
     raise NotImplementedError
 
 

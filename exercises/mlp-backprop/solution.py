@@ -1,7 +1,7 @@
 """Loss and gradients of a two-layer MLP, by hand.
 
 Everything follows from dZ2 = (softmax - onehot) / B: the mean is accounted for once, there. Each further
-gradient costs one matrix product, so the backward pass costs about twice the forward pass.
+gradient costs one matrix product (a bias only a sum), so the backward pass costs about twice the forward pass.
 """
 
 from collections.abc import Callable

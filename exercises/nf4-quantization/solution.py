@@ -1,6 +1,6 @@
 """An element's block and byte follow from its own flat index: i // block_size and i // 2.
 
-The nearest of sorted levels is found by bisecting the 15 midpoints; nothing is larger than the weight.
+The nearest of sorted levels is found by bisecting the 15 midpoints; no tensor has more elements than the padded weight.
 """
 
 import math

@@ -2,7 +2,7 @@
 
 Invariant: (out, lse) of disjoint sets of keys is all that is needed of them: out * exp(lse) is their numerator and
 exp(lse) their denominator. Both are kept relative to the largest exponent, so nothing overflows, and an empty set
-is (0, -inf). Memory is that of one block's scores, whatever the length of the sequence.
+is (0, -inf). Without a graph one block's scores are held at a time, whatever the number of blocks.
 """
 
 import math

@@ -1,7 +1,7 @@
 """Gradient norm, activation statistics, and the first layer that breaks.
 
 A forward hook fires when its module finishes: inner modules before their container, in execution order. So the
-first hit is where the NaN came up. Hooks return None (anything else would replace the output) and go in a finally clause.
+first hit is where a NaN first came out. Hooks return None (anything else would replace the output) and go in a finally clause.
 """
 
 import functools
