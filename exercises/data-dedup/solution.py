@@ -54,7 +54,7 @@ def signature(items: set[str], num_hashes: int = 128, seed: int = 0) -> list[int
 
 
 def rows_per_band(threshold: float) -> int:
-    """The longest band (1 to 16 rows) with which a pair 0.1 above the threshold is missed less than once in ten million."""
+    """The longest band, 1 to 16 rows, that misses a pair 0.1 above the threshold less than once in ten million."""
     similar = min(1.0, threshold + 0.1)
     return max(r for r in range(1, 17) if r == 1 or (1 - similar**r) ** (HASHES // r) < 1e-7)
 

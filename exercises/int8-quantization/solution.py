@@ -1,5 +1,6 @@
-"""Every code is round(value / step), shifted by the zero point and clamped: the only choices are the step (per channel, or from a calibrated
-range that includes 0) and what backward pretends: rounding is the identity, clamping is not.
+"""Every code is round(value / step), shifted by the zero point and clamped: the only choices are the step and the
+zero point (per channel and 0, or from a calibrated range that includes 0) and what backward pretends: rounding is
+the identity, clamping is not.
 """
 
 import math
