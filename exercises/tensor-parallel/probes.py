@@ -158,9 +158,17 @@ def probe_blocks(code, given, record):
         with torch.no_grad():
             record("again", down(torch.tanh(up(block["x"].cpu()[0]))))
             record("turned", down(torch.tanh(up(block["x"].cpu().transpose(0, 2)))))
-            first = down(torch.tanh(up(block["x"].cpu())))
-            down(torch.tanh(up(-block["x"].cpu())))
-            record("kept", first)
+    with together(record, "kept"):
+        for i in (1, 3):  # without and with biases
+            block = given["blocks"][i]
+            x = block["x"].cpu()
+            up, down = (
+                code.ColumnParallelLinear(full(block["up"])),
+                code.RowParallelLinear(full(block["down"])),
+            )
+            first = down(torch.tanh(up(x)))
+            down(torch.tanh(up(-x)))
+            record(f"{i}", first.detach())
     if SUB is not None:
         with together(record, "sub", SUB):
             if dist.get_rank(SUB) >= 0:

@@ -86,10 +86,12 @@ def spied(name):
 
     class Spy(base):
         made = []
+        started = []
 
         def __init__(self, *args, **kwargs):
             Spy.made.append(self)
             super().__init__(*args, **kwargs)
+            Spy.started.extend(p for group in self.param_groups for p in group["params"])
 
     Spy.__name__ = Spy.__qualname__ = name
     return Spy
@@ -123,6 +125,7 @@ def train(code, record, data, optimizer, group=None):
         owned.append(sorted(ident.get(id(p), -1) for g in groups for p in g["params"]))
         state += [ident.get(id(p), -1) for p, s in getattr(made, "state", {}).items() if s]
     record("owned", owned)
+    record("started", sorted(ident.get(id(p), -1) for p in kind.started))
     record("state", sorted(state))
 
 
