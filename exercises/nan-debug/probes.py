@@ -1,4 +1,6 @@
+import ast
 import inspect
+import textwrap
 
 import torch
 from torch import nn
@@ -21,8 +23,8 @@ def inputs(draw):
     offset = draw.normal(3, classes, shift=9e3)
     minus = draw.normal(4, classes, scale=2.0)
     minus[torch.arange(3), draw.integers(0, classes, 3)] = -INF
-    z = torch.tensor([0.0, 0.0, 0.0, 200.0, -200.0, 1e4, -1e4, 30.0, -30.0, 95.0, -95.0, 17.5])
-    t = torch.tensor([0.0, 1.0, 0.3, 0.0, 1.0, 0.25, 0.75, 0.0, 1.0, 0.5, 0.5, 1.0])
+    z = torch.tensor([0.0, 0.0, 0.0, 200.0, -200.0, 1e4, -1e4, 30.0, -30.0, 95.0, -95.0, 17.5, 6.0, -6.0])
+    t = torch.tensor([0.0, 1.0, 0.3, 0.0, 1.0, 0.25, 0.75, 0.0, 1.0, 0.5, 0.5, 1.0, 1.0, 0.0])
     z = torch.cat([z, draw.normal(5, scale=3.0)])
     t = torch.cat([t, draw.rand(5)])
     rows = draw.integer(20, 30)
@@ -80,7 +82,7 @@ def leaf(tensor):
 def probe_log_softmax(code, given, record):
     for name, logits in given["softmax"].items():
         with record.step(name):
-            x = leaf(logits) if name != "turned" else logits.detach().requires_grad_()
+            x = leaf(logits) if name != "turned" else logits.T.contiguous().T.requires_grad_()
             out = code.log_softmax(x)
             record("out", out)
             weights = given["weights"].get(name, torch.ones_like(out))
@@ -252,6 +254,11 @@ def probe_train(code, given, record):
             ),
         )
         record("params", trainer.params())
+    with record.step("outside"):
+        trainer = Trainer(code, given, record)
+        y = given["batch"]["y"][0]
+        record("loss", trainer.step(0, y=y.masked_fill(y == -100, 255), ignore_index=255))
+        record("params", trainer.params())
     with record.step("single"):
         trainer = Trainer(code, given, record)
         record("loss", trainer.step(0, given["batch"]["x"][0][0, 0], given["batch"]["y"][0][0, 0]))
@@ -344,6 +351,11 @@ def probe_interface(code, given, record):
             parameters = inspect.signature(getattr(code, name)).parameters.values()
             record("names", [p.name for p in parameters])
             record("defaults", [None if p.default is p.empty else p.default for p in parameters])
+
+
+def probe_handlers(code, given, record):
+    tree = ast.parse(textwrap.dedent(inspect.getsource(code.train_step)))
+    record("count", sum(isinstance(node, ast.ExceptHandler) for node in ast.walk(tree)))
 
 
 def probe_dtypes(code, given, record):

@@ -387,6 +387,14 @@ def check_params(observe, path, want, says, mistaken=None, call=""):
         )
 
 
+@behaviour(0)
+def test_no_exception_is_caught_around_the_step(observe):
+    expect(
+        observe.error("handlers") is not None or observe["handlers/count"] == 0,
+        "try/except around the step is not allowed: decide by the loss and the gradients.",
+    )
+
+
 @behaviour(8)
 def test_training_equals_unscaled_training(observe):
     late = "The threshold was compared with gradients thousands of times too large."
@@ -457,6 +465,11 @@ def test_only_the_loss_itself_is_judged(observe):
     loss = run.step(1, observe["huge_loss/x"])
     says = "A finite loss trains normally, even if it overflows once it is scaled: test the loss itself."
     got = observe["huge_loss/returned"]
+    expect(
+        not isinstance(got, torch.Tensor),
+        "train_step should return the loss as a Python float.",
+        "got a tensor",
+    )
     expect(type(got) is float, says, f"a loss of {loss:.3g} gave {got!r}")
     close(got, loss, says, rtol=1e-4, device=observe.device)
     check_params(observe, "huge_loss/params", run.params, says)
@@ -573,10 +586,15 @@ def test_ignore_index_and_other_shapes(observe):
     other = batch["y"][0].masked_fill(batch["y"][0] == -100, 2)
     for name, arguments in (
         ("ignore", {"y": other, "ignore": 2}),
+        ("outside", {}),
         ("single", {"x": batch["x"][0][0, 0], "y": batch["y"][0][0, 0]}),
     ):
         run = Reference(observe)
-        what = "another ignore_index" if name == "ignore" else "one example without batch dimensions"
+        what = {
+            "ignore": "another ignore_index",
+            "outside": "ignore_index=255, which is no class",
+            "single": "one example without batch dimensions",
+        }[name]
         loss = run.step(0, **arguments)
         close(
             observe[f"train/{name}/loss"],
