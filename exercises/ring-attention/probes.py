@@ -71,10 +71,11 @@ def inputs(draw):
 
 
 def tensors(case):
-    return case["q"], case["k"], case["v"]
+    """Copies, so that what is changed in place is told by the test of that alone."""
+    return case["q"].clone(), case["k"].clone(), case["v"].clone()
 
 
-CAUSAL = [(0, 0), (4, 2), (2, 4), (9, 0), (3, 8)]  # q_start, k_start for 7 queries and 6 keys
+CAUSAL = [(0, 0), (4, 2), (2, 4), (9, 0), (3, 8), (6, 2), (7, 2)]  # q_start, k_start for 7 queries and 6 keys
 
 
 def probe_block(code, given, record):
@@ -90,6 +91,11 @@ def probe_block(code, given, record):
             )
             record("out", out)
             record("lse", lse)
+    with record.step("strided"):  # heads that come out of a projection lie behind the positions
+        turned = (t.transpose(1, 2).contiguous().transpose(1, 2) for t in tensors(given["block"]))
+        out, lse = code.block_attention(*turned)
+        record("out", out)
+        record("lse", lse)
     with record.step("default_starts"):
         out, lse = code.block_attention(*tensors(given["block"]), causal=True)
         record("out", out)
@@ -114,11 +120,15 @@ def halves(code, case, cut, **more):
     )
 
 
+def copied(pair):
+    return [t.clone() for t in pair]
+
+
 def probe_merge(code, given, record):
     with record.step("union"):
         a, b = halves(code, given["merged"], given["cut"])
         for name, (x, y) in (("ab", (a, b)), ("ba", (b, a))):
-            out, lse = code.merge(*x, *y)
+            out, lse = code.merge(*copied(x), *copied(y))
             record(f"{name}/out", out)
             record(f"{name}/lse", lse)
     q = given["merged"]["q"]
@@ -130,7 +140,7 @@ def probe_merge(code, given, record):
             ("left", (empty, (q, lse))),
             ("both", (empty, empty)),
         ):
-            out, got = code.merge(*x, *y)
+            out, got = code.merge(*copied(x), *copied(y))
             record(f"{name}/out", out)
             record(f"{name}/lse", got)
     with record.step("mixed"):  # queries that saw something in both, one, or none of the results
@@ -149,7 +159,7 @@ def probe_merge(code, given, record):
         a[..., 3], b[..., 3] = -1e4, 1e4
         a[..., 4], b[..., 4] = -1e4, -float("inf")
         other = given["merged"]["v"][:, :, :6]
-        out, lse = code.merge(q, a, other * (b != -float("inf"))[..., None], b)
+        out, lse = code.merge(q.clone(), a, other * (b != -float("inf"))[..., None], b)
         record("out", out)
         record("lse", lse)
     for name in ("up", "down"):
@@ -169,22 +179,25 @@ def probe_ring(code, given, record):
     case, starts = given["ring"], given["starts"]
     for i, order in enumerate(given["orders"]):
         with record.step(f"full{i}"):
-            record("out", code.ring_attention(case["q"], list(blocks(case, given, order))))
+            record("out", code.ring_attention(case["q"].clone(), list(blocks(case, given, order))))
         with record.step(f"causal{i}"):
-            source = blocks(case, given, order)
-            record("out", code.ring_attention(case["q"], source, causal=True, q_start=given["q_start"]))
+            source = list(blocks(case, given, order))
+            q = case["q"].clone()
+            record("out", code.ring_attention(q, source, causal=True, q_start=given["q_start"]))
         with record.step(f"start{i}"):  # q_start 0: most blocks lie in the future
-            record("out", code.ring_attention(case["q"], blocks(case, given, order), causal=True))
+            source = list(blocks(case, given, order))
+            record("out", code.ring_attention(case["q"].clone(), source, causal=True))
     with record.step("whole"):
-        record("out", code.ring_attention(case["q"], [(0, case["k"], case["v"])]))
+        record("out", code.ring_attention(case["q"].clone(), [(0, case["k"], case["v"])]))
     with record.step("blind"):  # without the first blocks some queries see nothing at all
         order = [i for i in given["orders"][2] if starts[i] + given["lengths"][i] > 3]
         record("order", order)
-        record("out", code.ring_attention(case["q"], blocks(case, given, order), causal=True))
+        source = list(blocks(case, given, order))
+        record("out", code.ring_attention(case["q"].clone(), source, causal=True))
     with record.step("future"):
         order = [i for i in given["orders"][2] if starts[i] >= 1]
-        q = case["q"][:, :, :1]
-        record("out", code.ring_attention(q, blocks(case, given, order), causal=True, q_start=0))
+        q, source = case["q"][:, :, :1].clone(), list(blocks(case, given, order))
+        record("out", code.ring_attention(q, source, causal=True, q_start=0))
 
 
 class Buffer(bytearray):
@@ -222,7 +235,7 @@ def probe_memory(code, given, record):
             for notes in (alive, asked, ended):
                 notes.clear()
             with torch.no_grad():
-                out = code.ring_attention(case["q"], source(), causal=causal, q_start=9)
+                out = code.ring_attention(case["q"].clone(), source(), causal=causal, q_start=9)
             record("out", out)
             record("alive", [list(x) for x in alive])
             record("asked", list(asked))
@@ -313,8 +326,8 @@ def probe_dtypes(code, given, record):
     with record.step("double"):
         case = given["ring_double"]
         for i, order in enumerate(given["orders"]):
-            source = blocks(case, given, order)
-            record(f"ring{i}", code.ring_attention(case["q"], source, causal=True, q_start=given["q_start"]))
+            source, q = list(blocks(case, given, order)), case["q"].clone()
+            record(f"ring{i}", code.ring_attention(q, source, causal=True, q_start=given["q_start"]))
 
 
 def probe_inputs(code, given, record):
@@ -330,6 +343,8 @@ def probe_inputs(code, given, record):
         record("results", [list(result) for result in results])
         record("copies", copies)
         code.ring_attention(case["q"], parts, causal=True, q_start=4)
+        with torch.no_grad():
+            code.ring_attention(case["q"], parts, causal=True, q_start=4)
         record("case", case)
     record.raises("list", lambda: code.ring_attention(given["ring"]["q"], []))
     record.raises("generator", lambda: code.ring_attention(given["ring"]["q"], iter(()), causal=True))
