@@ -83,6 +83,7 @@ def inputs(draw):
     tiny[3, 4] = 2e-8
     return {
         "weights": weights,
+        "single": weight(draw, 4, 1, 6, axis=1),
         "vector": draw.normal(7) + draw.choice([-3.0, 3.0]),
         "tiny": tiny,
         "calibration": [
@@ -122,6 +123,9 @@ def probe_weights(code, given, record):
         with record.step(name):
             q, scale = code.quantize_per_channel(given[name], 0)
             note(record, q, scale, record.device)
+    with record.step("single"):
+        q, scale = code.quantize_per_channel(given["single"], 1)
+        note(record, q, scale, record.device)
     with record.step("zeros"):
         q, scale = code.quantize_per_channel(torch.zeros(3, 4, device=record.device))
         note(record, q, scale, record.device)

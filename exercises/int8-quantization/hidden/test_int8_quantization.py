@@ -234,6 +234,10 @@ def test_every_axis(observe):
         expect(q.shape == w.shape, AXIS, f"{call_of(case)}: codes of shape {tuple(q.shape)}")
         check_scale(observe, f"weights/{i}", w, axis, AXIS)
         check_codes(observe, f"weights/{i}", w, axis)
+    w = observe.given["single"]
+    says = "A weight with a single channel has one scale, in a tensor of shape (1,)."
+    check_scale(observe, "weights/single", w, 1, says)
+    check_codes(observe, "weights/single", w, 1)
 
 
 @behaviour(4, on_error="A vector is a weight with one dimension; each entry is a channel.")
