@@ -60,6 +60,17 @@ def test_one_of_six_names(observe):
             )
 
 
+@behaviour(1)
+def test_one_of_six_names_in_between(observe):
+    for cause in CAUSES:
+        for answer in answers_of(observe, "between", cause):
+            expect(
+                type(answer) is str and answer in CAUSES,
+                "A log that fits no cause well still gets one of the six names: the nearest.",
+                f"got {answer!r}",
+            )
+
+
 @behaviour(2)
 def test_healthy(observe):
     share(answers_of(observe, "full", "healthy"), "healthy")
