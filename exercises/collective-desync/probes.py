@@ -64,7 +64,9 @@ def inputs(draw):
         "sizes": case(draw, [[2, 7], [9, 1], [4, 5]], [2, 2, 2], 1),
         "bad": case(draw, [[3, 3, 3], [3, 3, 3, 3, 3], [3, 3]], [2, 2, 2], 2),
         "nobody": case(draw, [[], [], []], [2, 2, 2], 1),
-        "stale": case(draw, [[3], [2, 3], [4]], [2, 1, 3], 2, stale=7.0),
+        "stale": case(draw, [[3], [3], [3]], [2, 2, 2], 2, stale=7.0),
+        "stale_out": case(draw, [[3], [2, 3], [4]], [2, 1, 3], 2, stale=7.0),
+        "large": case(draw, [[3], [3], [3]], [2, 2, 2], 2),
         "bad_last": case(draw, [[3], [3, 3], [3]], [2, 2, 2], 1),
         "parts": case(draw, [[3, 3], [3, 3], [3, 3]], [1, 6, 0], 1),
         "empty": case(draw, [[3], [3], [3]], [0, 4, 2], 1),
@@ -74,12 +76,15 @@ def inputs(draw):
     cases["bad"]["batches"][1][1][0][2, 1] = float("nan")
     cases["bad"]["batches"][0][2][1][0, 1] = float("inf")
     cases["bad"]["batches"][1][3][1][1, 0] = float("nan")
+    cases["bad"]["batches"][1][2][0][0, 0] = float("nan")  # two ranks in one iteration
+    cases["large"]["batches"][1][0][1].mul_(1e4)
     cases["bad_last"]["batches"][1][1][1][1, 0] = float("-inf")
     zero = case(draw, [[2] * 4] * 3, [2, 2, 2], 2)
     zero["weights"] = {k: torch.zeros_like(v) for k, v in zero["weights"].items()}
     zero["batches"] = [[(x, torch.zeros_like(y)) for x, y in mine] for mine in zero["batches"]]
     zero["val"] = [(x, torch.zeros_like(y)) for x, y in zero["val"]]
     cases["zero"] = zero
+    cases["small"] = {**zero, "val": [(x, torch.full_like(y, 0.01)) for x, y in zero["val"]]}
     for rank, mine in enumerate(cases["branch"]["batches"]):
         for i, (x, _) in enumerate(mine):
             x.abs_()  # the sign of its sum picks the branch
@@ -140,7 +145,7 @@ def probe_train(code, given, record):
             more = {"target_loss": one["targets"][record.world]} if "targets" in one else {}
             if name not in ("empty", "sizes"):
                 more["on_eval"] = lambda i, loss, told=told: told.append([i, plain(loss)])
-            if name != "zero" and not more.get("target_loss"):
+            if name not in ("zero", "small") and not more.get("target_loss"):
                 more["target_loss"] = -1.0
             result = code.train(model, batches, val, lr=one["lr"], eval_every=one["eval_every"], **more)
             for key in ("iterations", "skipped", "val_losses"):
@@ -150,6 +155,7 @@ def probe_train(code, given, record):
             record("training", [m.training for m in model.modules()])
             record("seen", model.gate.seen)
             record("data", [[kept, kept_val], [batches, val]])
+            record("wanted", [t.requires_grad for both in (*batches, val) for t in both])
 
 
 @distributed

@@ -17,8 +17,11 @@ def forward(values, x, *, training):
     return (hidden if training else 0.5 * hidden) @ values["outer.weight"].T + values["outer.bias"]
 
 
-def simulate(one, world, *, evals=None, rule="samples", cut=False):
-    """One process on the joined batches; ``rule`` is how ranks are weighted, ``evals`` the evaluations' rule."""
+def simulate(one, world, *, evals=None, rule="samples", cut=False, stays=False):
+    """One process on the joined batches; ``rule`` is how ranks are weighted, ``evals`` the evaluations' rule.
+
+    With ``stays`` the model is left in eval mode by the first evaluation.
+    """
     values = {k: v.double().clone() for k, v in one["weights"].items()}
     counts = [len(one["batches"][r]) for r in range(world)]
     skipped, losses, index = 0, [], -1
@@ -29,7 +32,7 @@ def simulate(one, world, *, evals=None, rule="samples", cut=False):
         for r in range(world):
             if index < counts[r]:
                 x, y = (t.double() for t in one["batches"][r][index])
-                parts.append(((forward(leaves, x, training=True) - y) ** 2, len(x)))
+                parts.append(((forward(leaves, x, training=not (stays and losses)) - y) ** 2, len(x)))
         means = [p.mean() for p, _ in parts]
         if all(bool(torch.isfinite(m)) for m in means):
             if rule == "samples":
@@ -142,7 +145,8 @@ BY_RANKS = (
 
 @behaviour(1, on_error=ENTER)
 def test_equal_data_equals_one_process(observe):
-    check_params(observe, "equal", "The model is not where SGD on the joined batches takes it.")
+    stays = ("After the first evaluation dropout is off for good.", {"stays": True})
+    check_params(observe, "equal", "The model is not where SGD on the joined batches takes it.", [stays])
     check_counts(observe, "equal", "The counts in the result are wrong.")
 
 
@@ -183,6 +187,13 @@ def test_uneven_numbers_of_batches(observe):
         )
 
 
+@behaviour(2, on_error=OUT)
+def test_gradients_from_before_where_data_ran_out(observe):
+    check_params(
+        observe, "stale_out", "On a rank that ran out of data the gradients from before entered the mean."
+    )
+
+
 @behaviour(3, on_error=ENTER)
 def test_batches_of_different_sizes(observe):
     check_params(
@@ -205,6 +216,11 @@ def test_unusable_losses_are_skipped_by_all(observe):
             finite = all(bool(torch.isfinite(v).all()) for v in observe[f"{path}/params"].values())
             expect(finite, "An unusable gradient reached the parameters.", where)
         check_params(observe, name, "After a skipped iteration the model is not where it should be.")
+
+
+@behaviour(4, on_error=ALONE)
+def test_large_losses_are_used(observe):
+    check_counts(observe, "large", "A large loss is finite: only NaN and infinity make an iteration skipped.")
 
 
 @behaviour(5, on_error=ENTER)
@@ -239,7 +255,7 @@ def test_train_mode_and_gradients(observe):
             )
 
 
-@behaviour(5, on_error=ENTER)
+@behaviour(5, on_error=STOPPED)
 def test_train_mode_after_an_early_stop(observe):
     for name in ("stop", "zero"):
         for _, _, path, where in places(name):
@@ -273,6 +289,17 @@ def test_a_loss_equal_to_the_target_stops(observe):
             got == 2,
             "A validation loss equal to target_loss (0 by default) should stop the training.",
             f"iterations is {describe(got)} instead of 2, {where}",
+        )
+
+
+@behaviour(7, on_error=STOPPED)
+def test_default_target_is_zero(observe):
+    for _, _, path, where in places("small"):
+        got = observe[f"{path}/iterations"]
+        expect(
+            got == 4,
+            "Without a target_loss only a validation loss of 0 stops the training, not a small one.",
+            f"iterations is {describe(got)} instead of 4, validation losses 0.0001, {where}",
         )
 
 
@@ -329,4 +356,9 @@ def test_data_are_not_modified(observe):
         for _, _, path, where in places(name):
             expect(
                 alike(*observe[f"{path}/data"]), "The batches or the validation data were modified.", where
+            )
+            expect(
+                not any(observe[f"{path}/wanted"]),
+                "The batches or the validation data were modified: they require a gradient now.",
+                where,
             )
