@@ -133,15 +133,15 @@ def probe_rewards(code, given, record):
     case = given["cases"][0]
     plain = (case["logprobs"], case["ref"], case["scores"], case["mask"])
     with record.step("default"):
-        record("out", code.kl_rewards(*plain))
+        record("out", code.kl_rewards(*copies(*plain)))
     with record.step("free"):
-        record("out", code.kl_rewards(*plain, kl_coef=0.0))
+        record("out", code.kl_rewards(*copies(*plain), kl_coef=0.0))
     with record.step("nothing"):
-        record("out", code.kl_rewards(*plain[:3], torch.zeros_like(case["mask"])))
+        record("out", code.kl_rewards(*copies(*plain[:3]), torch.zeros_like(case["mask"])))
     with record.step("one_row"):
         row = int(case["mask"].sum(1).argmax())
         record("row", row)
-        record("out", code.kl_rewards(*(t[row : row + 1] for t in plain)))
+        record("out", code.kl_rewards(*copies(*(t[row : row + 1] for t in plain))))
     for name, i in (("float32", 0), ("float64", 2)):
         case = given["cases"][i]
         scores = case["scores"].to(torch.float64 if name == "float32" else torch.float32)
@@ -168,7 +168,7 @@ def probe_gae(code, given, record):
     case = given["cases"][0]
     plain = (case["rewards"], case["values"], case["mask"])
     with record.step("default"):
-        record("advantages", code.gae(*plain)[0])
+        record("advantages", code.gae(*copies(*plain))[0])
     for name, gamma, lam in (
         ("one_step", 0.9, 0.0),
         ("full", 1.0, 1.0),
@@ -177,15 +177,15 @@ def probe_gae(code, given, record):
         ("undiscounted", 1.0, 0.6),
     ):
         with record.step(name):
-            record("advantages", code.gae(*plain, gamma=gamma, lam=lam)[0])
+            record("advantages", code.gae(*copies(*plain), gamma=gamma, lam=lam)[0])
     with record.step("nothing"):
-        advantages, returns = code.gae(*plain[:2], torch.zeros_like(case["mask"]))
+        advantages, returns = code.gae(*copies(*plain[:2]), torch.zeros_like(case["mask"]))
         record("advantages", advantages)
         record("returns", returns)
     with record.step("one_row"):
         row = int(case["mask"].sum(1).argmax())
         record("row", row)
-        record("both", list(code.gae(*(t[row : row + 1] for t in plain))))
+        record("both", list(code.gae(*copies(*(t[row : row + 1] for t in plain)))))
     for name, i in (("float32", 0), ("float64", 2)):
         case = given["cases"][i]
         rewards = case["rewards"].to(torch.float64 if name == "float32" else torch.float32)
@@ -245,7 +245,8 @@ def probe_loss(code, given, record):
         run(code, {**case, **case["dirty"], "mask": nothing}, record)
     with record.step("scaled"):
         leaf = case["logprobs"].clone().requires_grad_()
-        loss = code.ppo_loss(leaf, case["old"], case["advantages"], case["mask"], case["clip_eps"])
+        rest = copies(case["old"], case["advantages"], case["mask"])
+        loss = code.ppo_loss(leaf, *rest, case["clip_eps"])
         (given["scale"] * loss).backward()
         record("grad", leaf.grad)
 
@@ -267,7 +268,13 @@ def probe_errors(code, given, record):
         calls[f"mask_{kind}_rewards"] = lambda m=other: code.kl_rewards(x, x, scores, m)
         calls[f"mask_{kind}_gae"] = lambda m=other: code.gae(x, x, m)
         calls[f"mask_{kind}_loss"] = lambda m=other: code.ppo_loss(x, x, x, m)
-    for kind, y in (("short", x[:, :4]), ("row", x[:1]), ("column", x[:, :1]), ("flat", x[0])):
+    for kind, y in (
+        ("short", x[:, :4]),
+        ("row", x[:1]),
+        ("column", x[:, :1]),
+        ("flat", x[0]),
+        ("turned", x.T),
+    ):
         calls[f"shape_{kind}_rewards_0"] = lambda y=y: code.kl_rewards(y, x, scores, mask)
         calls[f"shape_{kind}_rewards_1"] = lambda y=y: code.kl_rewards(x, y, scores, mask)
         calls[f"shape_{kind}_gae_0"] = lambda y=y: code.gae(y, x, mask)

@@ -221,6 +221,18 @@ def by_columns(case, gamma, lam, *, rewards_masked=True, values_masked=False, ca
     return out
 
 
+def faded(case, gamma, lam, keep):
+    """GAE whose carried advantage shrinks by ``keep`` at every masked position."""
+    out = torch.zeros(case["mask"].shape, dtype=torch.float64)
+    follows, advantage = torch.zeros(2, len(out), dtype=torch.float64)
+    for t in reversed(range(out.shape[1])):
+        on, v = case["mask"][:, t], case["values"][:, t].double()
+        new = case["rewards"][:, t].double() + gamma * follows - v + gamma * lam * advantage
+        advantage, follows = torch.where(on, new, keep * advantage), torch.where(on, v, follows)
+        out[:, t] = torch.where(on, new, 0.0)
+    return out
+
+
 def unmasked_columns(case, gamma, lam):
     full = {"mask": torch.ones_like(case["mask"]), "rewards": case["rewards"], "values": case["values"]}
     return expected_gae(full, gamma, lam)
@@ -252,6 +264,8 @@ def gae_mistakes(case, gamma, lam):
         (behind, by_columns(case, gamma, lam, carry=True)),
         (absent, torch.where(mask, expected_gae(zeroed, gamma, lam), 0.0)),
         (absent, by_columns(case, gamma, lam, values_masked=True)),
+        (absent, faded(case, gamma, lam, 0.0)),
+        (absent, faded(case, gamma, lam, gamma * lam)),
         (absent, by_columns(case, gamma, lam, values_masked=True, carry=True)),
         ("Advantages at masked positions must be exactly 0.", plain),
         ("The sign of the advantages is wrong.", -expected_gae(case, gamma, lam)),
@@ -304,13 +318,8 @@ def test_gamma_and_lam_at_their_limits(observe):
 @behaviour(4, on_error="A batch of one row is a batch, too.")
 def test_advantages_of_a_single_row(observe):
     case, row = observe.given["cases"][0], observe["gae/one_row/row"]
-    want = expected_gae(case, 1.0, 0.95)[row : row + 1]
-    values = torch.where(case["mask"], case["values"].double(), 0.0)[row : row + 1]
-    for name, got, right in zip(
-        ("advantages", "returns"), observe["gae/one_row/both"], (want, want + values), strict=True
-    ):
-        says = f"The {name} of a batch of one row are wrong."
-        close(got, right, says, **LOOSE, device=observe.device)
+    got, want = observe["gae/one_row/both"][0], expected_gae(case, 1.0, 0.95)[row : row + 1]
+    close(got, want, "The advantages of a batch of one row are wrong.", **LOOSE, device=observe.device)
 
 
 @behaviour(5)
@@ -373,6 +382,20 @@ def test_returns(observe):
                     ("The returns lack the advantages.", values),
                 ],
             )
+
+
+@behaviour(6, on_error="A batch of one row is a batch, too.")
+def test_returns_of_a_single_row(observe):
+    case, row = observe.given["cases"][0], observe["gae/one_row/row"]
+    want = expected_gae(case, 1.0, 0.95) + torch.where(case["mask"], case["values"].double(), 0.0)
+    got = observe["gae/one_row/both"][1]
+    close(
+        got,
+        want[row : row + 1],
+        "The returns of a batch of one row are wrong.",
+        **LOOSE,
+        device=observe.device,
+    )
 
 
 @behaviour(6)
@@ -688,7 +711,7 @@ def test_masks_of_other_types_are_refused(observe):
 def test_other_shapes_are_refused(observe):
     says = "A tensor whose shape differs from the mask's must be refused, not broadcast."
     for part, count in PARTS.items():
-        for kind in ("short", "row", "column", "flat"):
+        for kind in ("short", "row", "column", "flat", "turned"):
             for position in range(count):
                 observe.raised(f"errors/shape_{kind}_{part}_{position}", "ValueError", says=says)
         for kind in ("row", "column", "short"):
