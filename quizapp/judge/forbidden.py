@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 # Where torch offers its functions for all, and where it keeps what these call.
 _FRONT_DOORS = ("", "torch", "torch.nn.functional", "torch.special")
 _BACK_DOORS = ("torch._", "torch.ops.")
-_PACKAGE = "cuda"  # a method of tensors that may be forbidden, and a package that may be asked
 
 
 def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
@@ -42,8 +41,7 @@ def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
             dotted = None if id(node) in inner or _root(node) in own else _dotted(node, aliases)
             if dotted:
                 yield dotted, node.lineno
-            package = node.attr == _PACKAGE and _dotted(node, aliases) == f"torch.{_PACKAGE}"
-            if (_holder(node.value), node.attr) not in members and not package:
+            if (_holder(node.value), node.attr) not in members:
                 yield f".{node.attr}", node.lineno
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own:
             yield aliases.get(node.id, node.id), node.lineno
