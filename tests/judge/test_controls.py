@@ -48,7 +48,8 @@ def blend(x, y, w):
     + SOLUTION,
     "copies_files": "import shutil, os, pathlib\nopen('a', 'w').close()\n"
     "shutil.copy('a', 'b')\nshutil.copy2('a', 'c')\n"
-    "os.mkdir('d')\nshutil.copytree('d', 'e')\npathlib.Path('a').touch()\nos.chmod('a', 0o600)\n" + SOLUTION,
+    "os.mkdir('d')\nshutil.copytree('d', 'e')\npathlib.Path('a').touch()\nos.chmod('a', 0o600)\n"
+    "pathlib.Path('f').touch()\nos.remove('f')\n" + SOLUTION,
     "numpy": "import numpy as np\nassert np.ones(3).sum() == 3\n" + SOLUTION,
     "lazy_imports": "import torch.func, statistics, decimal, fractions, sqlite3, ctypes, unittest.mock\n"
     + SOLUTION,

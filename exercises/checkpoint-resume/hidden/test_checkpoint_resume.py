@@ -321,7 +321,7 @@ def test_failed_save_leaves_nothing(observe):
         expect(not strays, piles, ", ".join(strays))
 
 
-@behaviour(9, on_error="This file runs code when loaded; store tensors and plain values only.")
+@behaviour(9, on_error="This file can run code when it is loaded; store tensors and plain values only.")
 def test_file_is_plain(observe):
     expect(observe["file/plain/dict"], "The file must hold a dict.")
 

@@ -1,5 +1,5 @@
 # fails: 9
-# message: runs code when loaded
+# message: can run code when it is loaded
 import os
 import random
 from pathlib import Path

@@ -147,7 +147,6 @@ PRETENDED: dict[str, tuple[int, int]] = {
     "utime": (132, -1),
     "utimes": (235, -1),
     "futimesat": (261, -1),
-    "utimensat": (280, 88),
 }
 # fmt: on
 _CLONE = (56, 220)
@@ -156,6 +155,7 @@ _SIGQUEUE, _TGSIGQUEUE = (129, 138), (297, 240)
 _SIGACTION = (13, 134)
 _PRCTL, _FCNTL, _IOCTL = (157, 167), (72, 25), (16, 29)
 _PRLIMIT, _SETAFFINITY = (302, 261), (203, 122)
+_UTIMENSAT = (280, 88)
 _SOCKET, _SOCKETPAIR, _SENDTO = (41, 198), (53, 199), (44, 206)
 # AF_INET, AF_INET6, AF_NETLINK (names of interfaces): what a network namespace holds in. Sockets of the file
 # system, the judge's own door among them, and of virtual machines would lead out of it.
@@ -254,6 +254,18 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
                 (_EQUAL, 1, 0, 0),
                 _fail(errno.EPERM),
                 (_RETURN, 0, 0, _ALLOW),
+            ],
+        ),
+        # Times of a file are pretended too, but not "now": Path.touch would believe that there is a file.
+        *_when(
+            _UTIMENSAT[COLUMN],
+            [
+                _argument(2),
+                (_EQUAL, 0, 2, 0),
+                _argument(2, high=True),
+                (_EQUAL, 1, 0, 0),
+                _fail(0),
+                _fail(errno.EPERM),
             ],
         ),
     ]
