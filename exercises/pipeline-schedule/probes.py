@@ -69,7 +69,6 @@ FIXED = {  # two stages that wait for each other at every step, and three with o
         [("F", 0), ("B", 0), ("F", 1), ("F", 2)],
         [("F", 0), ("B", 0)],
     ],
-    "nothing_at_the_end": [[("F", 0), ("F", 1)], []],
 }
 
 STUCK = {

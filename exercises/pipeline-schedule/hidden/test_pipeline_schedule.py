@@ -17,7 +17,6 @@ FIXED = [
         [("F", 0), ("B", 0), ("F", 1), ("F", 2)],
         [("F", 0), ("B", 0)],
     ],
-    [[("F", 0), ("F", 1)], []],
 ]
 
 
@@ -34,7 +33,7 @@ def textbook(kind, p, m, extra=0):
 
 
 def text(stage):
-    return " ".join(f"{kind}{j}" for kind, j in stage) or "(nothing)"
+    return " ".join(f"{kind}{j}" for kind, j in stage)
 
 
 def others(observe):
