@@ -27,7 +27,7 @@ def inputs(draw):
                     draw.normal(d_batch, d_in, dtype=dtype),
                     draw.normal(d_batch, d_seq, d_in, dtype=dtype),
                     draw.normal(2, d_seq, 3, d_in, dtype=dtype),
-                    draw.normal(d_in, d_batch, dtype=dtype).T,
+                    draw.normal(d_batch, d_in, dtype=dtype),
                     draw.normal(1, d_in, dtype=dtype),
                 ],
                 "upstream": draw.normal(d_batch, d_seq, d_out, dtype=dtype),

@@ -40,7 +40,7 @@ def inputs(draw):
         "small": [
             {"x": away_from_zero(draw, a, b, c), "p": draw.uniform(0.3, 0.6)},
             {"x": away_from_zero(draw, b, a, c, dtype=torch.float64), "p": draw.uniform(0.3, 0.6)},
-            {"x": away_from_zero(draw, c, b * a).T, "p": draw.uniform(0.3, 0.6)},
+            {"x": away_from_zero(draw, b * a, c), "p": draw.uniform(0.3, 0.6)},
             {"x": away_from_zero(draw, a * b * c), "p": draw.uniform(0.3, 0.6)},
             {"x": away_from_zero(draw, a, b, c, dtype=torch.bfloat16), "p": draw.uniform(0.3, 0.6)},
             {"x": away_from_zero(draw, b, c, a, dtype=torch.float16), "p": draw.uniform(0.3, 0.6)},
