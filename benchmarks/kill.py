@@ -17,8 +17,8 @@ from pathlib import Path
 
 from quizapp.bank.model import Bank, Question, Topic
 from quizapp.errors import QuizError
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
+from quizapp.scheduling.service import Study
+from quizapp.settings.model import Settings
 from quizapp.store import Store
 
 SETTINGS = Settings(new_per_day=9999, reviews_per_day=9999)

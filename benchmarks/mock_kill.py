@@ -11,9 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "interview"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from killing import kill_once
+from tests.interview.killing import kill_once
 
 
 def main() -> int:

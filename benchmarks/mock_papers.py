@@ -7,13 +7,12 @@ import time
 from collections import Counter
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "tests" / "interview"))
-
-import paper_rules
-from mock_kit import ROLES, blueprint, knowledge, library_of, real_bank
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from quizapp.interview.blueprint import LENGTHS
-from quizapp.interview.paper import draw_paper
+from quizapp.interview.paper.sample import draw_paper
+from tests.interview import paper_rules
+from tests.interview.mock_kit import ROLES, blueprint, knowledge, library_of, real_bank
 
 
 def main() -> int:

@@ -14,16 +14,16 @@ from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
-from quizapp.bank.load import load_bank
+from quizapp.bank.loader import load_bank
 from quizapp.interview.blueprint import load_blueprint
-from quizapp.interview.weights import plan_weights
-from quizapp.memory.days import FixedClock
-from quizapp.memory.plan.calendar import calendar
-from quizapp.memory.plan.deck import Deck
-from quizapp.memory.plan.gather import PATH, gather
-from quizapp.memory.plan.planner import make_plan
-from quizapp.memory.plan.simulate import Policy, simulate
-from quizapp.memory.study import Study
+from quizapp.interview.topic_weights import plan_weights
+from quizapp.scheduling.planner.calendar import calendar
+from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.load_deck import PATH, gather
+from quizapp.scheduling.planner.plan import make_plan
+from quizapp.scheduling.planner.simulate import Policy, simulate
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.study_day import FixedClock
 from quizapp.store import Store
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -15,9 +15,9 @@ from pathlib import Path
 import psutil
 
 from quizapp import paths
-from quizapp.bank.exercises import load_exercise
+from quizapp.bank.parse_exercise import load_exercise
+from quizapp.judge.client.watch import watch
 from quizapp.judge.verdict import Verdict
-from quizapp.judge.watch import watch
 
 RIGHT, WRONG = "solution", "starter"
 

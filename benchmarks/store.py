@@ -19,14 +19,14 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.bank.model import Bank, Question, Topic
-from quizapp.memory.days import FixedClock
-from quizapp.memory.fold import CardFold, memory_of
-from quizapp.memory.rating import Rating
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
+from quizapp.scheduling.cards import REVIEW, CardRow
+from quizapp.scheduling.events import ANSWER, Draft, Moment
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.reducer import CardFold, memory_of
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.study_day import FixedClock
+from quizapp.settings.model import Settings
 from quizapp.store import Store
-from quizapp.store.events import ANSWER, Draft, Moment
-from quizapp.store.rows import REVIEW, CardRow
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 SETTINGS = Settings(new_per_day=9999, reviews_per_day=9999)
@@ -257,7 +257,7 @@ def rebuild(folder: Path, reviews: int) -> dict[str, Any]:
 def imports() -> dict[str, float]:
     """Milliseconds of importing the schedule, and of the ``fsrs`` package on top of it."""
     code = (
-        "import time; a = time.perf_counter(); import quizapp.memory.study; b = time.perf_counter();"
+        "import time; a = time.perf_counter(); import quizapp.scheduling.service; b = time.perf_counter();"
         "import fsrs; c = time.perf_counter(); print((b - a) * 1e3, (c - b) * 1e3)"
     )
     runs = [

@@ -34,7 +34,7 @@ Minimal().run()
 """
 HOME = "from quizapp.tui.app import run; run()"
 DRILL = """
-from quizapp.memory.facts import Filter
+from quizapp.scheduling.views import Filter
 from quizapp.tui.app import run
 run('drill', flt=Filter(topic='bench'))
 """
@@ -196,8 +196,8 @@ def home_memory(home: Path) -> float:
 SAVES = """
 import queue
 from quizapp import paths
-from quizapp.bank.exercises import load_exercise
-from quizapp.judge.client import JudgeClient
+from quizapp.bank.parse_exercise import load_exercise
+from quizapp.judge.client.one_shot import JudgeClient
 exercise, _ = load_exercise(paths.exercises() / "lora")
 source = (exercise.folder / "solution.py").read_bytes()
 answers = queue.Queue()

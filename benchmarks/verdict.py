@@ -20,10 +20,10 @@ from pathlib import Path
 import psutil
 
 from quizapp import paths
-from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
-from quizapp.judge.client import JudgeClient, grade
-from quizapp.judge.tiers import describe
+from quizapp.bank.parse_exercise import load_exercise
+from quizapp.judge.client.one_shot import JudgeClient, grade
+from quizapp.judge.sandbox.tiers import describe
 from quizapp.judge.verdict import Verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -111,12 +111,12 @@ import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 import torch
-from quizapp.judge.assets import load_assets, load_module
-from quizapp.judge.draw import Draw
-from quizapp.judge.hidden import Observe, run_test
-from quizapp.judge.record import Record, run_probes
-from quizapp.judge.transcript import decode, encode
-from quizapp.judge.warm import warm
+from quizapp.judge.server.exercise_files import load_assets, load_module
+from quizapp.judge.testing.draw import Draw
+from quizapp.judge.testing.checks import Observe, run_test
+from quizapp.judge.testing.probes import Record, run_probes
+from quizapp.judge.worker.transcript import decode, encode
+from quizapp.judge.server.preload import warm
 warm()
 assets = load_assets(Path({str(exercise.folder)!r}))
 times = []

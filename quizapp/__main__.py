@@ -2,7 +2,7 @@
 
 import sys
 
-from quizapp.cli import main
+from quizapp.cli.main import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -29,16 +29,16 @@ def loaded(code: str, home: Path) -> set[str]:
     ("module", "allowed"),
     [
         ("quizapp", set()),
-        ("quizapp.cli", set()),
-        ("quizapp.commands.arguments", set()),
-        ("quizapp.bank.load", set()),
-        ("quizapp.bank.values", set()),
-        ("quizapp.bank.check", {"yaml"}),
-        ("quizapp.store.store", set()),
-        ("quizapp.memory.study", set()),
-        ("quizapp.memory.plan.today", set()),
-        ("quizapp.judge.client", set()),
-        ("quizapp.exchange.text", set()),
+        ("quizapp.cli.main", set()),
+        ("quizapp.cli.parser", set()),
+        ("quizapp.bank.loader", set()),
+        ("quizapp.bank.parameters", set()),
+        ("quizapp.bank.validate", {"yaml"}),
+        ("quizapp.store.event_log", set()),
+        ("quizapp.scheduling.service", set()),
+        ("quizapp.scheduling.planner.today", set()),
+        ("quizapp.judge.client.one_shot", set()),
+        ("quizapp.bank.render", set()),
         ("quizapp.tui.app", {"textual", "rich"}),
     ],
 )
@@ -60,7 +60,7 @@ def test_import_loads_nothing_above_its_layer(module: str, allowed: set[str], ho
     ids=" ".join,
 )
 def test_command_loads_neither_textual_nor_torch(arguments: list[str], home: Path) -> None:
-    call = f"from quizapp.cli import main\nmain({arguments!r})"
+    call = f"from quizapp.cli.main import main\nmain({arguments!r})"
     loaded(call, home)  # the first run writes the bank's cache
     seen = loaded(call, home) & HEAVY
     assert seen == set(), f"{arguments} loads {seen}"
@@ -68,7 +68,8 @@ def test_command_loads_neither_textual_nor_torch(arguments: list[str], home: Pat
 
 def test_planning_loads_neither_textual_nor_torch_nor_numpy(home: Path) -> None:
     call = (
-        "from datetime import timedelta\nfrom quizapp.cli import main\nfrom quizapp.memory.days import *\n"
+        "from datetime import timedelta\nfrom quizapp.cli.main import main\n"
+        "from quizapp.scheduling.study_day import *\n"
         "day = as_date(moment(SystemClock().now(), 4).day) + timedelta(days=3)\n"
         "assert main(['plan', '--date', str(day), '--minutes', '15']) == 0"
     )
@@ -76,6 +77,6 @@ def test_planning_loads_neither_textual_nor_torch_nor_numpy(home: Path) -> None:
 
 
 def test_answering_loads_neither_textual_nor_torch(home: Path) -> None:
-    call = "from quizapp.cli import main\nassert main(['answer', 'lr-warmup', 'good']) == 0"
+    call = "from quizapp.cli.main import main\nassert main(['answer', 'lr-warmup', 'good']) == 0"
     loaded(call, home)
     assert loaded(call, home) & HEAVY == set()

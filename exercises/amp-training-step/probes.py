@@ -3,7 +3,7 @@ import warnings
 import torch
 from torch import nn
 
-from quizapp.judge.record import number
+from quizapp.judge.testing.probes import number
 
 
 def inputs(draw):

@@ -3,8 +3,8 @@ import copy
 import torch
 from torch import nn
 
-from quizapp.judge.ranks import calls, together, watch
-from quizapp.judge.record import distributed, number
+from quizapp.judge.testing.probes import distributed, number
+from quizapp.judge.testing.ranks import calls, together, watch
 
 watch()
 

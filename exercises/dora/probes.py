@@ -1,7 +1,7 @@
 import torch
 from torch import nn
 
-from quizapp.judge.record import filled_linear
+from quizapp.judge.testing.probes import filled_linear
 
 
 def inputs(draw):

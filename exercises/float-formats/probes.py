@@ -1,7 +1,7 @@
 import math
 import sys
 
-from quizapp.judge.record import number
+from quizapp.judge.testing.probes import number
 
 FORMATS = ((5, 10), (8, 7), (5, 2), (4, 3), (8, 23), (2, 1), (3, 4), (6, 9))
 

@@ -1,4 +1,4 @@
-from quizapp.judge.record import number
+from quizapp.judge.testing.probes import number
 
 INF, NAN = float("inf"), float("nan")
 

@@ -5,7 +5,7 @@ import weakref
 import torch
 from torch import nn
 
-from quizapp.judge.record import filled_linear
+from quizapp.judge.testing.probes import filled_linear
 
 LEVELS = [
     -1.0,

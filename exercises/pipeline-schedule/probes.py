@@ -1,6 +1,6 @@
 import copy
 
-from quizapp.judge.record import number
+from quizapp.judge.testing.probes import number
 
 
 def random_schedule(draw, stages, microbatches):

@@ -2,7 +2,7 @@ import copy
 
 import torch
 
-from quizapp.judge.record import number
+from quizapp.judge.testing.probes import number
 
 
 def inputs(draw):

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank, Question
+from quizapp.bank.render import asked, solved
 from quizapp.errors import QuizError
-from quizapp.exchange.text import asked, solved
 
 if TYPE_CHECKING:
     from collections.abc import Callable

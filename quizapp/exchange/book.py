@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from quizapp.bank.model import Bank
+from quizapp.bank.render import question_text
 from quizapp.errors import QuizError
-from quizapp.exchange.text import question_text
-from quizapp.wording import plural
+from quizapp.util.text import plural
 
 
 def write_book(bank: Bank, folder: Path) -> int:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from quizapp.bank.marking import weak_term
+from quizapp.bank.answers import weak_term
 from quizapp.bank.model import LEVELS, Fault, Misconception
-from quizapp.bank.yamlio import LINE
+from quizapp.bank.yaml_loader import LINE
 from quizapp.incidents.model import (
     NO_FAULT,
     NOTHING,

@@ -5,8 +5,8 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
-from quizapp.interview.item import IN_WORDS
-from quizapp.interview.terms import half_up
+from quizapp.interview.scoring.terms import half_up
+from quizapp.interview.session.question import IN_WORDS
 
 SELF, MACHINE = "self", "machine"
 SHRINK = 10

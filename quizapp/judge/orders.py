@@ -9,9 +9,9 @@ from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.errors import INTERNAL, QuizError
 from quizapp.judge.devices import check_name
-from quizapp.judge.tiers import TIERS
+from quizapp.judge.sandbox.tiers import TIERS
+from quizapp.judge.submission import check_source, read_source
 from quizapp.judge.verdict import ERROR, Verdict
-from quizapp.judge.workspace import check_source, read_source
 
 
 class JudgeFailed(QuizError):

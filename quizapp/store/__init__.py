@@ -1,5 +1,5 @@
 """What is remembered: the append-only event log; the only SQL."""
 
-from quizapp.store.store import Store
+from quizapp.store.event_log import Store
 
 __all__ = ["Store"]

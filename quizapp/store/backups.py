@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quizapp.errors import BrokenData
-from quizapp.store.faults import Corrupt, explain, explained
+from quizapp.store.errors import Corrupt, explain, explained
 
 _NAME = re.compile(r"quizapp-(\d{8}T\d{6}Z)-(\d+)(?:-([a-z]+))?\.db")
 SPACING = timedelta(minutes=30)  # scripts may start the program every second

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.errors import BrokenData
-from quizapp.store.faults import Corrupt, explain, explained
+from quizapp.store.errors import Corrupt, explain, explained
 
 BUSY_MS = 3000
 CHECKED_AT_OPEN = 1 << 20  # bytes, 2 ms; a larger file is checked in the background

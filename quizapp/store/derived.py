@@ -3,9 +3,9 @@
 
 from collections.abc import Iterable
 
+from quizapp.scheduling.cards import CardRow, ReviewRow, Waiting
 from quizapp.store.database import Database, Row
 from quizapp.store.projection import CARD_LIST, ORDER
-from quizapp.store.rows import CardRow, ReviewRow, Waiting
 
 _TABLES = (
     ("cards", "card"),

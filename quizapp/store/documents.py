@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from quizapp.errors import TakenOver
+from quizapp.scheduling.events import compact, new_id
 from quizapp.store.database import Database, Row
-from quizapp.store.events import compact, new_id
 
 _VOID = "EXISTS (SELECT 1 FROM voids WHERE voids.event = {}.event)"
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from quizapp.errors import BrokenData
-from quizapp.store.events import new_id
-from quizapp.store.faults import Newer
+from quizapp.scheduling.events import new_id
+from quizapp.store.errors import Newer
 
 Migration = Callable[[sqlite3.Connection], None]
 

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from operator import attrgetter
 
+from quizapp.scheduling.cards import CardRow, Fold, ReviewRow
+from quizapp.scheduling.events import COLUMNS, RENAME, SETTINGS, UNDO, Event
 from quizapp.store.database import Database
-from quizapp.store.events import COLUMNS, RENAME, SETTINGS, UNDO, Event
-from quizapp.store.rows import CardRow, Fold, ReviewRow
 
 ORDER = "stamp, device, device_seq"
 CARD_COLUMNS = tuple(field.name for field in fields(CardRow))

@@ -12,9 +12,9 @@ from textual.binding import Binding
 from textual.screen import Screen
 
 from quizapp.errors import DONE, INTERNAL, QuizError
-from quizapp.tui import hangup, keys, opening, theme
-from quizapp.tui.grading import Grader
-from quizapp.tui.places import PLACES
+from quizapp.tui import actions, startup, terminal, theme
+from quizapp.tui.judge_bridge import Grader
+from quizapp.tui.registry import PLACES
 
 if TYPE_CHECKING:
     import subprocess
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from textual.content import Content
 
     from quizapp.bank.model import Bank
-    from quizapp.memory.settings import Settings
-    from quizapp.memory.study import Study
+    from quizapp.scheduling.service import Study
+    from quizapp.settings.model import Settings
 
 HERE = Path(__file__).parent
 _TAKE_SECONDS = 2.0
@@ -50,7 +50,7 @@ class QuizApp(App[int]):
         (0, "-short"), (23, "-medium"), (36, "-tall"),
     ]  # fmt: skip
     BINDINGS: ClassVar[list[Any]] = [
-        *keys.bindings("app"),
+        *actions.bindings("app"),
         Binding("ctrl+c", "copy_or_tell", show=False),
     ]
     COMMAND_PALETTE_BINDING = "ctrl+p"
@@ -69,9 +69,9 @@ class QuizApp(App[int]):
             self.register_theme(ours)
         self.use_theme(study.settings.theme if study is not None else "")
         # The table's own keys until the settings are read; the table outlives an app.
-        self.set_keymap(keys.override(study.settings.keys if study is not None else {}))
+        self.set_keymap(actions.override(study.settings.keys if study is not None else {}))
         if theme.needs_ascii():
-            from quizapp.tui.text import AsciiFilter
+            from quizapp.tui.rendering.text import AsciiFilter
 
             self._filters.append(AsciiFilter())
 
@@ -106,20 +106,20 @@ class QuizApp(App[int]):
         if self.start != "home":
             self.push_screen(PLACES[self.start](**self.options))
         if not self.ready:  # a screen that finds the data open fills itself
-            self.call_after_refresh(opening.begin, self)
+            self.call_after_refresh(startup.begin, self)
         if not self.is_headless:
-            hangup.watch(self)
+            terminal.watch(self)
 
     def take(self, settings: "Settings") -> None:
         """Colours and keys as set; what only the interface can tell wrong is said with its line."""
         self.use_theme(settings.theme)
-        self.set_keymap(keys.override(settings.keys))
-        wrong = {f"there is no action {name!r}": name for name in keys.unknown(settings.keys)}
+        self.set_keymap(actions.override(settings.keys))
+        wrong = {f"there is no action {name!r}": name for name in actions.unknown(settings.keys)}
         if not theme.known(settings.theme, frozenset(self.available_themes)):
             wrong[f"there is no theme {settings.theme!r}"] = "theme"
         for sentence, key in wrong.items():
             from quizapp import paths
-            from quizapp.memory.settings import place_of
+            from quizapp.settings.model import place_of
 
             self.say(f"{place_of(paths.config(), key)}: {sentence}.", bad=True)
 
@@ -143,13 +143,13 @@ class QuizApp(App[int]):
         if self.no_color:
             from textual.filter import Monochrome
 
-            from quizapp.tui.text import Uncoloured
+            from quizapp.tui.rendering.text import Uncoloured
 
             self._filters = [Uncoloured() if isinstance(f, Monochrome) else f for f in self._filters]
 
     def take_settings(self, settings: "Settings") -> None:
         """Let changed settings take effect: the schedule is opened again over the same store."""
-        from quizapp.memory.study import Study
+        from quizapp.scheduling.service import Study
 
         old = self.study
         self.study_or_none = Study(old.bank, old.store, settings, old.clock)
@@ -159,7 +159,7 @@ class QuizApp(App[int]):
         """End with a sentence on standard error."""
         from rich.text import Text
 
-        from quizapp.tui.text import one_line
+        from quizapp.tui.rendering.text import one_line
 
         self.exit(code, return_code=code, message=Text(f"quizapp: {one_line(sentence)}"))
 
@@ -170,7 +170,7 @@ class QuizApp(App[int]):
             self.study_or_none.close()
 
     def _handle_exception(self, error: Exception) -> None:
-        from quizapp.crashlog import write_crash
+        from quizapp.util.log import write_crash
 
         if isinstance(error, QuizError):  # a damaged or unwritable database, met in mid-screen
             self.fail(str(error), error.exit_code)
@@ -228,7 +228,7 @@ class QuizApp(App[int]):
     async def _typed_before(self, event: events.Key) -> None:
         """A key that beats the field in hand waits until the field has taken what was typed before it."""
         field, place = self.focused, getattr(self.screen, "place", "")
-        beats = any(act.priority and event.key in act.key_list() for act in keys.of_place(place))
+        beats = any(act.priority and event.key in act.key_list() for act in actions.of_place(place))
         taken = asyncio.Event()
         if field is None or not beats or not field.call_later(taken.set):
             return
@@ -253,7 +253,7 @@ class QuizApp(App[int]):
 
     def action_next_theme(self) -> None:
         """The next of our themes, from now on."""
-        from quizapp.tui.settingsfile import next_theme
+        from quizapp.tui.settings_file import next_theme
 
         next_theme(self)
 
@@ -271,7 +271,7 @@ class QuizApp(App[int]):
 
     def action_suspend_process(self) -> None:
         """Step aside for the shell."""
-        from quizapp.tui.aside import to_the_shell
+        from quizapp.tui.suspend import to_the_shell
 
         to_the_shell(self)
 

@@ -1,7 +1,7 @@
 """Which exercise the home screen offers next."""
 
 from quizapp.bank.model import LEVELS
-from quizapp.memory.study import Study
+from quizapp.scheduling.service import Study
 
 _ORDER = {"due": 0, "started": 1, "new": 2}
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
-from quizapp.tui import keys
-from quizapp.tui.screens.place import _Placed
-from quizapp.tui.text import one_line
+from quizapp.tui import actions
+from quizapp.tui.rendering.text import one_line
+from quizapp.tui.screens.base import _Placed
 
 if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
@@ -63,11 +63,11 @@ class QuizCommands(Provider):
         place = self.screen.place if isinstance(self.screen, _Placed) else "app"
         phase = self.screen.phase if isinstance(self.screen, _Placed) else ""
         # what the key bar never shows (scrolling, single options) comes after what it does
-        for act in sorted(keys.live(place, phase), key=lambda act: not act.rank):
+        for act in sorted(actions.live(place, phase), key=lambda act: not act.rank):
             if act.action == "command_palette":
                 continue
-            name = f"{keys.AREAS[act.place]}: {act.label or act.help.rstrip('.').lower()}"
-            pressed = ", ".join(map(keys.display, act.key_list()))
+            name = f"{actions.AREAS[act.place]}: {act.label or act.help.rstrip('.').lower()}"
+            pressed = ", ".join(map(actions.display, act.key_list()))
             yield Entry(name, f"{act.help} ({pressed})", partial(self._act, act))
         for target, name, text in GOES:
             if place not in {target, "home"}:  # home's own actions go to the same screens
@@ -78,7 +78,7 @@ class QuizCommands(Provider):
                 name = _literal(f"Exercise: open {exercise.title}")
                 yield Entry(name, _literal(f"{exercise.level}, {exercise.topic}"), run)
 
-    async def _act(self, act: keys.Act) -> None:
+    async def _act(self, act: actions.Act) -> None:
         await self.quiz.run_action(act.action, self.quiz if act.place == "app" else self.screen)
 
     async def discover(self) -> Hits:

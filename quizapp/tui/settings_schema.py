@@ -4,8 +4,8 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from quizapp.memory.settings import Settings
-from quizapp.tui.keys import PHASES, of_place
+from quizapp.settings.model import Settings
+from quizapp.tui.actions import PHASES, of_place
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.bank.check import check_content
+from quizapp.bank.validate import check_content
 
 NUMERIC = """topic: t
 questions:

@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.bank.load import find_question, load_bank, parse_bank, read_file
+from quizapp.bank.loader import find_question, load_bank, parse_bank, read_file
 from quizapp.bank.model import Question, Topic
 from quizapp.errors import UnknownName
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quizapp.bank.marking import (
+from quizapp.bank.answers import (
     gaps,
     mark_choice,
     mark_cloze,
@@ -14,7 +14,7 @@ from quizapp.bank.marking import (
     weak_term,
 )
 from quizapp.bank.model import KeyPoint, Option, Question, Tolerance
-from quizapp.bank.values import draw
+from quizapp.bank.parameters import draw
 
 
 def question(kind: str, **fields: object) -> Question:

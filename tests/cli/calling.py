@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizapp.cli import main
+from quizapp.cli.main import main
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.bank.load import load_bank
-from quizapp.exchange.text import question_text
+from quizapp.bank.loader import load_bank
+from quizapp.bank.render import question_text
 from tests.cli.calling import run
 
 
@@ -157,7 +157,7 @@ def test_a_closed_pipe_is_no_error() -> None:
 def test_internal_error_is_one_line_and_logged(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
 ) -> None:
-    monkeypatch.setattr("quizapp.commands.bank.load_bank", lambda *_: 1 / 0)
+    monkeypatch.setattr("quizapp.cli.content.load_bank", lambda *_: 1 / 0)
     code, _, err = run(capsys, "questions")
     assert code == 3
     assert err.count("\n") == 1

@@ -121,7 +121,7 @@ def test_missing_torch_is_one_sentence(home: Path) -> None:
         "import sys, importlib.util as u\n"
         "find = u.find_spec\n"
         "u.find_spec = lambda name, *a: None if name == 'torch' else find(name, *a)\n"
-        "from quizapp.cli import main\n"
+        "from quizapp.cli.main import main\n"
         f"sys.exit(main(['grade', 'warmup', {str(WARMUP / 'solution.py')!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)

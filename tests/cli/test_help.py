@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 
-from quizapp.cli import main
-from quizapp.commands.arguments import EXAMPLES, build_parser
+from quizapp.cli.main import main
+from quizapp.cli.parser import EXAMPLES, build_parser
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.cli import main
-from quizapp.memory.days import SystemClock, as_date, moment
+from quizapp.cli.main import main
+from quizapp.scheduling.study_day import SystemClock, as_date, moment
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -23,7 +23,7 @@ def day(number: int) -> date:
 
 
 def suspend_all(home: Path) -> None:
-    from quizapp.memory.study import Study
+    from quizapp.scheduling.service import Study
 
     with Study.open() as study:
         for name in study.bank.questions:

@@ -5,8 +5,8 @@ import io
 import pyte
 import pytest
 
-from quizapp.commands import progress
-from quizapp.commands.progress import Progress
+from quizapp.cli import progress
+from quizapp.cli.progress import Progress
 
 
 class Terminal(io.StringIO):

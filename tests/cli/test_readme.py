@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.cli import main
+from quizapp.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 

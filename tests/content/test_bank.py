@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 
-from quizapp.bank.check import python_blocks, shows_result
-from quizapp.bank.load import load_bank
-from quizapp.bank.marking import mark_numeric
+from quizapp.bank.answers import mark_numeric
+from quizapp.bank.loader import load_bank
 from quizapp.bank.model import Bank, Question
-from quizapp.bank.values import draw
+from quizapp.bank.parameters import draw
+from quizapp.bank.validate import python_blocks, shows_result
 
 BANK: Bank = load_bank(cache=False)
 NUMERIC = [q for q in BANK.questions.values() if q.kind == "numeric"]

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 from anki.collection import Collection, ImportCsvRequest
 
-from quizapp.bank.load import load_bank
-from quizapp.cli import main
+from quizapp.bank.loader import load_bank
+from quizapp.cli.main import main
 
 
 @pytest.fixture

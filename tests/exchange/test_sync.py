@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from study_kit import study as new_study
 
-from quizapp.cli import main
-from quizapp.exchange.log import write_log
-from quizapp.exchange.sync import SUFFIX, read_file, sync, take
-from quizapp.memory.rating import Rating
-from quizapp.memory.study import Study
+from quizapp.cli.main import main
+from quizapp.exchange.folder_sync import SUFFIX, read_file, sync, take
+from quizapp.exchange.log_export import write_log
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.service import Study
+from tests.scheduling.study_kit import study as new_study
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.incidents.diagnosis import Diagnosis, cheapest_path, diagnose, snapshot
-from quizapp.incidents.load import load_library
+from quizapp.incidents.loader import load_library
 
 LIBRARY = load_library(Path(__file__).parent.parent / "data" / "incidents")
 RIGHT = {

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.cli import main
-from quizapp.incidents.load import parse_library
+from quizapp.cli.main import main
+from quizapp.incidents.loader import parse_library
 
 GOOD = Path(__file__).parent.parent / "data" / "incidents"
 

@@ -6,15 +6,15 @@ from pathlib import Path
 import pytest
 import yaml
 
-from quizapp.incidents import measure
-from quizapp.incidents.catalogue import RUNS
-from quizapp.incidents.faults import FAULTS
-from quizapp.incidents.lab import one_batch, train
-from quizapp.incidents.labdata import make_data
-from quizapp.incidents.load import load_library
-from quizapp.incidents.readings import OUTCOMES, Case, outcomes
-from quizapp.incidents.setups import BASELINE
-from quizapp.incidents.shows import SHOWS, number
+from quizapp.incidents.loader import load_library
+from tools.incident_lab import measure
+from tools.incident_lab.catalogue import RUNS
+from tools.incident_lab.data import make_data
+from tools.incident_lab.faults import FAULTS
+from tools.incident_lab.reading_texts import SHOWS, number
+from tools.incident_lab.readings import OUTCOMES, Case, outcomes
+from tools.incident_lab.setups import BASELINE
+from tools.incident_lab.training import one_batch, train
 
 FOLDER = Path(__file__).parents[2] / "content" / "incidents"
 

@@ -2,16 +2,15 @@
 
 import random
 
-from mock_kit import ROLES, blueprint, incidents, knowledge, real_bank
-
 from quizapp.incidents.model import Library
-from quizapp.interview import marking as marks
 from quizapp.interview.blueprint import LENGTHS, Beat
-from quizapp.interview.document import build
-from quizapp.interview.item import Item, make_item
-from quizapp.interview.paper import draw_paper
-from quizapp.interview.session import Session
-from quizapp.interview.state import phases_of
+from quizapp.interview.marking import propose as marks
+from quizapp.interview.paper.sample import draw_paper
+from quizapp.interview.report.build import build
+from quizapp.interview.session.question import Item, make_item
+from quizapp.interview.session.session import Session
+from quizapp.interview.session.state import phases_of
+from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, real_bank
 
 STATES = ("frozen", "frozen", "frozen", "cut", "lost", "abandoned", "unreached")
 

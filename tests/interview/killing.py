@@ -7,14 +7,13 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from mock_kit import small_bank
-
-from quizapp.interview import past
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
+from quizapp.interview import archive
+from quizapp.scheduling.service import Study
+from quizapp.settings.model import Settings
 from quizapp.store import Store
+from tests.interview.mock_kit import small_bank
 
-CHILD = Path(__file__).with_name("running_child.py")
+CHILD = (sys.executable, "-m", "tests.interview.running_child")
 
 
 class Killed(NamedTuple):
@@ -28,7 +27,7 @@ class Killed(NamedTuple):
 
 def kill_once(folder: Path, wait: float, *, scenario: bool = False) -> Killed:
     """Run the child until ``wait`` seconds after its first word and kill it."""
-    command = [sys.executable, str(CHILD), str(folder), *(["scenario"] if scenario else [])]
+    command = [*CHILD, str(folder), *(["scenario"] if scenario else [])]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
@@ -40,7 +39,7 @@ def kill_once(folder: Path, wait: float, *, scenario: bool = False) -> Killed:
     words = [line.split() for line in lines if line.endswith("\n") and line.startswith("words")]
     with Store.open(folder / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
-        known = past.running(study)
+        known = archive.running(study)
         if known is None:
             return Killed(0.0, readable=False)
         store.db.check()

@@ -3,10 +3,9 @@
 from datetime import timedelta
 from pathlib import Path
 
-from mock_kit import EVENING, Hand, answer_now, begin, real_bank, sit, solve, study, wait
-
-from quizapp.interview.interview import Interview
-from quizapp.memory.days import FixedClock
+from quizapp.interview.service import Interview
+from quizapp.scheduling.study_day import FixedClock
+from tests.interview.mock_kit import EVENING, Hand, answer_now, begin, real_bank, sit, solve, study, wait
 
 WORDS = "the optimizer keeps two moments per parameter, so its memory grows by a factor that we must count; "
 TYPED = (WORDS * 50)[:4000]

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 from quizapp import paths
-from quizapp.bank.load import load_bank
+from quizapp.bank.loader import load_bank
 from quizapp.bank.model import (
     Bank,
     Exercise,
@@ -19,14 +19,14 @@ from quizapp.bank.model import (
     Tolerance,
     Topic,
 )
-from quizapp.incidents.load import load_library
+from quizapp.incidents.loader import load_library
 from quizapp.incidents.model import Library
 from quizapp.interview.blueprint import Blueprint, load_blueprint
-from quizapp.interview.interview import Interview
-from quizapp.interview.knowledge import Known
-from quizapp.memory.days import FixedClock
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
+from quizapp.interview.paper.knowledge import Known
+from quizapp.interview.service import Interview
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.study_day import FixedClock
+from quizapp.settings.model import Settings
 from quizapp.store import Store
 
 EVENING = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
@@ -266,7 +266,7 @@ def finish(interview: Interview) -> None:
 
 async def sit_down(app, pilot, interview: Interview):
     """The screen of a running interview, opened over what the app shows."""
-    from quizapp.tui.screens.mockrun import RunScreen
+    from quizapp.tui.screens.interview.run import RunScreen
 
     await pilot.pause()
     screen = RunScreen(interview)

@@ -7,10 +7,10 @@ from math import ceil
 from quizapp.bank.model import Bank
 from quizapp.incidents.model import Library
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
-from quizapp.interview.casting import alarms
-from quizapp.interview.knowledge import Knowledge
-from quizapp.interview.paper import NO_INCIDENTS
-from quizapp.interview.pick import Paper
+from quizapp.interview.paper.incident_selection import alarms
+from quizapp.interview.paper.knowledge import Knowledge
+from quizapp.interview.paper.model import Paper
+from quizapp.interview.paper.sample import NO_INCIDENTS
 
 
 def broken(

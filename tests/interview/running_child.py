@@ -8,19 +8,18 @@ import sys
 import time
 from pathlib import Path
 
-from mock_kit import incidents, small_bank
-
-from quizapp.interview import past
-from quizapp.interview.interview import Interview
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
+from quizapp.interview import archive
+from quizapp.interview.service import Interview
+from quizapp.scheduling.service import Study
+from quizapp.settings.model import Settings
 from quizapp.store import Store
+from tests.interview.mock_kit import incidents, small_bank
 
 
 def main(folder: Path, scenario: bool) -> None:
     with Store.open(folder / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
-        known = past.running(study)
+        known = archive.running(study)
         if known is None:
             library = incidents()
             interview = Interview.begin(study, "research-engineer", 60, seed=1, code=False, library=library)

@@ -7,19 +7,30 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from mock_kit import EVENING, Hand, begin, blueprint, incidents, sit, small_bank, solve, study, wait
 
 import quizapp.interview
 from quizapp.errors import UnknownName
-from quizapp.incidents.load import load_library
+from quizapp.incidents.loader import load_library
 from quizapp.incidents.naming import find_incident
-from quizapp.interview import past, trend
-from quizapp.interview.explain import explain
-from quizapp.interview.files import rendered, write_reports
-from quizapp.interview.interview import Interview
-from quizapp.interview.knowledge import variants_seen
-from quizapp.interview.pool import cases
-from quizapp.memory.days import FixedClock
+from quizapp.interview import archive, trends
+from quizapp.interview.incident_pool import cases
+from quizapp.interview.paper.knowledge import variants_seen
+from quizapp.interview.report.explain import explain
+from quizapp.interview.report.files import rendered, write_reports
+from quizapp.interview.service import Interview
+from quizapp.scheduling.study_day import FixedClock
+from tests.interview.mock_kit import (
+    EVENING,
+    Hand,
+    begin,
+    blueprint,
+    incidents,
+    sit,
+    small_bank,
+    solve,
+    study,
+    wait,
+)
 
 POOR = "nothing comes to mind about this run, sorry"
 
@@ -87,7 +98,7 @@ def test_it_goes_on_after_the_process_was_gone_and_the_clock_went_on(made) -> No
     interview.session.type("The pairing of labels")
     interview.save()
     made.clock.time += timedelta(seconds=60)
-    again = Interview.resume(made, past.running(made).document, clock=Hand())
+    again = Interview.resume(made, archive.running(made).document, clock=Hand())
     item = again.session.item
     assert again.alone
     assert (item.typed, [row["reading"] for row in item.bought]) == ("The pairing of labels", ["one-batch"])
@@ -97,7 +108,7 @@ def test_it_goes_on_after_the_process_was_gone_and_the_clock_went_on(made) -> No
 def test_time_that_ran_out_meanwhile_writes_no_review(made) -> None:
     alone(made)
     made.clock.time += timedelta(hours=1)
-    again = Interview.resume(made, past.running(made).document, clock=Hand())
+    again = Interview.resume(made, archive.running(made).document, clock=Hand())
     assert again.session.ended
     report = again.record()
     assert (report["items"][0]["state"], report["items"][0]["effect"]["rating"]) == ("lost", None)
@@ -108,7 +119,7 @@ def test_time_that_ran_out_meanwhile_writes_no_review(made) -> None:
 
 
 def test_it_has_the_marks_that_the_same_answer_has_in_an_interview(made, tmp_path: Path) -> None:
-    from test_incident import at_incident, finish
+    from tests.interview.test_incident import at_incident, finish
 
     with study(tmp_path / "other", small_bank()) as other:
         interview, _, item = at_incident(other)
@@ -127,7 +138,7 @@ def test_it_writes_one_review_of_the_fault_class_and_one_undo_takes_it_back(made
     made.undo()
     assert made.stats().reviews == 0
     assert made.card("incident:pairing").reps == 0
-    assert (variants_seen(made), past.done(made, alone=True)) == (frozenset(), [])
+    assert (variants_seen(made), archive.done(made, alone=True)) == (frozenset(), [])
 
 
 def test_below_fifty_its_exercise_becomes_due(made) -> None:
@@ -191,7 +202,7 @@ def test_the_turn_of_a_false_alarm_moves_nothing_but_the_first_of_the_list(made,
     library = many_runs(6, 3)
     lists = []
     for turn in (False, True):
-        monkeypatch.setattr("quizapp.interview.pool.alarm_turn", lambda _, turn=turn: turn)
+        monkeypatch.setattr("quizapp.interview.incident_pool.alarm_turn", lambda _, turn=turn: turn)
         lists.append(order(made, library))
     fault, alarm = (names[0] for names in lists)
     assert (fault[:5], alarm[:5]) == ("fault", "alarm")
@@ -207,7 +218,7 @@ def test_the_order_is_the_same_every_time_and_holds_every_incident_once(made) ->
 
 
 def test_what_was_had_in_an_interview_counts_as_had(made) -> None:
-    from test_incident import at_incident, finish
+    from tests.interview.test_incident import at_incident, finish
 
     interview, _, item = at_incident(made)
     solve(interview)
@@ -246,8 +257,8 @@ def test_no_figure_of_an_interview_changes_with_runs_sat_alone(tmp_path: Path) -
             sit(interview, hand, 5)
             interview.session.end("early")
             report = interview.record()
-            standing = trend.standings(past.done(made), made.clock.now())
-            return report, standing, past.blind_queue(past.done(made), made.clock.now())
+            standing = trends.standings(archive.done(made), made.clock.now())
+            return report, standing, archive.blind_queue(archive.done(made), made.clock.now())
 
     (with_runs, standing, queue), (without, other, _) = (
         interview_report(tmp_path / str(runs), runs=runs) for runs in (True, False)
@@ -265,9 +276,9 @@ def test_an_interview_is_not_counted_among_runs_either(made) -> None:
     interview.session.end("early")
     interview.record()
     sat(made)
-    assert [report["role"] for report in past.done(made, alone=True)] == ["incident"]
-    assert [report["role"] for report in past.done(made)] == ["research-engineer"]
-    assert [mock.document["role"] for mock in past.interviews(made)] == ["research-engineer"]
+    assert [report["role"] for report in archive.done(made, alone=True)] == ["incident"]
+    assert [report["role"] for report in archive.done(made)] == ["research-engineer"]
+    assert [mock.document["role"] for mock in archive.interviews(made)] == ["research-engineer"]
 
 
 # the report
@@ -275,7 +286,7 @@ def test_an_interview_is_not_counted_among_runs_either(made) -> None:
 
 def test_the_report_tells_the_parts_and_no_band(made, tmp_path: Path) -> None:
     report = sat(made, text=POOR)
-    schema = json.loads((Path(quizapp.interview.__file__).parent / "schema.json").read_text())
+    schema = json.loads((Path(quizapp.interview.__file__).parent / "report" / "schema.json").read_text())
     jsonschema.validate(json.loads(json.dumps(report)), schema)
     title = incidents().incidents["flat-loss"].title
     for form in ("md", "html"):

@@ -3,12 +3,12 @@
 import re
 
 import pytest
-from mock_kit import solve
 
-from quizapp.cli import main
-from quizapp.incidents.load import load_library
-from quizapp.interview.interview import Interview
-from quizapp.memory.study import Study
+from quizapp.cli.main import main
+from quizapp.incidents.loader import load_library
+from quizapp.interview.service import Interview
+from quizapp.scheduling.service import Study
+from tests.interview.mock_kit import solve
 
 
 @pytest.fixture

@@ -3,21 +3,21 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, real_bank, study
 
-from quizapp.incidents.load import load_library
-from quizapp.interview import past
-from quizapp.interview.interview import Interview
-from quizapp.interview.pool import cases
+from quizapp.incidents.loader import load_library
+from quizapp.interview import archive
+from quizapp.interview.incident_pool import cases
+from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
-from quizapp.tui.screens.incident import IncidentScreen
-from quizapp.tui.screens.incidentcard import RunCard
-from quizapp.tui.screens.mock import MockScreen
-from quizapp.tui.screens.mockcard import CardScreen
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockpast import PastScreen
-from quizapp.tui.screens.mockrun import RunScreen
+from quizapp.tui.screens.incidents.catalogue import IncidentScreen
+from quizapp.tui.screens.incidents.scorecard import RunCard
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.past import PastScreen
+from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.scorecard import CardScreen
+from quizapp.tui.screens.interview.setup import MockScreen
+from tests.interview.mock_kit import Hand, begin, real_bank, study
 
 SIZES = [(60, 20), (80, 24), (120, 40)]
 RUN = "double-softmax"
@@ -65,7 +65,7 @@ async def answered(pilot) -> dict:
     await pilot.press("enter")
     await pilot.pause()
     assert isinstance(app.screen, CardScreen)
-    return dict(past.done(app.study, alone=True)[0])
+    return dict(archive.done(app.study, alone=True)[0])
 
 
 async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> None:
@@ -91,7 +91,7 @@ async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> 
         await pilot.press("u")
         await pilot.pause()
         assert made.stats().reviews == 0
-        assert past.done(made, alone=True) == []
+        assert archive.done(made, alone=True) == []
         assert isinstance(app.screen, IncidentScreen)
 
 

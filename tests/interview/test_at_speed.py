@@ -3,16 +3,16 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, sit_down, small_bank, study
 from textual import events
-from waiting import until
 
-from quizapp.interview.interview import Interview
+from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockrun import RunScreen
-from quizapp.tui.screens.timeup import TimeUp
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.time_up import TimeUp
+from tests.interview.mock_kit import Hand, begin, sit_down, small_bank, study
+from tests.tui.waiting import until
 
 
 @pytest.fixture

@@ -4,15 +4,15 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from mock_kit import EVENING, done, small_bank, study
 
-from quizapp.interview import past
-from quizapp.interview.friend import to_mark
-from quizapp.memory.days import FixedClock
+from quizapp.interview import archive
+from quizapp.interview.peer_review import to_mark
+from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.mock import MockScreen
-from quizapp.tui.screens.mockblind import BlindScreen
+from quizapp.tui.screens.interview.blind import BlindScreen
+from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.widgets.rubric import Rubric
+from tests.interview.mock_kit import EVENING, done, small_bank, study
 
 LONG = "we look at the gradient and then decide what the noise does to it, since it costs memory; " * 30
 
@@ -36,7 +36,7 @@ def ten(tmp_path: Path, made, typed: str = LONG) -> dict:
 
 
 def stored(made) -> dict:
-    return past.done(made)[0]
+    return archive.done(made)[0]
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
@@ -103,9 +103,9 @@ def test_drift_says_who_was_kinder() -> None:
         item = {"number": 0, "marking": {"points": points}}
         return {"items": [item], "remarks": [{"item": 0, "held": again}] if again else []}
 
-    assert past.drift_text([report([1.0], [])]) == ""
-    kinder = past.drift_text([report([1.0, 1.0, 0.0, 0.5], [1.0, 0.0, 0.0, 0.5])])
+    assert archive.drift_text([report([1.0], [])]) == ""
+    kinder = archive.drift_text([report([1.0, 1.0, 0.0, 0.5], [1.0, 0.0, 0.0, 0.5])])
     assert "4 key points" in kinder
     assert "25 of 100 kinder than" in kinder
-    assert "25 of 100 stricter than" in past.drift_text([report([0.5, 0.5], [1.0, 0.5])])
-    assert "as kind as" in past.drift_text([report([1.0, 0.0], [0.0, 1.0])])
+    assert "25 of 100 stricter than" in archive.drift_text([report([0.5, 0.5], [1.0, 0.5])])
+    assert "as kind as" in archive.drift_text([report([1.0, 0.0], [0.0, 1.0])])

@@ -14,14 +14,14 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import generated
 import pytest
-from browser import Browser, browser, chromium
-from long_interview import long_report
 
-from quizapp.interview.document import redacted
-from quizapp.interview.files import rendered
-from quizapp.interview.friend import interview_friend
+from quizapp.interview.peer_review import interview_friend
+from quizapp.interview.report.build import redacted
+from quizapp.interview.report.files import rendered
+from tests.interview import generated
+from tests.interview.browser import Browser, browser, chromium
+from tests.interview.long_interview import long_report
 
 pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium on the path")
 SCHEMES = ("light", "dark")

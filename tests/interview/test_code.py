@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import begin, small_bank, study, wait
 
-from quizapp.interview.interview import Interview
-from quizapp.interview.marking import propose
-from quizapp.interview.owncheck import checks_itself, run_check
-from quizapp.interview.score import coding_terms
+from quizapp.interview.marking.propose import propose
+from quizapp.interview.marking.self_check import checks_itself, run_check
+from quizapp.interview.scoring.score import coding_terms
+from quizapp.interview.service import Interview
+from tests.interview.mock_kit import begin, small_bank, study, wait
 
 FAILED = {"schema": "quizapp.verdict/1", "status": "failed", "passed": False, "tests": [
     {"name": "a", "behaviour": 1, "passed": True, "message": "", "seconds": 0.1},

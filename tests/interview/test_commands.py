@@ -7,11 +7,11 @@ import re
 import sys
 
 import pytest
-from mock_kit import begin, sit
 
 from quizapp import paths
-from quizapp.cli import main
-from quizapp.memory.study import Study
+from quizapp.cli.main import main
+from quizapp.scheduling.service import Study
+from tests.interview.mock_kit import begin, sit
 
 
 @pytest.fixture

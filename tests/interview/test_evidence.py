@@ -7,19 +7,19 @@ from pathlib import Path
 
 import pytest
 import yaml
-from mock_kit import blueprint, real_bank
 
 from quizapp.bank.model import KeyPoint, Question
-from quizapp.interview import score
-from quizapp.interview.evidence import (
+from quizapp.interview.effects import outcome
+from quizapp.interview.marking.propose import propose, tick
+from quizapp.interview.marking.text_evidence import (
     propose_points,
     propose_probe,
     propose_wrong,
     says_quote,
 )
-from quizapp.interview.item import Item, question_snapshot
-from quizapp.interview.marking import propose, tick
-from quizapp.interview.outcomes import outcome
+from quizapp.interview.scoring import score
+from quizapp.interview.session.question import Item, question_snapshot
+from tests.interview.mock_kit import blueprint, real_bank
 
 STRONG = yaml.safe_load(Path(__file__).with_name("strong_answers.yaml").read_text(encoding="utf-8"))
 SURE_LIMIT = 15

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 import pytest
-from mock_kit import done, small_bank
 
-from quizapp.interview.friend import columns_text, interview_friend, to_mark
+from quizapp.interview.peer_review import columns_text, interview_friend, to_mark
+from tests.interview.mock_kit import done, small_bank
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from mock_kit import EVENING, begin, sit, small_bank, study
 
 from quizapp.errors import UnknownName
-from quizapp.interview import past
-from quizapp.interview.friend import review, to_mark
+from quizapp.interview import archive
 from quizapp.interview.history import adjusted, comparison, pooled, topic_calibration
-from quizapp.interview.item import IN_WORDS
-from quizapp.memory.days import FixedClock
+from quizapp.interview.peer_review import review, to_mark
+from quizapp.interview.session.question import IN_WORDS
+from quizapp.scheduling.study_day import FixedClock
+from tests.interview.mock_kit import EVENING, begin, sit, small_bank, study
 
 
 @pytest.fixture(scope="module")
@@ -70,17 +70,17 @@ def test_calibration_by_topic_needs_eight_answers(reports: list[dict]) -> None:
 def test_every_tenth_answer_returns_blind_after_three_days(reports: list[dict]) -> None:
     late = datetime(2026, 4, 1, tzinfo=UTC)
     answers = sum(i["kind"] in IN_WORDS and bool(i["typed"].strip()) for r in reports for i in r["items"])
-    queue = past.blind_queue(reports, late)
-    assert len(queue) == answers // past.EVERY
-    assert past.blind_queue(reports, EVENING + timedelta(days=1)) == []
+    queue = archive.blind_queue(reports, late)
+    assert len(queue) == answers // archive.EVERY
+    assert archive.blind_queue(reports, EVENING + timedelta(days=1)) == []
     if queue:
         name, number = queue[0]
         document = {**next(report for report in reports if report["id"] == name)}
         points = document["items"][number]["marking"]["points"]
-        past.remark(document, number, [point["held"] for point in points], late)
+        archive.remark(document, number, [point["held"] for point in points], late)
         rest = [document if report["id"] == name else report for report in reports]
-        assert (name, number) not in past.blind_queue(rest, late)
-        assert past.drift(rest)["drift"] == 0.0
+        assert (name, number) not in archive.blind_queue(rest, late)
+        assert archive.drift(rest)["drift"] == 0.0
 
 
 def test_a_friend_who_agrees_gives_the_same_total_and_one_who_denies_all_a_lower(reports: list[dict]) -> None:
@@ -110,11 +110,11 @@ def test_reports_are_found_by_the_beginning_of_their_id(tmp_path: Path) -> None:
     with study(tmp_path, small_bank()) as made:
         interview, hand = begin(made, "research-engineer", 30, seed=1, code=False)
         with pytest.raises(UnknownName, match="not finished"):
-            past.report(made, interview.id)
+            archive.report(made, interview.id)
         sit(interview, hand, 1)
         interview.session.end("early")
         interview.record()
-        assert past.report(made, interview.id[:4])["id"] == interview.id
-        assert past.running(made) is None
+        assert archive.report(made, interview.id[:4])["id"] == interview.id
+        assert archive.running(made) is None
         with pytest.raises(UnknownName):
-            past.report(made, "nothing")
+            archive.report(made, "nothing")

@@ -5,16 +5,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-import recompute
-from mock_kit import at_incident, begin, finish, only, small_bank, solve, study, wait
 
-from quizapp.interview import marking as marks
-from quizapp.interview import past, score
-from quizapp.interview.document import redacted
-from quizapp.interview.explain import explain
-from quizapp.interview.files import rendered
-from quizapp.interview.interview import Interview
-from quizapp.interview.item import Item
+from quizapp.interview import archive
+from quizapp.interview.marking import propose as marks
+from quizapp.interview.report.build import redacted
+from quizapp.interview.report.explain import explain
+from quizapp.interview.report.files import rendered
+from quizapp.interview.scoring import score
+from quizapp.interview.service import Interview
+from quizapp.interview.session.question import Item
+from tests.interview import recompute
+from tests.interview.mock_kit import at_incident, begin, finish, only, small_bank, solve, study, wait
 
 
 @pytest.fixture
@@ -104,7 +105,7 @@ def test_what_was_bought_is_on_disk_before_it_is_shown_and_survives_a_resume(mad
     interview.session.hint()
     interview.session.commit("cause", "leak")
     interview.save()
-    stored = past.running(made).document
+    stored = archive.running(made).document
     again = Interview.resume(made, stored, clock=hand)
     found = again.session.items[item.number]
     assert (found.bought, found.hints, found.given) == (item.bought, 1, {"cause": "leak"})
@@ -311,7 +312,7 @@ def test_an_incident_that_was_not_reached_leaves_no_trace(made) -> None:
 
 
 def test_a_friend_and_a_blind_look_mark_its_words_too(made) -> None:
-    from quizapp.interview.friend import interview_friend, to_mark
+    from quizapp.interview.peer_review import interview_friend, to_mark
 
     interview, _, item = at_incident(made)
     solve(interview)

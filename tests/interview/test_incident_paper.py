@@ -4,13 +4,22 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from mock_kit import EVENING, at_incident, blueprint, finish, incidents, only, small_bank, solve, study
-
 from quizapp.incidents.model import Library
-from quizapp.interview.casting import alarms
-from quizapp.interview.knowledge import Known
-from quizapp.interview.paper import draw_paper
-from quizapp.memory.days import FixedClock
+from quizapp.interview.paper.incident_selection import alarms
+from quizapp.interview.paper.knowledge import Known
+from quizapp.interview.paper.sample import draw_paper
+from quizapp.scheduling.study_day import FixedClock
+from tests.interview.mock_kit import (
+    EVENING,
+    at_incident,
+    blueprint,
+    finish,
+    incidents,
+    only,
+    small_bank,
+    solve,
+    study,
+)
 
 
 def draw(seed: int, minutes: int = 45, role: str = "training-infrastructure", known=None, **options):

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, at_incident, sit_down, small_bank, study
 
-from quizapp.interview.interview import Interview
+from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockrun import RunScreen
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.run import RunScreen
 from quizapp.tui.widgets.lines import Rows
+from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
 
 
 @pytest.fixture

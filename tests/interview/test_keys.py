@@ -4,18 +4,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from mock_kit import begin, done, incidents, sit, small_bank, study
 
-from quizapp.interview.interview import Interview
-from quizapp.memory.study import Study
-from quizapp.tui import keys
+from quizapp.interview.service import Interview
+from quizapp.scheduling.service import Study
+from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.palette import QuizCommands
+from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.help import HelpScreen, help_lines
-from quizapp.tui.screens.mockcard import CardScreen
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockrun import RunScreen
-from quizapp.tui.screens.place import Place
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.scorecard import CardScreen
+from tests.interview.mock_kit import begin, done, incidents, sit, small_bank, study
 
 CLICKED: dict[str, set[str]] = {"mockrun": set(), "mockmark": set(), "mockcard": set()}
 
@@ -51,23 +51,23 @@ async def test_each_mock_screen_binds_and_offers_what_the_table_says(
             await pilot.pause()
             place = screen.place
             bound = {binding.action for _, binding in screen._bindings}
-            for act in keys.of_place(place):
+            for act in actions.of_place(place):
                 assert callable(getattr(screen, f"action_{act.action.partition('(')[0]}", None)), act.id
                 assert act.action in bound, act.id
             own = {name.removeprefix("action_") for name in vars(type(screen)) if name.startswith("action_")}
-            named = {act.action.partition("(")[0] for act in keys.of_place(place)}
+            named = {act.action.partition("(")[0] for act in actions.of_place(place)}
             assert own - named <= CLICKED[place], own - named
-            for phase in keys.phases(place):
+            for phase in actions.phases(place):
                 screen.set_focus(None)
                 screen.enter_phase(phase)
                 here = screen.phase
-                live = [act for act in keys.live(place, here) if act.action != "command_palette"]
+                live = [act for act in actions.live(place, here) if act.action != "command_palette"]
                 offered = [entry.name for entry in QuizCommands(screen).entries()]
                 ours = [name for name in offered if not name.startswith(("Go:", "Exercise: open"))]
                 assert len(ours) == len(live), here
                 assert {act.help for act in live} <= {sentence for _, sentence, _ in help_lines(place, here)}
                 for act in live:
-                    assert act.reachable(here) or act.rank == 0 or here == keys.TYPING, (act.id, here)
+                    assert act.reachable(here) or act.rank == 0 or here == actions.TYPING, (act.id, here)
             await pilot.press("f1")
             assert isinstance(app.screen, HelpScreen)
             await pilot.press("escape")

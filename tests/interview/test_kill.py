@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-from killing import CHILD, kill_once
-from mock_kit import small_bank
 
-from quizapp.interview import past
-from quizapp.interview.interview import Interview
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
+from quizapp.interview import archive
+from quizapp.interview.service import Interview
+from quizapp.scheduling.service import Study
+from quizapp.settings.model import Settings
 from quizapp.store import Store
+from tests.interview.killing import CHILD, kill_once
+from tests.interview.mock_kit import small_bank
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -29,7 +29,7 @@ def test_a_kill_loses_at_most_two_seconds_of_typing(tmp_path: Path) -> None:
         assert killed.lost <= 2.0
     with Store.open(tmp_path / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
-        interview = Interview.resume(study, past.running(study).document)
+        interview = Interview.resume(study, archive.running(study).document)
         interview.session.end("early")
         rated = [row for row in interview.record()["items"] if row["effect"]["rating"]]
         assert study.stats().reviews == len(rated)
@@ -47,13 +47,13 @@ def test_a_kill_loses_no_reading_that_was_shown(tmp_path: Path) -> None:
     assert shown
     with Store.open(folder / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
-        session = Interview.resume(study, past.running(study).document).session
+        session = Interview.resume(study, archive.running(study).document).session
         paid = sum(row["seconds"] for item in session.items for row in item.bought)
         assert session.elapsed_ms >= 1000 * paid
 
 
 def test_the_clock_goes_on_while_the_process_is_stopped(tmp_path: Path) -> None:
-    command = [sys.executable, str(CHILD), str(tmp_path)]
+    command = [*CHILD, str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         started = float(process.stdout.readline().split()[1])
@@ -66,7 +66,7 @@ def test_the_clock_goes_on_while_the_process_is_stopped(tmp_path: Path) -> None:
         process.kill()
         lines += process.stdout.readlines()
     with Store.open(tmp_path / "quizapp.db") as store:
-        running = past.running(Study(small_bank(), store, Settings())).document["running"]
+        running = archive.running(Study(small_bank(), store, Settings())).document["running"]
     saved = running["wall_ms"] / 1000 - started
     assert ended - started > 4
     assert abs(running["elapsed_ms"] / 1000 - saved) < 2.5  # the brief's and the start's share

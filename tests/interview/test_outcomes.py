@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import answer_now, begin, sit, study, wait
 
-from quizapp.interview.item import Item
-from quizapp.interview.outcomes import outcome
+from quizapp.interview.effects import outcome
+from quizapp.interview.session.question import Item
+from tests.interview.mock_kit import answer_now, begin, sit, study, wait
 
 
 def item(**fields) -> Item:

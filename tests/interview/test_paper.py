@@ -1,12 +1,12 @@
 """The rules by which a paper is drawn hold for every role, length, seed and state."""
 
-import paper_rules as rules
 import pytest
-from mock_kit import ROLES, blueprint, incidents, knowledge, library_of, real_bank
 
 from quizapp.bank.model import Bank, FollowUp, KeyPoint, Question, Topic
 from quizapp.interview.blueprint import LENGTHS, split
-from quizapp.interview.paper import draw_paper
+from quizapp.interview.paper.sample import draw_paper
+from tests.interview import paper_rules as rules
+from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, library_of, real_bank
 
 
 @pytest.mark.parametrize("role", ROLES)

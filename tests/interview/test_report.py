@@ -7,23 +7,23 @@ from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
-import generated
 import jsonschema
 import pytest
-from long_interview import long_report
-from mock_kit import done
 
 import quizapp.interview
 from quizapp.bank.model import Topic
-from quizapp.interview.document import best, costliest, redacted
-from quizapp.interview.explain import explain
-from quizapp.interview.files import rendered
-from quizapp.interview.friend import interview_friend
-from quizapp.interview.named import named
-from quizapp.interview.words import moment_line
-from quizapp.tui.screens.mockcard import ScoreCard
+from quizapp.interview.peer_review import interview_friend
+from quizapp.interview.report.build import best, costliest, redacted
+from quizapp.interview.report.explain import explain
+from quizapp.interview.report.files import rendered
+from quizapp.interview.report.text import moment_line
+from quizapp.interview.report.topic_names import named
+from quizapp.tui.screens.interview.scorecard import ScoreCard
+from tests.interview import generated
+from tests.interview.long_interview import long_report
+from tests.interview.mock_kit import done
 
-SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "schema.json").read_text())
+SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "report" / "schema.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
 
 
@@ -255,7 +255,7 @@ def test_html_is_accessible_by_its_structure(report: dict) -> None:
 
 
 def test_html_colours_have_contrast_in_light_dark_and_print() -> None:
-    css = (Path(quizapp.interview.__file__).parent / "report.css").read_text()
+    css = (Path(quizapp.interview.__file__).parent / "report" / "report.css").read_text()
     blocks = re.findall(r":root\{(.*?)\}", css, re.DOTALL)
     assert len(blocks) == 3
     for block in blocks:

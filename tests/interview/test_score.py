@@ -4,14 +4,13 @@ import json
 from fractions import Fraction
 from pathlib import Path
 
-import generated
 import pytest
-import recompute
-from mock_kit import begin, done, sit, study
 
-from quizapp.interview import score
+from quizapp.interview.archive import kappa
 from quizapp.interview.history import calibration, inflation_of
-from quizapp.interview.past import kappa
+from quizapp.interview.scoring import score
+from tests.interview import generated, recompute
+from tests.interview.mock_kit import begin, done, sit, study
 
 
 def test_a_second_program_recomputes_a_thousand_reports_from_their_json(
@@ -85,7 +84,7 @@ def test_content_changes_never_alter_an_old_score(tmp_path: Path) -> None:
         interview.session.end("early")
         before = interview.record()
         stored = made.mock(before["id"]).document
-    from quizapp.interview.item import Item
+    from quizapp.interview.session.question import Item
 
     for row in json.loads(json.dumps(stored))["items"]:
         assert score.mark_of(score.terms_of(Item.from_json(row), row["marking"])) == row["marks"]["total"]

@@ -3,24 +3,24 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, done, incidents, sit, small_bank, study
 from textual import events
 
-from quizapp.interview import marking as marks
-from quizapp.tui import keys
+from quizapp.interview.marking import propose as marks
+from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.mock import MockScreen
-from quizapp.tui.screens.mockcard import CardScreen
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockrun import RunScreen
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.scorecard import CardScreen
+from quizapp.tui.screens.interview.setup import MockScreen
+from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study
 
 SIZES = [(80, 24), (120, 40)]
 
 
 @pytest.fixture(autouse=True)
 def still_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quizapp.tui.widgets.answerbox.AnswerBox.cursor_blink", False, raising=False)
-    monkeypatch.setattr("quizapp.interview.interview.load_library", incidents)
+    monkeypatch.setattr("quizapp.tui.widgets.answer_box.AnswerBox.cursor_blink", False, raising=False)
+    monkeypatch.setattr("quizapp.interview.service.load_library", incidents)
 
 
 def app_with(made, **options) -> QuizApp:
@@ -208,7 +208,7 @@ async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path
             await pilot.pause()
         await pilot.press("y")
         await pilot.pause()
-        assert screen.phase == keys.TYPING
+        assert screen.phase == actions.TYPING
         await pilot.press(*"look at the thing", "enter")
         await pilot.pause()
         point = screen.marking["points"][0]
@@ -245,7 +245,7 @@ async def test_the_asked_phrase_is_read_off_the_answer_that_stays_in_view(tmp_pa
             await pilot.pause()
         await pilot.press("y")
         await pilot.pause()
-        assert screen.phase == keys.TYPING
+        assert screen.phase == actions.TYPING
         assert screen.query_one("#ask").region.bottom <= 19
         assert "we simply look" in app.export_screenshot().replace("&#160;", " ")
         await pilot.press("escape")
@@ -312,7 +312,7 @@ async def test_every_screen_fits_and_names_its_keys(tmp_path: Path, size: tuple[
         async with app.run_test(size=size) as pilot:
             await pilot.pause()
             for place in ("mock", "mockrun", "mockmark", "mockcard"):
-                for act in keys.of_place(place):
+                for act in actions.of_place(place):
                     assert act.help
                     assert act.key_list()
             app.push_screen(CardScreen(report))

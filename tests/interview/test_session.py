@@ -3,10 +3,10 @@
 from pathlib import Path
 
 import pytest
-from mock_kit import ROLES, answer_now, begin, later, study, wait
 
-from quizapp.interview.interview import Interview
-from quizapp.interview.session import Session
+from quizapp.interview.service import Interview
+from quizapp.interview.session.session import Session
+from tests.interview.mock_kit import ROLES, answer_now, begin, later, study, wait
 
 
 @pytest.fixture

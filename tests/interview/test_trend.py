@@ -4,16 +4,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from mock_kit import EVENING, small_bank, study
 
-from quizapp.cli import main
-from quizapp.interview import trend
-from quizapp.memory.days import FixedClock
-from quizapp.memory.study import Study
+from quizapp.cli.main import main
+from quizapp.interview import trends
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.mock import MockScreen
-from quizapp.tui.screens.mockcard import CardScreen
-from quizapp.tui.screens.mockpast import PastLines, PastScreen
+from quizapp.tui.screens.interview.past import PastLines, PastScreen
+from quizapp.tui.screens.interview.scorecard import CardScreen
+from quizapp.tui.screens.interview.setup import MockScreen
+from tests.interview.mock_kit import EVENING, small_bank, study
 
 TOTALS = (40, 50, 60, 90)
 ROLE, OTHER = "research-engineer", "applied-fine-tuning"
@@ -59,42 +59,42 @@ def store(made: Study, reports: list[dict]) -> None:
 
 
 def test_change_is_against_the_mean_of_up_to_three_before() -> None:
-    assert trend.Line("total", (10, 40, 50, 60, 90)).change == 40
-    assert trend.Line("code", (None, 20, None, 30)).change == 10
-    assert trend.Line("code", (None, 20)).change is None
-    assert trend.Line("code", ()).change is None
+    assert trends.Line("total", (10, 40, 50, 60, 90)).change == 40
+    assert trends.Line("code", (None, 20, None, 30)).change == 10
+    assert trends.Line("code", (None, 20)).change is None
+    assert trends.Line("code", ()).change is None
 
 
 def test_topics_count_what_was_reached_and_the_weakest_has_three_questions() -> None:
-    reports = trend.oldest_first(several(), ROLE)
-    topics = trend.topic_lines(reports)
+    reports = trends.oldest_first(several(), ROLE)
+    topics = trends.topic_lines(reports)
     assert [(row.topic, row.number, row.mean) for row in topics] == [
         ("gradient-flow", 4, 30),
         ("optimizers", 4, 90),
     ]
     assert topics[0].line.percents == (20, 25, 30, 45)
-    rare = trend.TopicLine("rare", 1, 5, trend.Line("rare", (5,)))
-    assert trend.weakest([rare, *topics]).topic == "gradient-flow"
-    assert trend.weakest([rare]) == rare
-    assert "too few to trust" in trend.weakest_text([rare])
-    assert trend.weakest([]) is None
+    rare = trends.TopicLine("rare", 1, 5, trends.Line("rare", (5,)))
+    assert trends.weakest([rare, *topics]).topic == "gradient-flow"
+    assert trends.weakest([rare]) == rare
+    assert "too few to trust" in trends.weakest_text([rare])
+    assert trends.weakest([]) is None
 
 
 def test_a_role_stands_by_totals_that_halve_in_fourteen_days() -> None:
     reports = [report(1, 60, days=-14), report(2, 90), report(3, 10, days=-40)]
     now = EVENING + timedelta(days=1)
-    found = trend.standings(reports[:2], now)[0]
+    found = trends.standings(reports[:2], now)[0]
     assert (found.pooled, found.interviews, found.recent, found.provisional) == (80, 2, 2, True)
-    assert trend.standings(reports, now)[0].recent == 2
-    late = trend.standings(reports[:2], EVENING + timedelta(days=31))[0]
+    assert trends.standings(reports, now)[0].recent == 2
+    late = trends.standings(reports[:2], EVENING + timedelta(days=31))[0]
     assert (late.pooled, late.recent) == (80, 0)
 
 
 def test_a_dimension_that_was_not_asked_leaves_a_gap() -> None:
-    lines = {line.name: line for line in trend.dimension_lines(trend.oldest_first(several(), ROLE))}
+    lines = {line.name: line for line in trends.dimension_lines(trends.oldest_first(several(), ROLE))}
     assert lines["code"].percents == (None, 10, None, 30)
     assert "debugging" not in lines
-    assert trend.spark((None, 0, 49, 100)) == "·▁▄█"
+    assert trends.spark((None, 0, 49, 100)) == "·▁▄█"
 
 
 def test_mock_list_shows_interviews_and_how_they_move(home: Path, capsys) -> None:
@@ -159,7 +159,7 @@ async def test_history_fits_and_every_interview_can_be_opened(
 
 
 async def test_another_role_another_history_and_enter_opens_the_scorecard(tmp_path: Path) -> None:
-    from mock_kit import done
+    from tests.interview.mock_kit import done
 
     real = done(tmp_path / "real", 2, bank=small_bank()) | {"title": "Real"}
     with study(tmp_path, small_bank()) as made:

@@ -4,17 +4,17 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from mock_kit import Hand, begin, real_bank, small_bank, study
-from waiting import until
 
 from quizapp.errors import TakenOver
-from quizapp.interview import past
-from quizapp.interview.interview import Interview
+from quizapp.interview import archive
+from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.incident import IncidentScreen
-from quizapp.tui.screens.mock import MockScreen
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockrun import RunScreen
+from quizapp.tui.screens.incidents.catalogue import IncidentScreen
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.setup import MockScreen
+from tests.interview.mock_kit import Hand, begin, real_bank, small_bank, study
+from tests.tui.waiting import until
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def made(tmp_path: Path):
 
 def resumed(made) -> Interview:
     """What another window holds after it resumed the interview."""
-    return Interview.resume(made, past.running(made).document, Hand())
+    return Interview.resume(made, archive.running(made).document, Hand())
 
 
 def shown(app: QuizApp) -> str:
@@ -40,7 +40,7 @@ def test_what_the_second_window_answers_is_not_overwritten_by_the_first(made) ->
     first.save()
     assert "another window" in first.taken
     assert not second.taken
-    assert past.running(made).document["running"]["sitting"] == second.sitting
+    assert archive.running(made).document["running"]["sitting"] == second.sitting
     third = resumed(made)
     assert third.session.phase == second.session.phase == 1
 
@@ -120,7 +120,7 @@ async def test_a_run_marked_in_another_window_is_not_marked_again(tmp_path: Path
             await pilot.pause()
             assert isinstance(app.screen, IncidentScreen)
             assert "marked in another window" in shown(app)
-            assert len(past.done(made, alone=True)) == 1
+            assert len(archive.done(made, alone=True)) == 1
 
 
 @pytest.mark.parametrize("place", [MockScreen, IncidentScreen])

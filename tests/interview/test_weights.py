@@ -3,10 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from mock_kit import ROLES, blueprint, real_bank
 
 from quizapp.errors import UnknownName
-from quizapp.interview.weights import OTHER_TOPICS, gaps, plan_weights
+from quizapp.interview.topic_weights import OTHER_TOPICS, gaps, plan_weights
+from tests.interview.mock_kit import ROLES, blueprint, real_bank
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ROLE = blueprint().role("research-engineer")

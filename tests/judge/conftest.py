@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.judge.tiers import describe
+from quizapp.judge.sandbox.tiers import describe
 from tests.judge.field import Field
 
 collect_ignore = ["data"]  # exercises for the judge, not tests for pytest

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import psutil
 
-from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
-from quizapp.judge import rendezvous
-from quizapp.judge.client import JudgeClient, grade
+from quizapp.bank.parse_exercise import load_exercise
+from quizapp.judge import discovery
+from quizapp.judge.client.one_shot import JudgeClient, grade
 from quizapp.judge.verdict import Verdict
 
 DATA = Path(__file__).parent / "data"
@@ -55,7 +55,7 @@ class Field:
             threading.Thread(target=self._listen, args=(door,), daemon=True).start()
         self.client = JudgeClient(tier=self.tier)
         self.client.start()
-        while (sock := rendezvous.knock(rendezvous.door_key())) is None:
+        while (sock := discovery.knock(discovery.door_key())) is None:
             time.sleep(0.05)
         sock.close()
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
@@ -134,7 +134,7 @@ class Field:
                 continue  # without a command line it is killed and only its memory is being freed
             ours = any(str(self.place.parent) in part for part in line)
             orphan = process.info["ppid"] == 1 and process.info["create_time"] >= self.began
-            if ours or (orphan and any("quizapp.judge.spawned" in part for part in line)):
+            if ours or (orphan and any("quizapp.judge.worker.spawned" in part for part in line)):
                 found.add(process.info["pid"])
         if self.client.pid:
             with contextlib.suppress(psutil.NoSuchProcess):

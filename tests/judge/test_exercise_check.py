@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.bank.exercises import load_exercise
+from quizapp.bank.parse_exercise import load_exercise
 from quizapp.errors import QuizError
-from quizapp.judge.scaffold import scaffold
+from quizapp.judge.authoring.scaffold import scaffold
 
 
 def check(*folders: Path) -> tuple[int, str]:
     done = subprocess.run(
-        [sys.executable, "-m", "quizapp.judge.matrix", *map(str, folders), "--seeds", "2"],
+        [sys.executable, "-m", "quizapp.judge.authoring.exercise_check", *map(str, folders), "--seeds", "2"],
         capture_output=True,
         text=True,
         check=False,

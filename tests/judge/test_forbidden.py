@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 
 from quizapp.bank.model import Forbidden
-from quizapp.judge.forbidden import first_of, used_names
-from quizapp.judge.outcome import not_allowed
+from quizapp.judge.server.name_rules import first_of, used_names
+from quizapp.judge.server.outcome import not_allowed
 from tests.judge.field import exercise
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from quizapp import paths
-from quizapp.bank.exercises import load_exercise
 from quizapp.bank.model import Exercise
-from quizapp.judge.client import grade
+from quizapp.bank.parse_exercise import load_exercise
+from quizapp.judge.client.one_shot import grade
 from quizapp.judge.devices import available
 
 CORE = ("warmup", "loss-scaling", "lora", "zero-memory", "nan-debug")

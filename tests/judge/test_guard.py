@@ -4,8 +4,8 @@ import functools
 
 import pytest
 
-from quizapp.judge.client import grade
-from quizapp.judge.guard import _guarded, _Refusal
+from quizapp.judge.client.one_shot import grade
+from quizapp.judge.worker.call_guard import _guarded, _Refusal
 from tests.judge.field import DATA, Field, exercise
 
 

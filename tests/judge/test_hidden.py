@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from quizapp.judge.hidden import Finding, Observe, alike, close, expect, run_test, run_tests
-from quizapp.judge.transcript import decode, encode
+from quizapp.judge.testing.checks import Finding, Observe, alike, close, expect, run_test, run_tests
+from quizapp.judge.worker.transcript import decode, encode
 
 
 def observe(value: Any) -> Observe:

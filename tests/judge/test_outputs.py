@@ -9,12 +9,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.judge.client import grade
+from quizapp.judge.client.one_shot import grade
 from quizapp.judge.hints import hints
-from quizapp.judge.junit import write_junit
-from quizapp.judge.printed import HEAD, TAIL, Printed, clean
-from quizapp.judge.report import verdict_text
-from quizapp.judge.stack import line_in, read_stack
+from quizapp.judge.render.junit import write_junit
+from quizapp.judge.render.text import verdict_text
+from quizapp.judge.server.printed_output import HEAD, TAIL, Printed, clean
+from quizapp.judge.server.stack_dump import line_in, read_stack
 from quizapp.judge.verdict import TestResult, Verdict
 from tests.judge.field import DATA, exercise
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.judge.tiers import TierReport, best, describe
+from quizapp.judge.sandbox.tiers import TierReport, best, describe
 
 
 def test_every_tier_is_reported_highest_first_and_kept(tmp_path: Path) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.judge.client import grade
-from quizapp.judge.told import without_kept, worker_part
+from quizapp.judge.client.one_shot import grade
+from quizapp.judge.server.worker_view import without_kept, worker_part
 from tests.judge.field import DATA, Field, exercise
 
 SPY = """

@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quizapp.judge.record import Record
-from quizapp.judge.transcript import (
+from quizapp.judge.testing.probes import Record
+from quizapp.judge.worker.transcript import (
     DTYPES,
     HEADER,
     MAGIC,

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.judge.workspace import read_source, user_file
+from quizapp.judge.submission import read_source, user_file
 from tests.judge.field import exercise
 
 

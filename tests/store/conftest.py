@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.memory.fold import CardFold
+from quizapp.scheduling.events import ANSWER, Draft, Moment
+from quizapp.scheduling.reducer import CardFold
 from quizapp.store import Store
-from quizapp.store.events import ANSWER, Draft, Moment
 
 START = Moment(1_772_438_400_000, 0, 739_677)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quizapp.errors import BrokenData
-from quizapp.memory.fold import CardFold
+from quizapp.scheduling.reducer import CardFold
 from quizapp.store import Store
 from quizapp.store.backups import is_good, listed, newest_good, restore, take, thin, thinned
 

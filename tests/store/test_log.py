@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from quizapp.errors import BrokenData
-from quizapp.memory.fold import CardFold
+from quizapp.scheduling.events import UNDO, Draft, Moment
+from quizapp.scheduling.reducer import CardFold
 from quizapp.store import Store
-from quizapp.store.events import UNDO, Draft, Moment
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from quizapp.errors import BrokenData, QuizError
-from quizapp.memory.fold import CardFold
+from quizapp.scheduling.reducer import CardFold
 from quizapp.store import Store
 from quizapp.store.database import Database
-from quizapp.store.faults import Busy, Corrupt, Newer, explain
+from quizapp.store.errors import Busy, Corrupt, Newer, explain
 from quizapp.store.migrations import MIGRATIONS, applied, migrate, pending
 
 
@@ -185,8 +185,8 @@ def test_many_threads_and_processes_lose_nothing(path: Path, answer) -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from quizapp.store import Store\n"
-        "from quizapp.memory.fold import CardFold\n"
-        "from quizapp.store.events import ANSWER, Draft, Moment\n"
+        "from quizapp.scheduling.reducer import CardFold\n"
+        "from quizapp.scheduling.events import ANSWER, Draft, Moment\n"
         "with Store.open(Path(sys.argv[1])) as store:\n"
         "    store.attach(CardFold())\n"
         "    for i in range(40):\n"
@@ -239,7 +239,7 @@ def test_backup_comes_before_a_migration(
     def add_colour(db: sqlite3.Connection) -> None:
         db.execute("CREATE TABLE colours (name TEXT)")
 
-    monkeypatch.setattr("quizapp.store.store.MIGRATIONS", (*MIGRATIONS, add_colour))
+    monkeypatch.setattr("quizapp.store.event_log.MIGRATIONS", (*MIGRATIONS, add_colour))
     backups = tmp_path / "backups"
     with Store.open(path, backups=backups) as store:
         assert applied(store.db.connection)[-1] == "add_colour"

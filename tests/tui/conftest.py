@@ -8,16 +8,16 @@ from typing import Any
 import pytest
 
 from quizapp import paths
-from quizapp.bank.load import parse_bank
+from quizapp.bank.loader import parse_bank
 from quizapp.bank.model import Bank
-from quizapp.memory.days import FixedClock
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
-from quizapp.store.store import Store
-from quizapp.tui import keys
-from quizapp.tui import open as opening
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.study_day import FixedClock
+from quizapp.settings.model import Settings
+from quizapp.store.event_log import Store
+from quizapp.tui import actions
+from quizapp.tui import startup_reading as opening
 from quizapp.tui.app import QuizApp
-from quizapp.tui.markdown import document
+from quizapp.tui.rendering.markdown import document
 
 DATA = Path(__file__).parents[1] / "data" / "tui"
 MORNING = datetime(2026, 3, 2, 8, 30, tzinfo=timezone(timedelta(0), "UTC"))
@@ -32,7 +32,7 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TZ", "UTC")
     monkeypatch.delenv("NO_COLOR", raising=False)
     document.cache_clear()  # texts laid out for another terminal
-    keys.override({})  # a user's own keys, left by the test before
+    actions.override({})  # a user's own keys, left by the test before
 
 
 @pytest.fixture(scope="session")

@@ -1,22 +1,17 @@
 """What is done in a mock interview before its pictures are taken: real questions, a clock moved by hand."""
 
-import sys
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from textual.pilot import Pilot
 
-sys.path.append(str(Path(__file__).parent.parent / "interview"))
-
-from mock_kit import Hand, answer_now, begin, sit, solve
-
-from quizapp.interview.interview import Interview
-from quizapp.interview.item import Item
-from quizapp.tui.screens.mockcard import CardScreen
-from quizapp.tui.screens.mockmark import MarkScreen
-from quizapp.tui.screens.mockrun import RunScreen
+from quizapp.interview.service import Interview
+from quizapp.interview.session.question import Item
+from quizapp.tui.screens.interview.marking import MarkScreen
+from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.scorecard import CardScreen
+from tests.interview.mock_kit import Hand, answer_now, begin, sit, solve
 
 Doing = Callable[[Pilot[int]], Awaitable[None]]
 Wanted = Callable[[Item], bool]

@@ -18,20 +18,20 @@ from typing import Any
 from unittest.mock import patch
 
 from rich.terminal_theme import SVG_EXPORT_THEME, TerminalTheme
-from scenes import SCENES, SLUG, Scene
 from textual.widgets import Input, TextArea
 
 from quizapp import paths
-from quizapp.bank.load import load_bank
+from quizapp.bank.loader import load_bank
 from quizapp.bank.model import Bank
-from quizapp.memory.days import FixedClock
-from quizapp.memory.facts import Filter
-from quizapp.memory.rating import Rating
-from quizapp.memory.settings import Settings
-from quizapp.memory.study import Study
-from quizapp.store.store import Store
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.study_day import FixedClock
+from quizapp.scheduling.views import Filter
+from quizapp.settings.model import Settings
+from quizapp.store.event_log import Store
 from quizapp.tui.app import QuizApp
-from quizapp.tui.open import tour_seen
+from quizapp.tui.startup_reading import tour_seen
+from tests.tui.scenes import SCENES, SLUG, Scene
 
 SIZES = ("60x20", "80x24", "120x40", "200x60")
 THEMES = ("dark", "light", "contrast", "ansi-dark", "ansi-light", "no-color")

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import interviews as at
 from textual.pilot import Pilot
 
 from quizapp import paths
 from quizapp.judge.verdict import Verdict
-from quizapp.memory.facts import Filter
-from quizapp.tui.screens.exercise import ExerciseScreen
+from quizapp.scheduling.views import Filter
+from quizapp.tui.screens.exercise.screen import ExerciseScreen
+from tests.tui import interviews as at
 
 SLUG = "lora"
 Doing = Callable[[Pilot[int]], Awaitable[None]]

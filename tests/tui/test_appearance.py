@@ -4,13 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from drawn import styled, text
 from textual.filter import NoColor
-from waiting import until
 
-from quizapp.memory.study import Study
+from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
+from tests.tui.drawn import styled, text
+from tests.tui.waiting import until
 
 App = Callable[..., QuizApp]
 

@@ -7,7 +7,7 @@ import pytest
 from textual import events
 from textual.widgets import OptionList
 
-from quizapp.tui import keys
+from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 
@@ -18,7 +18,7 @@ PLACES = ("home", "drill", "exercises", "exercise", "browse", "statistics", "set
 
 
 def known() -> list[str]:
-    acts = [act for place in ("app", *PLACES, "help", "pager") for act in keys.of_place(place)]
+    acts = [act for place in ("app", *PLACES, "help", "pager") for act in actions.of_place(place)]
     found = {key for act in acts for key in act.key_list()} - LEAVES
     return sorted(found | set("abcxyz019") | {"backspace", "tab", "shift+tab"})
 

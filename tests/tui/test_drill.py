@@ -4,19 +4,19 @@ import re
 from collections.abc import Callable
 
 import pytest
-from drawn import text
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from quizapp.memory.facts import Filter
-from quizapp.memory.rating import Rating
-from quizapp.memory.study import Study
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.drill import DrillScreen
+from quizapp.tui.screens.drill.screen import DrillScreen
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.points import Points
-from quizapp.tui.widgets.ratingbar import RatingBar
+from quizapp.tui.widgets.rating_bar import RatingBar
+from tests.tui.drawn import text
 
 App = Callable[..., QuizApp]
 

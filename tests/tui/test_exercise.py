@@ -4,15 +4,15 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from drawn import text
-from waiting import until
 
 from quizapp.errors import QuizError
+from quizapp.judge.submission import user_path
 from quizapp.judge.verdict import TestResult, Verdict
-from quizapp.judge.workspace import user_path
-from quizapp.memory.study import Study
+from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.exercise import ExerciseScreen
+from quizapp.tui.screens.exercise.screen import ExerciseScreen
+from tests.tui.drawn import text
+from tests.tui.waiting import until
 
 App = Callable[..., QuizApp]
 RIGHT = "def double(x):\n    return 2 * x\n"

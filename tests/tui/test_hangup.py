@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from quizapp import paths
-from quizapp.tui.open import tour_seen
+from quizapp.tui.startup_reading import tour_seen
 
 CODE = "import sys; from quizapp.tui.app import run; sys.exit(run('exercise', slug='lora'))"
 

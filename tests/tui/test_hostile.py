@@ -11,19 +11,19 @@ from textual.widgets import Static
 
 from quizapp.bank.model import KeyPoint, Option, Question
 from quizapp.judge.verdict import TestResult, Verdict
-from quizapp.memory.facts import Filter
-from quizapp.memory.study import Study
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
-from quizapp.tui.blocks import fold_code
-from quizapp.tui.browsing import Row
-from quizapp.tui.markdown import document
+from quizapp.tui.rendering.blocks import fold_code
+from quizapp.tui.rendering.markdown import document
+from quizapp.tui.rendering.text import ascii_character, clean, one_line, plain
 from quizapp.tui.screens.browse import draw
-from quizapp.tui.text import ascii_character, clean, one_line, plain
+from quizapp.tui.screens.browsing import Row
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.fields import ClozeText
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.points import Points
-from quizapp.tui.widgets.verdictview import VerdictView
+from quizapp.tui.widgets.verdict_view import VerdictView
 
 PIECES = [
     "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00",

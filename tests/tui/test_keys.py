@@ -7,40 +7,40 @@ from pathlib import Path
 import pytest
 from textual.binding import Binding
 from textual.containers import VerticalScroll
-from waiting import until
 
-from quizapp.tui import keys
+from quizapp.tui import actions
 from quizapp.tui.app import PLACES, QuizApp
 from quizapp.tui.palette import QuizCommands
-from quizapp.tui.screens import mockkeys
+from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.help import HelpTable, acts, help_lines
-from quizapp.tui.screens.place import Place
+from quizapp.tui.screens.interview import keys as interview_keys
+from tests.tui.waiting import until
 
 App = Callable[..., QuizApp]
 OPTIONS = {"exercise": {"slug": "double"}}
 WALK = list(PLACES)
-assert mockkeys  # importing it adds the mock screens to the table
+assert interview_keys  # importing it adds the mock screens to the table
 CLICKED = {"home": {"drill_topic"}, "mock": {"at"}, "mockpast": {"at"}}
 """Clicks on a row: the keys reach the same by a list (topic) or by moving the cursor (at)."""
 EVERYWHERE = {"command_palette", "help", "next_theme", "suspend_process", "leave"}
 
 
-@pytest.mark.parametrize("place", keys.places())
+@pytest.mark.parametrize("place", actions.places())
 def test_no_key_means_two_things_in_a_place(place: str) -> None:
-    for phase in keys.phases(place):
-        acts = [act for act in keys.live(place, phase) if act.reachable(phase)]
+    for phase in actions.phases(place):
+        acts = [act for act in actions.live(place, phase) if act.reachable(phase)]
         counts = Counter(key for act in acts for key in act.key_list())
         assert [key for key, times in counts.items() if times > 1] == [], phase
 
 
 @pytest.mark.parametrize(
-    "act", [act for place in keys.places() for act in keys.of_place(place)], ids=lambda act: act.id
+    "act", [act for place in actions.places() for act in actions.of_place(place)], ids=lambda act: act.id
 )
-def test_every_action_has_key_help_and_a_living_phase(act: keys.Act) -> None:
+def test_every_action_has_key_help_and_a_living_phase(act: actions.Act) -> None:
     assert act.key_list()
     assert act.help.endswith(".")
     assert act.label or act.help
-    assert all(phase in keys.phases(act.place) for phase in act.when)
+    assert all(phase in actions.phases(act.place) for phase in act.when)
 
 
 def test_the_contract_of_the_drill_keys_holds() -> None:
@@ -49,9 +49,9 @@ def test_the_contract_of_the_drill_keys_holds() -> None:
         "e": {"exercise"}, "i": {"facts"}, "o": {"source"}, "slash": {"search"}, "q": {"back"},
         "escape": {"back", "leave_field"},
     }  # fmt: skip
-    for key, actions in wanted.items():
-        found = {act.action for act in keys.of_place("drill") if key in act.key_list()}
-        assert found == actions, key
+    for key, names in wanted.items():
+        found = {act.action for act in actions.of_place("drill") if key in act.key_list()}
+        assert found == names, key
     contract = {
         "ctrl+r": "grade",
         "ctrl+o": "edit",
@@ -61,7 +61,7 @@ def test_the_contract_of_the_drill_keys_holds() -> None:
         "f4": "show('verdict')",
     }
     for key, action in contract.items():
-        assert any(act.action == action and key in act.key_list() for act in keys.of_place("exercise"))
+        assert any(act.action == action and key in act.key_list() for act in actions.of_place("exercise"))
 
 
 @pytest.mark.parametrize("place", WALK)
@@ -72,7 +72,7 @@ async def test_each_screen_binds_and_offers_what_the_table_says(app: App, place:
         screen = running.screen
         assert screen.place == place
         bound = {binding.action for _, binding in screen._bindings}
-        for act in keys.of_place(place):
+        for act in actions.of_place(place):
             name = act.action.partition("(")[0]
             assert callable(getattr(screen, f"action_{name}", None)), act.id
             assert act.action in bound, act.id
@@ -85,15 +85,15 @@ async def test_each_screen_binds_and_offers_what_the_table_says(app: App, place:
             for name in vars(cls)
             if name.startswith("action_")
         }
-        named = {act.action.partition("(")[0] for act in keys.of_place(place)}
+        named = {act.action.partition("(")[0] for act in actions.of_place(place)}
         assert own - named <= CLICKED.get(place, set()), own - named
-        for act in keys.of_place("app"):
+        for act in actions.of_place("app"):
             assert callable(getattr(running, f"action_{act.action}")), act.id
         offered = [entry.name for entry in QuizCommands(screen).entries()]
-        live = [act for act in keys.live(place, screen.phase) if act.action != "command_palette"]
+        live = [act for act in actions.live(place, screen.phase) if act.action != "command_palette"]
         assert len([name for name in offered if not name.startswith(("Go:", "Exercise: open"))]) == len(live)
         helped = {sentence for _, sentence, _ in help_lines(place, screen.phase)}
-        assert {act.help for act in keys.live(place, screen.phase)} <= helped
+        assert {act.help for act in actions.live(place, screen.phase)} <= helped
 
 
 @pytest.mark.parametrize("place", WALK)
@@ -132,10 +132,10 @@ async def test_ctrl_c_says_how_to_leave_and_leaves_nothing(app: App) -> None:
 async def test_no_key_acts_before_the_data_is_open(
     monkeypatch: pytest.MonkeyPatch, home: Path, place: str
 ) -> None:
-    monkeypatch.setattr("quizapp.tui.opening.begin", lambda _: None)
+    monkeypatch.setattr("quizapp.tui.startup.begin", lambda _: None)
     running = QuizApp(place, **OPTIONS.get(place, {}))
     async with running.run_test() as pilot:
-        for act in keys.of_place(place):
+        for act in actions.of_place(place):
             if place != "home" or act.action not in PLACES:
                 await pilot.press(*(key for key in act.key_list() if key not in {"q", "escape"}))
         await pilot.pause()
@@ -152,7 +152,7 @@ async def test_palette_runs_an_action(app: App) -> None:
             pilot, lambda: "Show the answer." in str(running.export_screenshot()).replace("&#160;", " ")
         )
         await pilot.press("enter")
-        await until(pilot, lambda: getattr(running.screen, "phase", "") in keys.ANSWER)
+        await until(pilot, lambda: getattr(running.screen, "phase", "") in actions.ANSWER)
 
 
 async def test_the_key_bar_is_clickable(app: App) -> None:
@@ -161,7 +161,7 @@ async def test_the_key_bar_is_clickable(app: App) -> None:
         await pilot.pause()
         await pilot.click("KeyBar", offset=(3, 0))
         await pilot.pause()
-        assert running.screen.phase in keys.ANSWER
+        assert running.screen.phase in actions.ANSWER
 
 
 async def test_a_users_own_key_replaces_the_tables(app: App, study) -> None:
@@ -169,31 +169,31 @@ async def test_a_users_own_key_replaces_the_tables(app: App, study) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         try:
-            running.set_keymap(keys.override({"drill.bury": "z"}))
+            running.set_keymap(actions.override({"drill.bury": "z"}))
             first = running.screen.card.id
             await pilot.press("z")
             assert study.card(first).buried
             assert any(keys == "z" for keys, *_ in help_lines("drill", "recall"))
         finally:
-            keys.override({})
+            actions.override({})
 
 
 def test_no_binding_stands_outside_the_table() -> None:
-    for place in keys.places():
-        assert all(isinstance(binding, Binding) and binding.id for binding in keys.bindings(place))
-    assert {act.action for act in keys.of_place("app")} == EVERYWHERE
+    for place in actions.places():
+        assert all(isinstance(binding, Binding) and binding.id for binding in actions.bindings(place))
+    assert {act.action for act in actions.of_place("app")} == EVERYWHERE
 
 
-@pytest.mark.parametrize("place", [place for place in keys.places() if place != "app"])
+@pytest.mark.parametrize("place", [place for place in actions.places() if place != "app"])
 def test_help_or_the_palette_is_offered_to_the_mouse_in_sixty_columns(place: str) -> None:
     """Both hold every action; where the help has no key, closing brings back a screen that offers it."""
-    for phase in keys.phases(place):
-        shown = [act for act in keys.live(place, phase) if act.rank and act.label and act.reachable(phase)]
+    for phase in actions.phases(place):
+        shown = [act for act in actions.live(place, phase) if act.rank and act.label and act.reachable(phase)]
         best = sorted(shown, key=lambda act: -act.rank)
         width = 0
         fitting = []
         for act in best:
-            width += len(keys.display(act.key_for(phase))) + 1 + len(act.label) + 2
+            width += len(actions.display(act.key_for(phase))) + 1 + len(act.label) + 2
             if width <= 60:
                 fitting.append(act.action)
         assert {"help", "command_palette"} & set(fitting) or place == "help", (place, phase)
@@ -205,7 +205,7 @@ async def test_every_action_that_is_possible_can_be_clicked_in_the_help(app: App
     async with running.run_test(size=(60, 20)) as pilot:
         await pilot.pause()
         phase = running.screen.phase
-        wanted = {act.id for act in keys.live(place, phase)}
+        wanted = {act.id for act in actions.live(place, phase)}
         await pilot.press("f1")
         table = running.screen.query_one(HelpTable)
         clicks = {

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from waiting import until
 
 from quizapp import paths
-from quizapp.memory import refit
+from quizapp.scheduling.weights import background
 from quizapp.tui.app import QuizApp
+from tests.tui.waiting import until
 
 App = Callable[..., QuizApp]
 
@@ -26,7 +26,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         (paths.cache() / "refit.json").write_text(json.dumps({"reviews": 500, "sentence": "It was fitted."}))
         return subprocess.Popen([sys.executable, "-c", ""])
 
-    monkeypatch.setattr(refit, "start", start)
+    monkeypatch.setattr(background, "start", start)
     return found
 
 

@@ -5,18 +5,18 @@ import sys
 from collections.abc import Callable
 
 import pytest
-from drawn import text
 from textual.widgets import Input
-from waiting import opened, until
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.memory.rating import Rating
-from quizapp.memory.settings import load_settings
-from quizapp.memory.study import Study
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.service import Study
+from quizapp.settings.model import load_settings
 from quizapp.tui import app as tui
 from quizapp.tui.app import QuizApp
 from quizapp.tui.widgets.table import Table
+from tests.tui.drawn import text
+from tests.tui.waiting import opened, until
 
 App = Callable[..., QuizApp]
 
@@ -38,10 +38,10 @@ async def test_home_says_what_is_due_and_one_key_starts(app: App) -> None:
 
 
 async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quizapp.tui.open import tour_seen
+    from quizapp.tui.startup_reading import tour_seen
 
     tour_seen()
-    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
     running = QuizApp()
     async with running.run_test() as pilot:
         await opened(pilot)
@@ -50,7 +50,7 @@ async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPat
 
 
 async def test_a_new_user_sees_the_tour_once(bank, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
     for expected in ("TourScreen", "HomeScreen"):
         running = QuizApp()
         async with running.run_test() as pilot:
@@ -63,12 +63,12 @@ async def test_a_new_user_sees_the_tour_once(bank, monkeypatch: pytest.MonkeyPat
 
 
 async def test_data_that_cannot_be_opened_ends_with_a_sentence(bank, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
 
     def refuse(_bank: object) -> Study:
         raise QuizError("The database is newer than this program; update quizapp.")
 
-    monkeypatch.setattr("quizapp.memory.study.Study.open", refuse)
+    monkeypatch.setattr("quizapp.scheduling.service.Study.open", refuse)
     running = QuizApp()
     async with running.run_test() as pilot:
         await until(pilot, lambda: running.return_code)
@@ -244,8 +244,8 @@ async def test_settings_are_written_with_their_comments_and_take_effect(app: App
 
 
 async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study: Study) -> None:
-    from quizapp.memory.scheduler import DEFAULT_WEIGHTS
-    from quizapp.store.events import SETTINGS, Draft
+    from quizapp.scheduling.events import SETTINGS, Draft
+    from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS
 
     running = app("settings")
     async with running.run_test() as pilot:
@@ -307,7 +307,7 @@ async def test_the_first_reading_of_the_content_shows_how_far_it_is(
 ) -> None:
     from threading import Event
 
-    from quizapp.tui.open import tour_seen
+    from quizapp.tui.startup_reading import tour_seen
 
     tour_seen()
     seen, go_on = Event(), Event()
@@ -318,7 +318,7 @@ async def test_the_first_reading_of_the_content_shows_how_far_it_is(
         go_on.wait(10)
         return bank
 
-    monkeypatch.setattr("quizapp.bank.load.load_bank", load)
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", load)
     running = QuizApp()
     async with running.run_test() as pilot:
         await until(pilot, seen.is_set)
@@ -355,10 +355,10 @@ async def test_a_notice_never_covers_the_ratings(app: App) -> None:
 async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
     bank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quizapp.tui.open import tour_seen
+    from quizapp.tui.startup_reading import tour_seen
 
     tour_seen()
-    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
     paths.config().write_text('theme = "pink"\n\n[keys]\n"drill.burry" = "z"\n"drill.bury" = "y"\n')
     running = QuizApp()
     async with running.run_test(notifications=True) as pilot:

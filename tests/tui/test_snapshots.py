@@ -9,11 +9,11 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from quizapp.judge.verdict import TestResult, Verdict
-from quizapp.memory.facts import Filter
-from quizapp.memory.rating import Rating
-from quizapp.memory.study import Study
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.service import Study
+from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.exercise import ExerciseScreen
+from quizapp.tui.screens.exercise.screen import ExerciseScreen
 
 SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((120, 40), id="120x40")]
 App = Callable[..., QuizApp]

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from waiting import until
 
 from quizapp import paths
 from quizapp.errors import BrokenData
-from quizapp.memory.study import Study
+from quizapp.scheduling.service import Study
 from quizapp.store import database
-from quizapp.tui import open as opening
+from quizapp.tui import startup_reading as opening
 from quizapp.tui.app import QuizApp
+from tests.tui.waiting import until
 
 PAGE = 4096
 
@@ -21,7 +21,7 @@ PAGE = 4096
 def damage(monkeypatch: pytest.MonkeyPatch, home: Path, bank) -> Iterator[object]:
     """Writes over the first page of a table; small files are checked in the background here."""
     monkeypatch.setattr(database, "CHECKED_AT_OPEN", 0)
-    monkeypatch.setattr("quizapp.bank.load.load_bank", lambda *_: bank)
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
     opening.tour_seen()
     with Study.open(bank) as study:
         for _ in range(3):
@@ -71,7 +71,7 @@ async def test_what_the_check_finds_is_said_at_once(damage) -> None:
     assert place == "home"
 
 
-@pytest.mark.parametrize("where", ["quizapp.bank.load.load_bank", "quizapp.tui.opening._announce"])
+@pytest.mark.parametrize("where", ["quizapp.bank.loader.load_bank", "quizapp.tui.startup._announce"])
 async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(
     damage, monkeypatch, where: str
 ) -> None:

@@ -1,7 +1,7 @@
 import torch
 import torch.nn.functional as F
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 PRECISION = {"rtol": 1e-11, "atol": 1e-12}
 TWICE = "The gradient is twice as large: cut the inputs off before the second run."

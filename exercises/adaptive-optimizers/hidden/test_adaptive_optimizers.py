@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 DEFAULTS = {
     "adagrad_step": {"lr": 1e-2, "eps": 1e-10},

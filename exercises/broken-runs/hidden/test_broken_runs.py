@@ -1,6 +1,6 @@
 from collections import Counter
 
-from quizapp.judge.hidden import behaviour, expect
+from quizapp.judge.testing.checks import behaviour, expect
 
 CAUSES = ("healthy", "label_permute", "huge_lr", "missing_zero_grad", "loss_sum", "amp_no_scaling")
 SHARE = 0.85

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import alike, behaviour, close, expect
+from quizapp.judge.testing.checks import alike, behaviour, close, expect
 
 
 def differences(a, b, path=""):

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import alike, behaviour, close, describe, expect
+from quizapp.judge.testing.checks import alike, behaviour, close, describe, expect
 
 WORLDS = (2, 3)
 OUT = "A rank that has run out of data must stay in step: it still has to join every collective."

@@ -1,6 +1,6 @@
 import re
 
-from quizapp.judge.hidden import behaviour, describe, expect
+from quizapp.judge.testing.checks import behaviour, describe, expect
 
 
 def words(text):

@@ -2,7 +2,7 @@ from collections import Counter
 
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 WORLDS = (2, 3)
 PARAMS = ("weight", "turned", "wide", "brief", "frozen", "scalar", "conv")

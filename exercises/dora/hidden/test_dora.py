@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import behaviour, close, describe, expect
+from quizapp.judge.testing.checks import behaviour, close, describe, expect
 
 LOOSE = {"rtol": 1e-4, "atol": 2e-5}
 START = "A new adapter must not change the model: the magnitude starts at the norm of each output row."

@@ -1,7 +1,7 @@
 import math
 from fractions import Fraction
 
-from quizapp.judge.hidden import behaviour, expect
+from quizapp.judge.testing.checks import behaviour, expect
 
 
 def bias_of(e):

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 CLOSE = {"rtol": 1e-9, "atol": 1e-10}
 

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import behaviour, close, describe, expect
+from quizapp.judge.testing.checks import behaviour, close, describe, expect
 
 CHANNELS = "Each output channel has its own largest absolute value, and the codes are symmetric: -127 to 127."
 AXIS = "With the channels along another axis, shape or scales are wrong."

@@ -1,6 +1,6 @@
 from statistics import mean, median
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 EXACT = {"rtol": 1e-9, "atol": 0.0}
 

@@ -2,7 +2,7 @@ from contextlib import suppress
 
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 GRADS = ("X", "W1", "b1", "W2", "b2")
 MESSAGES = {

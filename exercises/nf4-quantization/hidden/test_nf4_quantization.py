@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import alike, behaviour, close, describe, expect
+from quizapp.judge.testing.checks import alike, behaviour, close, describe, expect
 
 LEVELS = torch.tensor(
     [

@@ -1,4 +1,4 @@
-from quizapp.judge.hidden import behaviour, close, describe, expect
+from quizapp.judge.testing.checks import behaviour, close, describe, expect
 
 SIZES = [(1, 1), (1, 4), (2, 1), (2, 5), (3, 4), (3, 2), (4, 1), (4, 7), (5, 3), (5, 5), (6, 11), (3, 50)]
 JUDGED = [(1, 2), (1, 5), (3, 1), (2, 6), (3, 5), (4, 2), (5, 1), (4, 6), (5, 2), (3, 3), (6, 10), (3, 40)]

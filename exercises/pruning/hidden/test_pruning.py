@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import alike, behaviour, close, describe, expect
+from quizapp.judge.testing.checks import alike, behaviour, close, describe, expect
 
 PRUNED_ONLY = "Only the weights of nn.Linear and nn.Conv2d are pruned here: biases, norms and embeddings are few or sensitive."
 

@@ -1,4 +1,4 @@
-from quizapp.judge.hidden import alike, behaviour, expect
+from quizapp.judge.testing.checks import alike, behaviour, expect
 
 
 def epochs(observe):

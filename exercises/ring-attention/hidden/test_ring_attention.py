@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 INF = math.inf
 CAUSAL = [(0, 0), (4, 2), (2, 4), (9, 0), (3, 8), (6, 2), (7, 2)]

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import alike, behaviour, close, expect
+from quizapp.judge.testing.checks import alike, behaviour, close, expect
 
 LOOSE = {"rtol": 1e-4, "atol": 1e-5}
 LAST = (

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 DEFAULTS = {"lr": 0.01, "momentum": 0.0, "weight_decay": 0.0, "nesterov": False}
 CASES = {

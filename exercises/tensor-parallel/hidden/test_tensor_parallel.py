@@ -1,7 +1,7 @@
 import torch
 import torch.nn.functional as F
 
-from quizapp.judge.hidden import alike, behaviour, close, describe, expect
+from quizapp.judge.testing.checks import alike, behaviour, close, describe, expect
 
 WORLDS = (2, 3)
 PRECISION = {torch.float32: {"rtol": 1e-5, "atol": 1e-5}, torch.float64: {"rtol": 1e-9, "atol": 1e-9}}

@@ -2,7 +2,7 @@ import math
 
 import torch
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 KEYS = ("mean", "std", "zero_fraction", "finite")
 LEAVES = ["block.0", "block.1.0", "block.1.1", "first", "last"]

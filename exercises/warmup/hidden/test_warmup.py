@@ -1,6 +1,6 @@
 import math
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 TOLERANCE = {"rtol": 1e-12, "atol": 1e-12}
 

@@ -1,7 +1,7 @@
 import math
 from fractions import Fraction
 
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 
 def rate(sizes, world, stage):

@@ -1,6 +1,6 @@
 import torch
 
-from quizapp.judge.hidden import behaviour, close, describe, expect
+from quizapp.judge.testing.checks import behaviour, close, describe, expect
 
 WORLDS = (2, 3)
 OPTIMIZERS = {

@@ -10,18 +10,18 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from quizapp.bank.model import Question
-from quizapp.bank.values import draw as fill_in
+from quizapp.bank.parameters import draw as fill_in
 from quizapp.errors import QuizError
-from quizapp.memory.facts import Filter
-from quizapp.tui import clipboard, keys
-from quizapp.tui.browsing import Browser, Row
-from quizapp.tui.cards import facts_text, question_text
-from quizapp.tui.markdown import Document, phrase
+from quizapp.scheduling.views import Filter
+from quizapp.tui import actions, clipboard
+from quizapp.tui.rendering.cards import facts_text, question_text
+from quizapp.tui.rendering.markdown import Document, phrase
+from quizapp.tui.rendering.text import one_line
+from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.browsing import Browser, Row
 from quizapp.tui.screens.listed import Listed
-from quizapp.tui.screens.place import Place
-from quizapp.tui.text import one_line
 from quizapp.tui.widgets.table import Table
-from quizapp.wording import plural
+from quizapp.util.text import plural
 
 NO_MATCH = """No question matches all of it. Words are sought in prompts, answers and tags; beside them:
 
@@ -74,7 +74,7 @@ class BrowseScreen(Listed[Row], Place):
     """``query`` is the filter at the start."""
 
     place = "browse"
-    BINDINGS: ClassVar[list[object]] = keys.bindings("browse")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("browse")  # type: ignore[assignment]
     CSS_PATH = "browse.tcss"
 
     def __init__(self, query: str = "") -> None:

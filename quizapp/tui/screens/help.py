@@ -8,9 +8,9 @@ from textual.content import Content
 from textual.screen import Screen
 from textual.style import Style
 
-from quizapp.tui import keys
-from quizapp.tui.screens.place import Dialog, _Placed
-from quizapp.tui.widgets.keybar import KeyBar
+from quizapp.tui import actions
+from quizapp.tui.screens.base import Dialog, _Placed
+from quizapp.tui.widgets.key_bar import KeyBar
 from quizapp.tui.widgets.lines import Lines, hanging
 
 if TYPE_CHECKING:
@@ -32,13 +32,13 @@ ABOUT = {
 def help_lines(place: str, phase: str) -> "Iterator[tuple[str, str, bool]]":
     """(keys, sentence, possible now) of a place, the app's own last."""
     for act in acts(place):
-        pressed = " ".join(map(keys.display, act.key_list()))
+        pressed = " ".join(map(actions.display, act.key_list()))
         yield pressed, act.help, act.place == "app" or act.alive(phase)
 
 
-def acts(place: str) -> list[keys.Act]:
+def acts(place: str) -> list[actions.Act]:
     """What the help of a place speaks of, in the order of `help_lines`."""
-    return [act for source in dict.fromkeys((place, "app")) for act in keys.of_place(source)]
+    return [act for source in dict.fromkeys((place, "app")) for act in actions.of_place(source)]
 
 
 class HelpTable(Lines):
@@ -76,7 +76,7 @@ class HelpScreen(Dialog):
     """A dialog with keys and sentences; what is not possible now is dimmed, what is can be clicked."""
 
     place = "help"
-    BINDINGS: ClassVar[list[object]] = keys.bindings("help")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("help")  # type: ignore[assignment]
     CSS_PATH = "help.tcss"
 
     def __init__(self, below: Screen[Any]) -> None:
@@ -88,7 +88,7 @@ class HelpScreen(Dialog):
     def compose(self) -> ComposeResult:
         """The table in a scroll."""
         with Vertical(classes="box") as box:
-            box.border_title = f"Help: {keys.AREAS.get(self._place, 'App')}"
+            box.border_title = f"Help: {actions.AREAS.get(self._place, 'App')}"
             with VerticalScroll(can_focus=False):
                 yield HelpTable(self._place, self._below_phase)
             yield KeyBar()

@@ -10,16 +10,16 @@ from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
-from quizapp.tui import keys
-from quizapp.tui.screens.place import Place
-from quizapp.tui.text import duration, one_line
+from quizapp.tui import actions
+from quizapp.tui.rendering.text import duration, one_line
+from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.heatmap import HeatMap
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
-from quizapp.wording import plural
+from quizapp.util.text import plural
 
 if TYPE_CHECKING:
-    from quizapp.memory.facts import Counts, TopicProgress
+    from quizapp.scheduling.views import Counts, TopicProgress
 
 DAYS_SHOWN = 53 * 7
 
@@ -77,7 +77,7 @@ class HomeScreen(Place):
 
     place = "home"
     needs_data = False
-    BINDINGS: ClassVar[list[object]] = keys.bindings("home")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("home")  # type: ignore[assignment]
     CSS_PATH = "home.tcss"
 
     def body(self) -> ComposeResult:
@@ -205,7 +205,9 @@ class HomeScreen(Place):
         left = self.quiz.study.mocks("running")
         if not left:
             return None
-        from quizapp.interview.alone import is_alone  # the interview's modules come after the first frame
+        from quizapp.interview.single_run import (
+            is_alone,  # the interview's modules come after the first frame
+        )
 
         if is_alone(left[0].document) != alone:
             return None

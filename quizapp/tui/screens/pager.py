@@ -7,12 +7,12 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from quizapp.tui import clipboard, keys
-from quizapp.tui.blocks import fold_code
-from quizapp.tui.markdown import document
-from quizapp.tui.screens.place import Dialog
-from quizapp.tui.text import one_line, plain
-from quizapp.tui.widgets.keybar import KeyBar
+from quizapp.tui import actions, clipboard
+from quizapp.tui.rendering.blocks import fold_code
+from quizapp.tui.rendering.markdown import document
+from quizapp.tui.rendering.text import one_line, plain
+from quizapp.tui.screens.base import Dialog
+from quizapp.tui.widgets.key_bar import KeyBar
 from quizapp.tui.widgets.lines import Lines
 
 
@@ -33,7 +33,7 @@ class Pager(Dialog):
     """Shows a text: Markdown, prepared content, or plain."""
 
     place = "pager"
-    BINDINGS: ClassVar[list[object]] = keys.bindings("pager")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("pager")  # type: ignore[assignment]
     CSS_PATH = "pager.tcss"
 
     def __init__(self, title: str, source: str | Content, *, markdown: bool = True) -> None:
@@ -60,7 +60,7 @@ class Pager(Dialog):
         """What fits need not be scrolled: the key bar follows once the text is laid out."""
         self.call_after_refresh(self.refresh_keys)
 
-    def offers(self, act: keys.Act) -> bool:
+    def offers(self, act: actions.Act) -> bool:
         """Pages only where the text is longer than the box."""
         return not act.action.startswith("page") or self.scroller().max_scroll_y > 0
 

@@ -11,11 +11,11 @@ from textual.widgets import Input, Label, Static
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.memory.settings import Settings, load_settings
-from quizapp.tui import keys, settingsfile
-from quizapp.tui.screens.place import Place
+from quizapp.settings.model import Settings, load_settings
+from quizapp.tui import actions, settings_file
+from quizapp.tui.rendering.text import plain
+from quizapp.tui.screens.base import Place
 from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step
-from quizapp.tui.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
 _TITLE = 26
@@ -80,7 +80,7 @@ class SettingsScreen(Place):
     """Change how the program behaves."""
 
     place = "settings"
-    BINDINGS: ClassVar[list[object]] = keys.bindings("settings")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("settings")  # type: ignore[assignment]
     CSS_PATH = "settings.tcss"
 
     def body(self) -> ComposeResult:
@@ -168,7 +168,7 @@ class SettingsScreen(Place):
         setting = self._chosen
         plain_value = list(value) if isinstance(value, tuple) else value
         try:
-            settingsfile.put(setting.key, plain_value)
+            settings_file.put(setting.key, plain_value)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return False
@@ -201,7 +201,7 @@ class SettingsScreen(Place):
 
         path = paths.config()
         try:
-            settingsfile.begin(path)
+            settings_file.begin(path)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return

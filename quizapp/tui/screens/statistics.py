@@ -11,18 +11,19 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp import paths
-from quizapp.tui import figures, keys
-from quizapp.tui.screens.place import Place
+from quizapp.tui import actions
+from quizapp.tui.rendering import figures
+from quizapp.tui.screens.base import Place
 
 if TYPE_CHECKING:
-    from quizapp.memory.facts import Stats
+    from quizapp.scheduling.views import Stats
 
 
 class StatisticsScreen(Place):
     """The pages share one text and one plot, whose content changes."""
 
     place = "statistics"
-    BINDINGS: ClassVar[list[object]] = keys.bindings("statistics")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("statistics")  # type: ignore[assignment]
     CSS_PATH = "statistics.tcss"
 
     def __init__(self) -> None:

@@ -8,10 +8,10 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
-from quizapp.tui import keys
-from quizapp.tui.markdown import document
-from quizapp.tui.open import tour_seen
-from quizapp.tui.screens.place import Place
+from quizapp.tui import actions
+from quizapp.tui.rendering.markdown import document
+from quizapp.tui.screens.base import Place
+from quizapp.tui.startup_reading import tour_seen
 
 PAGES = (
     """## Drill
@@ -47,7 +47,7 @@ class TourScreen(Place):
 
     place = "tour"
     needs_data = False
-    BINDINGS: ClassVar[list[object]] = keys.bindings("tour")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("tour")  # type: ignore[assignment]
     CSS_PATH = "tour.tcss"
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.message import Message
 
 from quizapp.bank.model import Option
-from quizapp.tui.markdown import phrase
+from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.widgets.lines import Lines, hanging
 
 

@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import Input, Label
 
+from quizapp.bank.answers import GAP
 from quizapp.bank.expressions import number_text
-from quizapp.bank.marking import GAP
 from quizapp.bank.units import parse
-from quizapp.tui.text import clean, plain
+from quizapp.tui.rendering.text import clean, plain
 from quizapp.tui.widgets.lines import Lines
 
 

@@ -6,7 +6,7 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from quizapp.tui.wrap import wrap
+from quizapp.tui.rendering.wrap import wrap
 
 
 class Lines(Widget):

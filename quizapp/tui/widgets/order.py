@@ -6,7 +6,7 @@ from typing import Any
 from textual import events
 from textual.content import Content
 
-from quizapp.tui.markdown import phrase
+from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.widgets.lines import Lines, hanging
 
 

@@ -8,8 +8,8 @@ from textual.content import Content
 from textual.message import Message
 
 from quizapp.bank.model import KeyPoint
-from quizapp.tui.markdown import phrase
-from quizapp.tui.text import plain
+from quizapp.tui.rendering.markdown import phrase
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
 

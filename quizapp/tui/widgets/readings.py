@@ -6,7 +6,7 @@ from typing import Any
 from textual.content import Content
 from textual.style import Style
 
-from quizapp.tui.text import plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Rows, hanging
 
 

@@ -8,7 +8,7 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 
-from quizapp.tui.text import plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
 
 POINT, WRONG, PROBE = "point", "wrong", "probe"

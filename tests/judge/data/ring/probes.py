@@ -1,4 +1,4 @@
-from quizapp.judge.record import distributed
+from quizapp.judge.testing.probes import distributed
 
 
 def inputs(draw):

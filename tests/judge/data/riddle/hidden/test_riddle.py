@@ -1,4 +1,4 @@
-from quizapp.judge.hidden import behaviour, close
+from quizapp.judge.testing.checks import behaviour, close
 
 
 @behaviour(1)

@@ -1,4 +1,4 @@
-from quizapp.judge.hidden import behaviour, close, expect
+from quizapp.judge.testing.checks import behaviour, close, expect
 
 
 @behaviour(1)

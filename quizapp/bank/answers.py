@@ -1,0 +1,221 @@
+"""Marks answers of the machine-marked kinds, and finds key points in a typed answer."""
+
+import functools
+import itertools
+import random
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from quizapp.bank.expressions import number_text
+from quizapp.bank.model import KeyPoint, Question
+from quizapp.bank.parameters import Drawn
+from quizapp.bank.units import parse
+
+_VERB_ENDINGS = tuple(
+    root + end for end in ("ations", "ation", "ing", "ed", "es", "e") for root in ("is", "iz")
+)
+_EVERYDAY = {
+    "a",
+    "an",
+    "and",
+    "if",
+    "in",
+    "is",
+    "it",
+    "no",
+    "not",
+    "of",
+    "on",
+    "one",
+    "or",
+    "so",
+    "the",
+    "to",
+}
+GAP = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """How right an answer is: ``right`` from 0 to 1, each part, and a sentence for the learner."""
+
+    right: float
+    note: str
+    parts: tuple[bool, ...] = ()
+
+
+def result_text(question: Question, drawn: Drawn) -> str:
+    """The right number with its unit."""
+    return f"{number_text(drawn.result)} {question.unit}".strip()
+
+
+def mark_numeric(question: Question, drawn: Drawn, text: str) -> Mark:
+    """Mark a typed number; a unit of the same dimension is converted first."""
+    number = parse(text, question.unit)
+    right = result_text(question, drawn)
+    if not text.strip():
+        return Mark(0.0, f"Not answered. Right is {right}.")
+    if number is None:
+        unit = f" in {question.unit}" if question.unit else ""
+        return Mark(0.0, f"That is no number{unit}. Right is {right}.")
+    slack = max(question.tolerance.absolute, question.tolerance.relative * abs(drawn.result))
+    slack += 1e-9 * abs(drawn.result)
+    if abs(number - drawn.result) <= slack:
+        return Mark(1.0, f"Right: {right}.", (True,))
+    note = f"You gave {number_text(number)}; right is {right}."
+    if drawn.result and number:
+        ratio = number / drawn.result
+        if abs(ratio - 1) < 0.1:
+            note += f" That is {100 * abs(ratio - 1):.1f} % off."
+        elif ratio > 0:
+            size = "large" if ratio > 1 else "small"
+            note += f" That is {number_text(max(ratio, 1 / ratio))} times too {size}."
+    return Mark(0.0, note, (False,))
+
+
+def shuffled(question: Question, seed: int) -> tuple[int, ...]:
+    """The order in which options or steps are displayed; never the right order for steps."""
+    count = len(question.options) if question.kind == "choice" else len(question.steps)
+    order = list(range(count))
+    rng = random.Random(f"{question.id}:order:{seed}")  # noqa: S311 - a shuffle, not a secret
+    rng.shuffle(order)
+    if question.kind == "order" and count > 1 and order == sorted(order):
+        order = [*order[1:], order[0]]
+    return tuple(order)
+
+
+def mark_choice(question: Question, index: int) -> Mark:
+    """Mark the chosen option, an index into ``question.options``."""
+    option = question.options[index]
+    return Mark(float(option.right), option.why, (option.right,))
+
+
+def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
+    """Mark an order of the steps (indices into ``question.steps``) by its share of right adjacent pairs."""
+    pairs = list(itertools.pairwise(sequence))
+    parts = tuple(after == before + 1 for before, after in pairs)
+    right = sum(parts) / max(1, len(question.steps) - 1)
+    if sorted(sequence) != list(range(len(question.steps))):
+        return Mark(0.0, "The order must name every step once.", parts)
+    note = (
+        "Right order." if right == 1 else f"{sum(parts)} of {len(parts)} neighbours are in the right order."
+    )
+    return Mark(right, note, parts)
+
+
+def gaps(question: Question) -> tuple[tuple[str, ...], ...]:
+    """The accepted forms of each gap of a cloze, the first being the one to show."""
+    return tuple(tuple(form.strip() for form in match[1].split("|")) for match in GAP.finditer(question.text))
+
+
+def mark_cloze(question: Question, answers: Sequence[str]) -> Mark:
+    """Mark the typed gaps; case, spaces and punctuation at the ends do not count."""
+    wanted = gaps(question)
+    padded = [*answers, *[""] * (len(wanted) - len(answers))]
+    parts = tuple(_same(given, forms) for given, forms in zip(padded, wanted, strict=False))
+    right = sum(parts) / max(1, len(parts))
+    note = "Right." if right == 1 else f"{sum(parts)} of {len(parts)} gaps are right."
+    return Mark(right, note, parts)
+
+
+def _same(given: str, forms: Sequence[str]) -> bool:
+    folded = _fold_gap(given)
+    if not folded:
+        return False
+    number = parse(given, "")
+    for form in forms:
+        wanted = parse(form, "")
+        if number is not None and wanted is not None:
+            if abs(number - wanted) <= 1e-9 * abs(wanted):
+                return True
+        elif folded == _fold_gap(form):
+            return True
+    return False
+
+
+def _fold_gap(text: str) -> str:
+    text = unicodedata.normalize("NFKC", text).casefold().strip(" .,;:!?`'\"")
+    return re.sub(r"\s+|(?<=\w)-(?=\w)", "", text)
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in a common form: case folded, ends such as -s, -ed and -ing dropped."""
+    return [_stem(word.casefold()) for word in _written(text)]
+
+
+def _written(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
+
+
+@functools.lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    if len(word) > 3 and word.isascii() and word.isalpha():
+        for ending in _VERB_ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= 4:
+                return word[: -len(ending)]
+        for ending in ("ings", "ing", "edly", "ed", "es", "ly", "s"):
+            if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+                word = word[: -len(ending)]
+                break
+        if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "lsz":
+            word = word[:-1]
+        word = word.removesuffix("e") if len(word) > 3 else word
+    return word
+
+
+@functools.lru_cache(maxsize=65536)
+def _term(text: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """A term as its parts, each with its alternatives, each a sequence of stems."""
+    parts = text.split(" + ") if " + " in text else [text]
+    return tuple(tuple(tuple(words(choice)) for choice in part.split("|")) for part in parts)
+
+
+def weak_term(term: str) -> str:
+    """Why ``term`` cannot show a key point, with what to do about it; empty where it can.
+
+    One letter, one digit or a word such as *on* stands in nearly every answer.
+    """
+    parts = _term(term)
+    if not all(choice for part in parts for choice in part):
+        return "has an alternative without a word; '|' separates alternatives"
+    if re.search(r"[^\W\d_]{3,}[^+ ]*\+[^\W\d_]{2,}", term):
+        return "glues words with '+'; write ' + ' between parts that must all occur"
+    if all(any(_common(choice) for choice in part) for part in parts):
+        return "is shown by a single letter, digit or everyday word; say more"
+    return ""
+
+
+def _common(choice: tuple[str, ...]) -> bool:
+    word = choice[0]
+    return len(choice) == 1 and (word in _EVERYDAY or (len(word) == 1 and word.isascii()))
+
+
+def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
+    """The terms of ``point`` that the typed ``text`` holds; empty where it does not show the point."""
+    typed = _spaced(words(text))
+    return tuple(
+        term
+        for term in point.terms
+        if all(any(choice and _spaced(choice) in typed for choice in part) for part in _term(term))
+    )
+
+
+def said_words(term: str, text: str) -> str:
+    """The words of ``text`` that show ``term``, as they were written; its parts joined by dots."""
+    written, stems = _written(text), words(text)
+    parts = []
+    for part in _term(term):
+        runs = (
+            " ".join(written[at : at + len(choice)])
+            for choice in part
+            for at in range(len(stems) - len(choice) + 1)
+            if choice and tuple(stems[at : at + len(choice)]) == choice
+        )
+        parts.append(next(runs, ""))
+    return " … ".join(filter(None, parts))
+
+
+def _spaced(stems: Sequence[str]) -> str:
+    return f" {' '.join(stems)} "

@@ -1,0 +1,103 @@
+"""Loads exercise folders: ``exercise.yaml`` to an `Exercise`, with faults by file and line."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+from quizapp.bank.model import LEVELS, Exercise, Fault, Forbidden, Hint, KeyPoint
+from quizapp.bank.yaml_loader import LINE, read_yaml
+
+REQUIRED = ("title", "level", "topic", "minutes", "module", "behaviours", "hints", "rubric")
+OPTIONAL = ("forbidden", "ranks", "timeout")
+FILES = ("prompt.md", "starter.py", "solution.py", "probes.py")
+
+
+def load_exercise(folder: Path) -> tuple[Exercise | None, list[Fault]]:
+    """The exercise in ``folder``, or None, and every fault found in its ``exercise.yaml``."""
+    path = folder / "exercise.yaml"
+    data, fault = read_yaml(path)
+    if fault is not None:
+        return None, [fault]
+    if not isinstance(data, dict):
+        return None, [Fault(str(path), 1, "must be a mapping with the keys " + ", ".join(REQUIRED))]
+    faults = list(_key_faults(path, data, folder))
+    if faults:
+        return None, faults
+    try:
+        return _exercise(folder, data), []
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        return None, [Fault(str(path), int(data[LINE]), f"has a value of the wrong form: {error}")]
+
+
+def _key_faults(path: Path, data: dict[Any, Any], folder: Path) -> list[Fault]:
+    line = int(data[LINE])
+    faults = [
+        Fault(str(path), line, f"lacks the key '{key}'; add it") for key in REQUIRED if not data.get(key)
+    ]
+    faults += [
+        Fault(str(path), line, f"has the unknown key '{key}'; known are {', '.join(REQUIRED + OPTIONAL)}")
+        for key in data
+        if key not in (*REQUIRED, *OPTIONAL, LINE)
+    ]
+    if data.get("level") not in LEVELS:
+        faults.append(Fault(str(path), line, f"level must be one of {', '.join(LEVELS)}"))
+    if not re.fullmatch(r"[a-z][a-z0-9_]*\.py", str(data.get("module", ""))):
+        faults.append(Fault(str(path), line, "module must be a file name such as 'lora.py'"))
+    faults += [
+        Fault(str(folder / name), 1, "is missing; write it")
+        for name in FILES
+        if not (folder / name).is_file()
+    ]
+    return faults
+
+
+def _exercise(folder: Path, data: dict[str, Any]) -> Exercise:
+    behaviours = {int(k): str(v) for k, v in data["behaviours"].items() if k != LINE}
+    if list(behaviours) != list(range(1, len(behaviours) + 1)):
+        raise ValueError("behaviours must be numbered 1, 2, 3, ...")
+    return Exercise(
+        slug=folder.name,
+        title=str(data["title"]),
+        level=str(data["level"]),
+        topic=str(data["topic"]),
+        minutes=int(data["minutes"]),
+        module=str(data["module"]),
+        behaviours=behaviours,
+        hints=tuple(_hint(item) for item in data["hints"]),
+        folder=folder,
+        rubric=tuple(_point(item) for item in data["rubric"]),
+        forbidden=tuple(
+            Forbidden(tuple(map(str, f["names"])), str(f["says"]), int(f.get("behaviour", 0)))
+            for f in data.get("forbidden") or []
+        ),
+        ranks=tuple(int(n) for n in data.get("ranks") or []),
+        timeout=float(data.get("timeout", 10.0)),
+    )
+
+
+def _hint(item: Any) -> Hint:
+    if isinstance(item, str):
+        return Hint(item)
+    return Hint(str(item["text"]), tuple(int(n) for n in item.get("behaviours") or []))
+
+
+def _point(item: dict[str, Any]) -> KeyPoint:
+    return KeyPoint(
+        str(item["text"]), int(item.get("weight", 1)), "core", tuple(str(t) for t in item.get("terms") or [])
+    )
+
+
+def load_exercises(folder: Path) -> tuple[dict[str, Exercise], list[Fault]]:
+    """All exercises in the folders below ``folder``, by slug, and the faults of the others."""
+    exercises: dict[str, Exercise] = {}
+    faults: list[Fault] = []
+    if not folder.is_dir():
+        return exercises, faults
+    for path in sorted(folder.iterdir()):
+        if path.name.startswith(("_", ".")) or not (path / "exercise.yaml").is_file():
+            continue
+        exercise, found = load_exercise(path)
+        faults += found
+        if exercise is not None:
+            exercises[exercise.slug] = exercise
+    return exercises, faults

@@ -1,0 +1,66 @@
+"""Questions as plain text and as Markdown."""
+
+from quizapp.bank.answers import GAP, gaps, result_text, shuffled
+from quizapp.bank.model import Question
+from quizapp.bank.parameters import draw
+
+
+def question_text(question: Question, seed: int = 0) -> str:
+    """One question with its whole answer, in Markdown that reads well as it stands."""
+    parts = [f"# {question.id}", _facts(question), *asked(question, seed), "## Answer"]
+    parts += solved(question, seed)
+    return "\n\n".join(parts)
+
+
+def asked(question: Question, seed: int = 0) -> list[str]:
+    """What is asked: prompt, and the options, steps or text with gaps."""
+    return [draw(question, seed).prompt.strip(), *_task(question, seed)]
+
+
+def solved(question: Question, seed: int = 0) -> list[str]:
+    """The solution, the answer and all that belongs to it."""
+    parts = [*_solution(question, seed), draw(question, seed).answer.strip()]
+    if question.say:
+        parts += ["Say: " + question.say.strip()]
+    if question.key_points:
+        points = "\n".join(f"- [{p.weight}, {p.kind}] {p.text}" for p in question.key_points)
+        parts += ["## Key points", points]
+    if question.misconceptions:
+        lines = "\n".join(f"- “{m.wrong}” — {m.right}" for m in question.misconceptions)
+        parts += ["## Misconceptions", lines]
+    if question.follow_ups:
+        parts += ["## Follow-ups", "\n".join(f"- {f.ask}\n  {f.answer}" for f in question.follow_ups)]
+    if question.sources:
+        parts += ["## Sources", "\n".join(f"- {source}" for source in question.sources)]
+    return [part for part in parts if part]
+
+
+def _facts(question: Question) -> str:
+    return f"{question.topic} · {question.level} · {question.kind} · exercise: {question.exercise}"
+
+
+def _task(question: Question, seed: int) -> list[str]:
+    if question.kind == "choice":
+        order = shuffled(question, seed)
+        return ["\n".join(f"{n}. {question.options[i].text}" for n, i in enumerate(order, 1))]
+    if question.kind == "order":
+        return ["\n".join(f"- {question.steps[i]}" for i in shuffled(question, seed))]
+    if question.kind == "cloze":
+        return [GAP.sub("____", question.text)]
+    return []
+
+
+def _solution(question: Question, seed: int) -> list[str]:
+    if question.kind == "numeric":
+        drawn = draw(question, seed)
+        return [f"**{result_text(question, drawn)}**", drawn.worked.strip()]
+    if question.kind == "choice":
+        order = shuffled(question, seed)
+        rows = [(n, question.options[i]) for n, i in enumerate(order, 1)]
+        return ["\n".join(f"- {n}. {'right' if o.right else 'wrong'}: {o.why}" for n, o in rows)]
+    if question.kind == "order":
+        return ["\n".join(f"{n}. {step}" for n, step in enumerate(question.steps, 1))]
+    if question.kind == "cloze":
+        forms = iter(gaps(question))
+        return [GAP.sub(lambda _: f"**{next(forms)[0]}**", question.text)]
+    return []

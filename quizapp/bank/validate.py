@@ -1,0 +1,142 @@
+"""Everything that can be said about content without running a submission: faults by file and line."""
+
+import ast
+import graphlib
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from quizapp.bank.answers import gaps, shown_terms
+from quizapp.bank.expressions import ExpressionError, number_text
+from quizapp.bank.loader import parse_bank
+from quizapp.bank.model import Bank, Exercise, Fault, Question
+from quizapp.bank.parameters import Drawn, draw
+from quizapp.util.text import plural
+
+DRAWS = 24
+PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_STARTS = ("prompt.md", "starter.py", "solution.py", "probes.py")
+
+
+def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple[Bank, list[Fault]]:
+    """Load the content below ``paths`` and return the bank and every fault in it."""
+    bank = parse_bank(paths, paths_file, exercises)
+    faults = list(bank.faults)
+    for question in bank.questions.values():
+        faults += [
+            Fault(question.file, question.line, f"question '{question.id}': {text}", question.id)
+            for text in _faults(question)
+        ]
+    for exercise in bank.exercises.values():
+        faults += exercise_faults(exercise)
+    faults += _path_faults(bank, paths_file)
+    return bank, _without_echoes(faults, bank)
+
+
+def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
+    """Without the links to questions that are only missing because of a fault reported already."""
+    left_out = {fault.question for fault in faults} - set(bank.questions) - {""}
+    return [fault for fault in faults if fault.missing not in left_out]
+
+
+def _faults(question: Question) -> Iterator[str]:
+    for block in python_blocks(question):
+        try:
+            ast.parse(block)
+        except SyntaxError as error:
+            yield f"a Python block has a syntax error in its line {error.lineno}: {error.msg}"
+    if question.answer.count("```") % 2 or question.prompt.count("```") % 2:
+        yield "a code fence is opened and not closed"
+    for point in question.key_points:
+        if echoes := shown_terms(point, question.prompt):
+            yield f"the term '{echoes[0]}' stands in the prompt; repeating the question would show the point"
+        if not shown_terms(point, f"{question.answer} {question.say}"):
+            yield f"the answer does not show the key point '{point.text[:40]}…'; mend its terms or the answer"
+    if question.kind == "numeric":
+        yield from _numeric_faults(question)
+    if question.kind == "choice" and len({o.text.casefold() for o in question.options}) < len(
+        question.options
+    ):
+        yield "two options read the same"
+    if question.kind == "cloze" and any(not forms[0] for forms in gaps(question)):
+        yield "a gap is empty; write [[answer]]"
+
+
+def _numeric_faults(question: Question) -> Iterator[str]:
+    seen: set[str] = set()
+    for seed in range(DRAWS):
+        try:
+            drawn = draw(question, seed)
+        except ExpressionError as error:
+            yield str(error)
+            return
+        seen.add(drawn.prompt)
+        if not shows_result(question, drawn):
+            ending = drawn.worked.strip()[-80:]
+            yield f"'worked' does not show the result {number_text(drawn.result)}: {ending!r}"
+            return
+    if len(seen) < 2:
+        yield "every draw gives the same prompt; offer more values and use them in the prompt"
+
+
+def shows_result(question: Question, drawn: Drawn) -> bool:
+    """Whether the worked solution prints the result within the question's tolerance."""
+    share = max(question.tolerance.relative, 6e-6)
+    slack = max(question.tolerance.absolute, share * abs(drawn.result))
+    numbers = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?", drawn.worked)
+    numbers += re.findall(r"[-−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", drawn.worked)
+    values = (float(text.replace(",", "").replace("−", "-").rstrip(".")) for text in numbers)
+    return any(abs(value - drawn.result) <= slack + 1e-12 for value in values)
+
+
+def python_blocks(question: Question) -> list[str]:
+    """The fenced Python blocks of a question's answer, rendered with one draw where it is numeric."""
+    try:
+        answer = draw(question, 0).answer
+    except ExpressionError:
+        answer = question.answer
+    return PYTHON_BLOCK.findall(answer + "\n")
+
+
+def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
+    """What is wrong with an exercise's files as far as reading them tells."""
+    folder = exercise.folder
+    for name in _STARTS:
+        if (folder / name).stat().st_size == 0:
+            yield Fault(str(folder / name), 1, "is empty; write it")
+    tests = list((folder / "hidden").glob("test_*.py"))
+    if not tests:
+        yield Fault(str(folder / "hidden"), 1, "holds no test_*.py; write a test for every behaviour")
+    for path in [*tests, *(folder / name for name in _STARTS if name.endswith(".py"))]:
+        try:
+            ast.parse(path.read_text(encoding="utf-8"))
+        except SyntaxError as error:
+            yield Fault(str(path), error.lineno or 1, f"has a syntax error: {error.msg}")
+    for kind, least in (("wrong", 8), ("right", 3)):
+        count = len(list((folder / kind).glob("*.py")))
+        if count < least:
+            yield Fault(
+                str(folder / kind), 1, f"holds {plural(count, 'submission')}; at least {least} are wanted"
+            )
+    if len(exercise.hints) != 3:
+        yield Fault(str(folder / "exercise.yaml"), 1, f"has {len(exercise.hints)} hints; three are wanted")
+
+
+def _path_faults(bank: Bank, file: Path) -> Iterator[Fault]:
+    for track, ids in bank.paths.items():
+        for name in ids:
+            if name not in bank.questions:
+                text = f"the path '{track}' names '{name}', which does not exist; mend the id"
+                yield Fault(str(file), 1, text, missing=name)
+    yield from _cycle_faults(bank)
+
+
+def _cycle_faults(bank: Bank) -> Iterator[Fault]:
+    graph = {name: question.requires for name, question in bank.questions.items()}
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        loop: list[str] = error.args[1]
+        question = bank.questions[loop[0]]
+        text = f"'requires' runs in a circle: {' → '.join(loop)}; remove one"
+        yield Fault(question.file, question.line, text)

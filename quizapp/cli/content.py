@@ -1,0 +1,244 @@
+"""Commands on the bank: list, show, export, check, and the user's own decks."""
+
+import json
+import os
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from pathlib import Path
+
+from quizapp import paths
+from quizapp.bank.loader import find_question, load_bank
+from quizapp.bank.model import Bank, Fault, Question
+from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.util.text import plural
+
+
+def bank_of_user() -> Bank:
+    """The shipped bank together with the user's own decks."""
+    from quizapp.settings.model import load_settings
+
+    return load_bank([Path(deck).expanduser() for deck in load_settings(paths.config()).decks])
+
+
+def questions(options: Namespace) -> int:
+    """List the bank: id, topic, level, kind, exercise."""
+    from quizapp.bank.search import search
+
+    bank = bank_of_user()
+    if options.topic and options.topic not in bank.topics:
+        raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(bank.topics)}")
+    found = [
+        question
+        for question in search(bank, options.search or "")
+        if options.topic in (None, question.topic)
+        and options.level in (None, question.level)
+        and options.kind in (None, question.kind)
+    ]
+    rows = [(q.id, q.topic, q.level, q.kind, q.exercise) for q in found]
+    if options.json:
+        keys = ("id", "topic", "level", "kind", "exercise")
+        sys.stdout.write(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=1) + "\n")
+        return DONE
+    widths = [max((len(row[i]) for row in rows), default=0) for i in range(5)]
+    for row in rows:
+        sys.stdout.write(
+            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() + "\n"
+        )
+    if not rows:
+        sys.stderr.write("quizapp: no question matches\n")
+    _say_left_out(bank)
+    return DONE
+
+
+def _say_left_out(bank: Bank) -> None:
+    if bank.faults:
+        count = plural(len(bank.faults), "fault")
+        sys.stderr.write(f"quizapp: {count} in the content; 'quizapp check' names them\n")
+
+
+def show(options: Namespace) -> int:
+    """Print one question with its answer."""
+    from quizapp.bank.render import question_text
+
+    bank = bank_of_user()
+    sys.stdout.write(question_text(find_question(bank, options.id), options.seed) + "\n")
+    return DONE
+
+
+def export(options: Namespace) -> int:
+    """Write the bank as a book or as notes for Anki, or the review log as JSON or CSV."""
+    if options.format in {"markdown", "anki"}:
+        from quizapp.exchange.anki import write_anki
+        from quizapp.exchange.book import write_book
+
+        write = write_book if options.format == "markdown" else write_anki
+        count = write(bank_of_user(), options.path)
+        sys.stdout.write(f"{plural(count, 'question')} written to {options.path}\n")
+        return DONE
+    from quizapp.exchange.log_export import write_log
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank_of_user()) as study:
+        count = write_log(study, options.path, options.format)
+    sys.stdout.write(f"{plural(count, 'event')} written to {options.path}\n")
+    return DONE
+
+
+def take_in(options: Namespace) -> int:
+    """Take over the reviews of another log."""
+    from quizapp.exchange.folder_sync import read_file, take
+    from quizapp.scheduling.service import Study
+
+    complaints: list[str] = []
+    found = read_file(options.path, complaints)
+    with Study.open(bank_of_user()) as study:
+        events, documents = take(study, found)
+    return _told(f"{_new(events, documents)} taken from {options.path}", complaints)
+
+
+def sync(options: Namespace) -> int:
+    """Share the log with other devices through a folder."""
+    from quizapp.exchange.folder_sync import sync as share
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank_of_user()) as study:
+        done = share(study, options.folder)
+    if done.made:
+        sys.stderr.write(f"quizapp: {options.folder} did not exist and was made; is it the shared folder?\n")
+    others = plural(done.others, "other device")
+    return _told(f"{_new(done.events, done.documents)} from {others} in {options.folder}", done.complaints)
+
+
+def _new(events: int, documents: int) -> str:
+    both = plural(documents, "submission or interview", "submissions and interviews")
+    return f"new: {plural(events, 'event')} of the log, {both},"
+
+
+def _told(text: str, complaints: Sequence[str]) -> int:
+    sys.stdout.write(text + "\n")
+    for complaint in complaints:
+        sys.stderr.write(f"quizapp: {complaint}\n")
+    return FAULTS if complaints else DONE
+
+
+def check(options: Namespace) -> int:
+    """Validate content and exercises; every fault with file, line and what to do."""
+    from quizapp.bank.validate import check_content
+
+    named = options.paths
+    for path in named:
+        if not path.exists():
+            raise QuizError(
+                f"{path} does not exist; name a YAML file, a content folder or an exercise folder"
+            )
+    folders = [found for path in named for found in _exercise_folders(path)]
+    if folders:
+        from quizapp.judge.authoring.exercise_check import Plan, check_folders
+
+        code = check_folders(folders, Plan(options.seeds, sample=options.sample, jobs=os.cpu_count() or 1))
+        if all(_exercise_folders(path) for path in named):
+            return code
+    content = _content_folder(named)
+    cases = [] if content else [path for path in named if _incidents_of(path)]
+    if cases and len(cases) == len(named):
+        return _check_incidents(cases)
+    whole = content is not None
+    others = [p for p in named if not _exercise_folders(p) and p not in cases]
+    sources = [content / "questions"] if content else others
+    order = content / "paths.yaml" if content else Path("/nonexistent")
+    bank, faults = check_content(sources, paths.exercises(), order)
+    if not whole:
+        faults = [fault for fault in faults if _within(fault.file, sources)]
+        if len(sources) < 2:
+            faults = [fault for fault in faults if not fault.missing]
+    faults += _incident_faults([content] if content else cases, bank)
+    for fault in faults:
+        sys.stdout.write(f"{fault}\n")
+    good = f"{plural(len(bank.questions), 'question')} and {plural(len(bank.exercises), 'exercise')}"
+    sys.stdout.write(f"{good}: {plural(len(faults), 'fault')}\n" if faults else f"{good}: no faults\n")
+    return FAULTS if faults else DONE
+
+
+def _content_folder(named: list[Path]) -> Path | None:
+    """The content to check as a whole; None where single files are named."""
+    if not named:
+        return paths.content()
+    only = named[0] if len(named) == 1 else None
+    return only if only and (only / "paths.yaml").is_file() else None
+
+
+def _incidents_of(path: Path) -> Path | None:
+    """The folder of incidents that a path is, lies in or holds."""
+    folders = (path, path.parent, path / "incidents")
+    return next((folder for folder in folders if (folder / "causes.yaml").is_file()), None)
+
+
+def _incident_faults(named: list[Path], bank: Bank) -> list[Fault]:
+    """The faults of the incidents in the folders and files named."""
+    from quizapp.incidents.validate import check_incidents
+
+    folders = dict.fromkeys(folder for path in named if (folder := _incidents_of(path)))
+    return [
+        fault for folder in folders for fault in check_incidents(folder, bank) if _within(fault.file, named)
+    ]
+
+
+def _check_incidents(named: list[Path]) -> int:
+    faults = _incident_faults(named, load_bank())
+    for fault in faults:
+        sys.stdout.write(f"{fault}\n")
+    sys.stdout.write(f"{plural(len(faults), 'fault')}\n" if faults else "no faults\n")
+    return FAULTS if faults else DONE
+
+
+def _exercise_folders(path: Path) -> list[Path]:
+    if (path / "exercise.yaml").is_file():
+        return [path]
+    return sorted(p.parent for p in path.glob("*/exercise.yaml")) if path.is_dir() else []
+
+
+def _within(file: str, sources: list[Path]) -> bool:
+    return any(Path(file).resolve().is_relative_to(source.resolve()) for source in sources)
+
+
+def deck(options: Namespace) -> int:
+    """Add, remove or list the user's own decks."""
+    from quizapp.settings.model import load_settings, write_setting
+
+    decks = list(load_settings(paths.config()).decks)
+    if options.action == "list":
+        sys.stdout.write("".join(f"{deck}\n" for deck in decks) or "no decks of your own yet\n")
+        return DONE
+    if options.path is None:
+        raise QuizError(f"name the file or folder to {options.action}")
+    path = str(options.path.expanduser().resolve())
+    if options.action == "remove":
+        if path not in decks:
+            raise QuizError(f"{path} is no deck of yours; 'quizapp deck list' shows them")
+        decks.remove(path)
+    else:
+        _refuse_empty(Path(path))
+        if path not in decks:
+            decks.append(path)
+    write_setting(paths.config(), "decks", decks)
+    sys.stdout.write(f"{'removed' if options.action == 'remove' else 'added'} {path}\n")
+    return DONE
+
+
+def _refuse_empty(path: Path) -> None:
+    from quizapp.bank.loader import read_file
+    from quizapp.bank.model import Topic
+    from quizapp.bank.yaml_loader import yaml_files
+
+    if not path.exists():
+        raise QuizError(f"{path} does not exist; name a YAML file or a folder of them")
+    good: dict[str, Question] = {}
+    topics: dict[str, Topic] = {}
+    faults = [
+        f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_file(file, good, topics)
+    ]
+    if not good:
+        raise QuizError(f"{path} holds no good question{': ' + str(faults[0]) if faults else ''}")
+    if faults:
+        sys.stderr.write(f"quizapp: {plural(len(faults), 'fault')}; 'quizapp check {path}' names them\n")

@@ -1,0 +1,178 @@
+"""Commands on exercises: list, open, grade."""
+
+import itertools
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+from shutil import get_terminal_size
+from typing import TYPE_CHECKING, Any
+
+from quizapp.bank.loader import find_exercise
+from quizapp.bank.model import Bank, Exercise
+from quizapp.cli.content import bank_of_user
+from quizapp.errors import DONE, FAULTS, QuizError
+
+if TYPE_CHECKING:
+    from quizapp.judge.verdict import Verdict
+
+
+def exercise(options: Namespace) -> int:
+    """List the exercises with their state, open one, or scaffold a new one."""
+    if options.slug == "new":
+        return _new(options.name)
+    if options.name:
+        raise QuizError(f"'{options.name}' is one name too many; open one exercise at a time")
+    bank = bank_of_user()
+    if options.slug is None:
+        return _list(bank, as_json=options.json)
+    found = find_exercise(bank, options.slug)
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        from quizapp.tui.app import run
+
+        return run("exercise", slug=found.slug)
+    from quizapp.judge.submission import user_file
+
+    path = user_file(found)
+    sys.stdout.write(f"{found.prompt.strip()}\n\nYour file: {path}\nGrade it: quizapp grade {found.slug}\n")
+    return DONE
+
+
+def _new(slug: str | None) -> int:
+    from quizapp.judge.authoring.scaffold import scaffold
+
+    if not slug:
+        raise QuizError("name the exercise to scaffold, such as 'quizapp exercise new my-exercise'")
+    sys.stdout.write(f"created {scaffold(Path('exercises') / slug)}\n")
+    return DONE
+
+
+def _list(bank: Bank, *, as_json: bool) -> int:
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank) as study:
+        states = study.exercise_states()
+        rows: list[dict[str, Any]] = [
+            {
+                "slug": item.slug,
+                "title": item.title,
+                "level": item.level,
+                "topic": item.topic,
+                "minutes": item.minutes,
+                "state": states[item.slug].state,
+            }
+            for item in bank.exercises.values()
+        ]
+    if as_json:
+        sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+        return DONE
+    width = max((len(row["slug"]) for row in rows), default=0)
+    for row in rows:
+        facts = f"{row['level']:6}  {row['minutes']:3} min  {row['state']:8}"
+        sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}\n")
+    return DONE
+
+
+def grade(options: Namespace) -> int:
+    """Grade a file (the user's own by default), a folder of files, or every save of a file."""
+    bank = bank_of_user()
+    found = find_exercise(bank, options.slug)
+    if options.file is not None and options.file.is_dir():
+        return _grade_folder(found, options)
+    from quizapp.judge.submission import user_file
+
+    path = options.file if options.file is not None else user_file(found)
+    if options.watch:
+        return _watch(bank, found, path, options)
+    from quizapp.judge.client.one_shot import grade as judge
+
+    verdict = judge(
+        found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
+    )
+    if options.file is None:
+        _remember(bank, found, verdict.as_json(), path)
+    _write(verdict, found, options)
+    return DONE if verdict.passed else FAULTS
+
+
+def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path) -> None:
+    """Log the verdict on the user's own file; it schedules the exercise."""
+    from quizapp.scheduling.service import Study
+
+    source = path.read_text(encoding="utf-8-sig", errors="replace")
+    with Study.open(bank) as study:
+        earlier = reversed(study.submissions(found.slug))
+        failed = sum(1 for _ in itertools.takewhile(lambda submission: not submission.passed, earlier))
+        study.record_verdict(found.slug, verdict, source_text=source, submissions=failed + 1)
+
+
+def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
+    from quizapp.judge.render.text import WIDTH, verdict_text
+
+    if options.junit is not None:
+        from quizapp.judge.render.junit import write_junit
+
+        write_junit(options.junit, [verdict])
+    if options.json:
+        sys.stdout.write(json.dumps(verdict.as_json()) + "\n")
+    else:
+        room = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        sys.stdout.write(verdict_text(verdict, found, max(40, min(WIDTH, room))) + "\n")
+    sys.stdout.flush()
+
+
+def _grade_folder(found: Exercise, options: Namespace) -> int:
+    from quizapp.cli.progress import Progress
+    from quizapp.judge.client.batch import grade_folder
+    from quizapp.judge.server.printed_output import clean
+
+    verdicts = []
+    files = sorted(options.file.glob("*.py"))
+    if not files:
+        raise QuizError(f"{options.file} holds no .py file; name a folder of submissions")
+    with Progress(f"grading {found.slug}", len(files)) as progress:
+        for verdict in grade_folder(
+            found,
+            files,
+            jobs=options.jobs,
+            device=options.device,
+            timeout=options.timeout,
+            seed=options.seed,
+            tier=options.tier,
+        ):
+            verdicts.append(verdict)
+            line = f"{verdict.status:8} {clean(verdict.file)}"
+            progress.write(json.dumps(verdict.as_json()) if options.json else line)
+            progress.tick()
+    if options.junit is not None:
+        from quizapp.judge.render.junit import write_junit
+
+        write_junit(options.junit, verdicts)
+    return DONE if all(verdict.passed for verdict in verdicts) else FAULTS
+
+
+def _outcome(verdict: "Verdict") -> str:
+    if not verdict.tests:
+        return verdict.status
+    return f"{verdict.status}, {verdict.held} of {len(verdict.tests)} tests hold"
+
+
+def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
+    from quizapp.judge.client.watch import watch
+
+    own = options.file is None
+    code = FAULTS
+    sys.stderr.write(f"watching {path}: every save is graded; ctrl+c ends\n")
+    try:
+        for verdict in watch(
+            found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
+        ):
+            if own:
+                _remember(bank, found, verdict.as_json(), path)
+            _write(verdict, found, options)
+            code = DONE if verdict.passed else FAULTS
+            # The verdict's first line may have scrolled away.
+            sys.stderr.write(f"{_outcome(verdict)}; waiting for the next save of {path.name}, ctrl+c ends\n")
+    except KeyboardInterrupt:
+        sys.stderr.write("\n")
+    return code

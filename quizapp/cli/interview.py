@@ -1,0 +1,153 @@
+"""Commands that rehearse the day: mock interviews and their reports, broken runs."""
+
+import sys
+from argparse import Namespace
+from typing import TYPE_CHECKING, Any
+
+from quizapp.cli.content import bank_of_user
+from quizapp.errors import DONE, QuizError
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
+
+
+def mock(options: Namespace) -> int:
+    """Sit a timed mock interview; list, report on, explain or review past ones."""
+    if options.explain:
+        return _explain(options.explain)
+    if options.action == "list":
+        return _list()
+    if options.action and not options.id:
+        raise QuizError(
+            f"name the interview: 'quizapp mock {options.action} ID'; 'quizapp mock list' shows them"
+        )
+    if options.action == "report":
+        return _report(options)
+    if options.action == "review":
+        return _review(options.id)
+    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+        raise QuizError(
+            "a mock interview needs a terminal; 'quizapp mock list' and 'report' work without one"
+        )
+    from quizapp.tui.app import run
+
+    return run(
+        "mock", role=options.role, minutes=options.minutes, code=not options.no_code, seed=options.seed
+    )
+
+
+def incident(options: Namespace) -> int:
+    """Diagnose a broken run against the clock; not in a terminal: the list, or one run as text."""
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        return _sit(options.id)
+    from quizapp.incidents.loader import load_library
+    from quizapp.incidents.naming import find_incident
+    from quizapp.interview.blueprint import load_blueprint
+    from quizapp.interview.incident_pool import cases
+    from quizapp.interview.report.incident_list import list_lines, sheet_lines
+    from quizapp.interview.single_run import seconds_for
+
+    library = load_library()
+    wanted = find_incident(library, options.id) if options.id else None
+    with _study() as study:
+        found = cases(study, library)
+    if wanted is None:
+        sys.stdout.write("\n".join(list_lines(found)) + "\n")
+        return DONE
+    case = next((case for case in found if case.incident is wanted), None)
+    if case is None:
+        raise QuizError(f"the bank has no exercise or topic for the incident '{options.id}': quizapp check")
+    sys.stdout.write("\n".join(sheet_lines(case, library, seconds_for(load_blueprint()))) + "\n")
+    return DONE
+
+
+def _sit(name: str | None) -> int:
+    if name:
+        from quizapp.incidents.loader import load_library
+        from quizapp.incidents.naming import find_incident
+
+        find_incident(load_library(), name)  # a slip is told before the screen is taken
+    from quizapp.tui.app import run
+
+    return run("incident", wanted=name)
+
+
+def _study() -> "Study":
+    from quizapp.scheduling.service import Study
+
+    return Study.open(bank_of_user())
+
+
+def _list() -> int:
+    from quizapp.interview.archive import interviews
+    from quizapp.interview.report.topic_names import items_named
+    from quizapp.interview.trends import HEAD, as_text, list_line
+
+    with _study() as study:
+        found = interviews(study)
+        now, topics = study.clock.now(), study.bank.topics
+    if not found:
+        sys.stdout.write("no mock interview yet; 'quizapp mock' sits one\n")
+        return DONE
+    lines = [HEAD, *(list_line(known.document, known.state) for known in found)]
+    lines += as_text([items_named(known.document, topics) for known in found if known.state == "done"], now)
+    sys.stdout.write("\n".join(lines) + "\n")
+    return DONE
+
+
+def _explain(name: str) -> int:
+    from quizapp.interview.archive import report
+    from quizapp.interview.report.explain import explain
+    from quizapp.interview.report.topic_names import named
+
+    with _study() as study:
+        sys.stdout.write(explain(named(report(study, name), study.bank.topics)))
+    return DONE
+
+
+def _report(options: Namespace) -> int:
+    from quizapp.interview.archive import report
+    from quizapp.interview.report.build import redacted
+    from quizapp.interview.report.files import rendered
+
+    with _study() as study:
+        document, topics = report(study, options.id), study.bank.topics
+    shown = redacted(document) if options.redact else document
+    sys.stdout.write(rendered(shown, options.format, topics))
+    return DONE
+
+
+def _review(name: str) -> int:
+    """A friend marks in the terminal; nothing of the learner's own marks is shown before the end."""
+    from shutil import get_terminal_size
+
+    from quizapp.interview.archive import report, save_report
+    from quizapp.interview.peer_review import columns_text, interview_friend, to_mark
+
+    with _study() as study:
+        document: dict[str, Any] = dict(report(study, name))
+        if not to_mark(document):
+            raise QuizError(f"the mock interview {name} holds no answer in words to mark")
+        try:
+            found = interview_friend(document, _ask, _say, min(100, get_terminal_size().columns))
+        except (EOFError, KeyboardInterrupt):
+            sys.stderr.write("\nquizapp: stopped half way; nothing was stored\n")
+            return DONE
+        document["reviews"] = [*document["reviews"], found]
+        save_report(study, document)
+    sys.stdout.write("\n" + "\n".join(columns_text(document, found)) + "\n")
+    sys.stdout.write(f"Stored beside the own marks: quizapp mock report {document['id']}\n")
+    return DONE
+
+
+def _ask(prompt: str) -> str:
+    sys.stdout.write(prompt)
+    sys.stdout.flush()
+    line = sys.stdin.readline()
+    if not line:
+        raise EOFError
+    return line
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")

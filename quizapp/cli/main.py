@@ -1,0 +1,85 @@
+"""The command line: parses arguments, calls one command, turns errors into one line and an exit code."""
+
+import sys
+from collections.abc import Callable, Sequence
+from errno import ENOSPC
+from io import TextIOWrapper
+from os import devnull
+from typing import TYPE_CHECKING
+
+from quizapp.errors import DONE, INTERNAL, USAGE, QuizError
+
+if TYPE_CHECKING:
+    import argparse
+
+Command = Callable[["argparse.Namespace"], int]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; nothing but one line on stderr where it fails."""
+    args = list(sys.argv[1:] if arguments is None else arguments)
+    if args in (["--version"], ["-V"]):
+        # Answered before argparse, which costs as much as the interpreter's own start.
+        from quizapp import __version__
+
+        sys.stdout.write(f"quizapp {__version__}\n")
+        return DONE
+    from quizapp.cli.parser import parse
+
+    _bear_any_text()
+    try:
+        options = parse(args)
+        code: int = options.run(options)
+        sys.stdout.flush()
+    except SystemExit as stop:
+        return stop.code if isinstance(stop.code, int) else USAGE
+    except QuizError as error:
+        return _complain(str(error), error.exit_code)
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        _silence_stdout()
+        return DONE
+    except Exception as error:  # noqa: BLE001 - logged in full and reported as one line
+        if isinstance(error, OSError) and error.errno == ENOSPC:
+            _silence_stdout()
+            return _complain("no space is left to write to; free some and try again", USAGE)
+        return _internal(error)
+    return code
+
+
+def _bear_any_text() -> None:
+    """Let a stream without Unicode show ``?`` in place of what it cannot write, and a closed one nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _complain(text: str, code: int) -> int:
+    from quizapp.judge.server.printed_output import clean  # a file's name may hold what a terminal obeys
+
+    sys.stderr.write(f"quizapp: {clean(' '.join(text.split()))}\n")
+    return code
+
+
+def _internal(error: Exception) -> int:
+    from quizapp.util.log import write_crash
+
+    where = write_crash(error)
+    text = f"an internal error stopped the command ({type(error).__name__}); details are in {where}"
+    return _complain(text, INTERNAL)
+
+
+def _silence_stdout() -> None:
+    """Keep the interpreter from complaining at exit that the reader of a pipe has gone."""
+    import os
+
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def entry() -> None:
+    """The console script."""
+    sys.exit(main())

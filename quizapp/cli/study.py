@@ -1,0 +1,152 @@
+"""Commands on the schedule: home, drill, due, answer, stats, plan."""
+
+import json
+import sys
+from argparse import Namespace
+from datetime import UTC, date, datetime
+from typing import Any
+
+from quizapp.bank.loader import find_question
+from quizapp.cli.content import bank_of_user
+from quizapp.errors import DONE, QuizError
+from quizapp.util.text import plural
+
+_FURTHEST_DAYS = 365
+
+
+def _in_terminal() -> bool:
+    return sys.stdout.isatty() and sys.stdin.isatty()
+
+
+def home(_options: Namespace) -> int:
+    """The app at its home screen; not in a terminal: what is due, in plain text."""
+    if _in_terminal():
+        from quizapp.tui.app import run
+
+        return run("home")
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank_of_user()) as study:
+        counts = study.counts()
+        sys.stdout.write(f"{counts.due} due, {counts.new} new, about {plural(counts.minutes, 'minute')}\n")
+        for card in study.due(limit=20):
+            sys.stdout.write(f"{card.id}\n")
+    sys.stdout.write("'quizapp drill' in a terminal starts; 'quizapp --help' lists the commands\n")
+    return DONE
+
+
+def _filter(options: Namespace) -> Any:
+    from quizapp.scheduling.views import Filter
+
+    if options.topic:
+        topics = bank_of_user().topics
+        if options.topic not in topics:
+            raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(topics)}")
+    return Filter(topic=options.topic, level=options.level, kind=options.kind)
+
+
+def drill(options: Namespace) -> int:
+    """Go straight into the due cards."""
+    chosen = _filter(options)
+    if not _in_terminal():
+        raise QuizError("a drill needs a terminal; use 'quizapp due' and 'quizapp answer' in scripts")
+    from quizapp.tui.app import run
+
+    return run("drill", flt=chosen, limit=options.limit)
+
+
+def due(options: Namespace) -> int:
+    """List what is due, then new cards within the day's limit."""
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank_of_user()) as study:
+        cards = study.due(_filter(options))
+    if options.json:
+        sys.stdout.write(json.dumps([card.as_json() for card in cards], indent=1) + "\n")
+        return DONE
+    width = max((len(card.id) for card in cards), default=0)
+    for card in cards:
+        when = card.due.astimezone().strftime("%Y-%m-%d %H:%M") if card.due else ""
+        sys.stdout.write(
+            f"{card.id:{width}}  {card.kind:7}  {card.level:6}  {card.state:10}  {when}".rstrip() + "\n"
+        )
+    if not cards:
+        sys.stdout.write("nothing is due\n")
+    return DONE
+
+
+def _utc(moment: datetime | None) -> str | None:
+    return moment.astimezone(UTC).isoformat(timespec="seconds") if moment else None
+
+
+def answer(options: Namespace) -> int:
+    """Rate a card and print its next due date once it is on disk."""
+    from quizapp.scheduling.rating import Rating
+    from quizapp.scheduling.service import Study
+
+    bank = bank_of_user()
+    question = find_question(bank, options.id)
+    with Study.open(bank) as study:
+        answered = study.answer(question.id, Rating[options.rating.upper()], source="script")
+    sys.stdout.write(f"{question.id} {_utc(answered.due)}\n")
+    return DONE
+
+
+def stats(options: Namespace) -> int:
+    """Retention, forecast and progress per topic."""
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank_of_user()) as study:
+        found = study.stats()
+    if options.json:
+        sys.stdout.write(json.dumps(found.as_json(), indent=1) + "\n")
+        return DONE
+    from quizapp.cli.render import stats_text
+
+    sys.stdout.write(stats_text(found.as_json()) + "\n")
+    return DONE
+
+
+def plan(options: Namespace) -> int:
+    """What to do each day until the interview, and what it comes to."""
+    from shutil import get_terminal_size
+
+    from quizapp import paths
+    from quizapp.cli.progress import Progress
+    from quizapp.interview.archive import done
+    from quizapp.interview.blueprint import load_blueprint
+    from quizapp.interview.topic_weights import plan_weights
+    from quizapp.scheduling.planner.document import as_json
+    from quizapp.scheduling.planner.today import plan_today
+    from quizapp.scheduling.service import Study
+
+    with Study.open(bank_of_user()) as study, Progress("planning", unit="courses simulated") as progress:
+        _check_date(options.date, study.today())
+        weights = plan_weights(study.bank, load_blueprint(), options.role, done(study), study.clock.now())
+        track = options.role or ""
+        found = plan_today(
+            study, options.date, weights, minutes=options.minutes, track=track, tick=progress.tick
+        )
+        settings = study.settings
+    if options.json:
+        limits = settings.new_per_day, settings.reviews_per_day
+        sys.stdout.write(json.dumps(as_json(found, *limits) if found else None, indent=1) + "\n")
+        return DONE
+    if found is None:
+        sys.stdout.write("nothing to plan: there are no cards, or all are suspended\n")
+        return DONE
+    from quizapp.cli.render_plan import plan_text
+
+    width = get_terminal_size().columns
+    own = not (options.minutes or settings.plan.minutes)
+    lines = plan_text(found, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
+    sys.stdout.write("\n".join(lines) + "\n")
+    return DONE
+
+
+def _check_date(until: date, today: date) -> None:
+    if until <= today:
+        when = "today" if until == today else "past"
+        raise QuizError(f"--date {until}: that is {when}; name the day of the interview, from tomorrow on")
+    if (until - today).days > _FURTHEST_DAYS:
+        raise QuizError(f"--date {until}: a plan reaches {_FURTHEST_DAYS} days ahead; name an earlier day")

@@ -1,0 +1,159 @@
+"""Events written by another device, read back: every field is checked before any is taken."""
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+
+from quizapp.scheduling.events import ANSWER, RENAME, SETTINGS, TYPES, UNDO, Event
+from quizapp.scheduling.fsrs import DEFAULT_MODEL
+from quizapp.store.documents import MockDocument, Submission
+
+_LAST = datetime(2200, 1, 1, tzinfo=UTC)  # later dates come from a broken clock and would stay in the log
+_LAST_MS = int(_LAST.timestamp()) * 1000
+_MOST_DAYS = 36_500
+_TEXTS = frozenset(
+    {"id", "device", "type", "card", "content", "ticks", "model", "source", "target", "parent", "data"}
+)
+_OPTIONAL = frozenset({"proposed", "rating", "seed", "confidence", "interval"})
+_RANGES = {
+    "stamp": (0, _LAST_MS),
+    "time": (0, _LAST_MS),
+    "offset": (-86_400, 86_400),
+    "day": (date(1970, 1, 1).toordinal() - 1, _LAST.toordinal()),
+    "interval": (0, _MOST_DAYS * 86_400),
+    "ms": (0, 2**53),
+    "hints": (0, 10_000),
+    "proposed": (1, 4),
+    "rating": (1, 4),
+    "confidence": (0, 100),
+}
+_ANY = (-(2**63), 2**63 - 1)
+
+
+class BadLine(ValueError):
+    """A line that is no event of the log; the text says what is wrong with it."""
+
+
+def read_object(line: str) -> dict[str, Any]:
+    """The JSON object of a line; raises `BadLine`."""
+    try:
+        found = json.loads(line)
+    except ValueError:
+        raise BadLine("is no JSON") from None
+    except RecursionError:
+        raise BadLine("is nested too deeply") from None
+    if not isinstance(found, dict):
+        raise BadLine("is no JSON object")
+    return found
+
+
+def read_event(row: Mapping[str, Any]) -> Event:
+    """The event of a row as `Event._asdict` writes it; raises `BadLine`."""
+    strange = sorted(set(row) - set(Event._fields))
+    if strange:
+        raise BadLine(f"has a field {strange[0]!r} that this version does not know")
+    for name in Event._fields:
+        if name not in row:
+            raise BadLine(f"lacks the field '{name}'")
+        _check(name, row[name])
+    event = Event._make(row[name] for name in Event._fields)
+    if event.type not in TYPES:
+        raise BadLine(f"has the type {event.type!r} that this version does not know")
+    if not event.id or not event.device:
+        raise BadLine("has no id or no device")
+    if event.type == ANSWER and (event.rating is None or not event.card):
+        raise BadLine("is an answer without a card or a rating")
+    if event.type in {UNDO, RENAME} and not event.target:
+        raise BadLine(f"is an event of type {event.type} without a target")
+    _check_details(event)
+    return event
+
+
+def read_document(row: Mapping[str, Any]) -> Submission | MockDocument:
+    """The submission or the finished interview of a row ``{kind: fields}``; raises `BadLine`."""
+    ((kind, fields),) = row.items()
+    types = _DOCUMENTS.get(kind)
+    if types is None:
+        raise BadLine(f"holds {kind!r}, which this version does not know")
+    if not isinstance(fields, dict) or set(fields) != set(types):
+        raise BadLine(f"is no {kind} of this version")
+    for name, value in fields.items():
+        good = type(value) in types[name]
+        if not good or (isinstance(value, str) and not _encodes(value)):
+            raise BadLine(f"is a {kind} with a bad '{name}'")
+    return Submission(**fields) if kind == "submission" else MockDocument(**fields)
+
+
+_DOCUMENTS: dict[str, dict[str, tuple[type, ...]]] = {
+    "submission": {
+        **dict.fromkeys(("slug", "status", "source", "event"), (str,)),
+        **dict.fromkeys(("id", "time", "tests_passed", "tests"), (int,)),
+        "passed": (bool,),
+        "seconds": (int, float),
+        "verdict": (dict,),
+    },
+    "mock": {
+        **dict.fromkeys(("id", "state", "event"), (str,)),
+        **dict.fromkeys(("created", "updated"), (int,)),
+        "document": (dict,),
+    },
+}
+
+
+def _check(name: str, value: object) -> None:
+    if name in _TEXTS:
+        if not isinstance(value, str) or not _encodes(value):
+            raise BadLine(f"has a '{name}' that is no text")
+        shape = _JSON.get(name)
+        if shape and value and not shape(value):
+            raise BadLine(f"has a '{name}' that cannot be read")
+        return
+    if value is None and name in _OPTIONAL:
+        return
+    low, high = _RANGES.get(name, _ANY)
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        raise BadLine(f"has a '{name}' that is no number it can be")
+
+
+def _check_details(event: Event) -> None:
+    """What a replay reads from ``data``: weights of the model, caps in days."""
+    details = event.details
+    if event.type == SETTINGS and "weights" in details and not _is_model(details):
+        raise BadLine("brings a memory model that this version does not know")
+    caps = details.get("caps") or []
+    if not isinstance(caps, list) or not all(type(days) is int and 1 <= days <= _MOST_DAYS for days in caps):
+        raise BadLine("has caps that are no numbers of days")
+
+
+def _is_model(details: Mapping[str, Any]) -> bool:
+    weights = details["weights"]
+    return (
+        details.get("model") == DEFAULT_MODEL.name
+        and isinstance(weights, list)
+        and len(weights) == len(DEFAULT_MODEL.weights)
+        and all(type(weight) in {int, float} and math.isfinite(weight) for weight in weights)
+    )
+
+
+def _encodes(text: str) -> bool:
+    """Whether SQLite can store it: a lone surrogate it cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\0" not in text
+
+
+def _is_json(kind: type) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        try:
+            return isinstance(json.loads(text), kind)
+        except (ValueError, RecursionError):
+            return False
+
+    return check
+
+
+_JSON = {"data": _is_json(dict), "ticks": _is_json(list)}

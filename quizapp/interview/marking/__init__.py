@@ -1,0 +1,1 @@
+"""From frozen answers to a marking."""

@@ -1,0 +1,266 @@
+"""What a typed answer shows by itself: key points, misconceptions, beats; and what it only pretends.
+
+Matching words is evidence only where somebody says something with them. A sentence that repeats the
+question, or strings rubric words together without a sentence around them, supports nothing.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+from quizapp.bank.answers import shown_terms, words
+from quizapp.bank.model import KeyPoint
+
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_FUNCTION = frozenset(
+    """a an the this that these those it its is are was were be been being am do does did has have had will
+    would can could should must may might i you we they he she one my our your their of to in on at by for
+    from with without into over under than then when while if because since so as but and or not no nor
+    before after until which who what where why how each every all any some more most less only also very
+    same such there here just still let get gets make makes take takes use uses need needs give gives keep
+    keeps go goes say says run runs put puts""".split()  # noqa: SIM905 - reads better
+)
+_COPIED_SHARE = 0.75
+_SOUP_DENSITY = 0.62
+_SOUP_WORDS = 6
+_RUBRIC_DENSITY = 0.92
+_RUBRIC_WORDS = 8
+_LEAST_OWN = 2
+_WORDS_PER_POINT = 4
+_WRONG_SHARE = 0.85
+_BEATS: Mapping[str, re.Pattern[str]] = {
+    "formal statement": re.compile(
+        r"[=≈≤≥<>∝]|\b(?:is|are|equals|means|defined|denotes)\b|\bfirst\b.*\bthen\b",
+        re.IGNORECASE | re.DOTALL,
+    ),
+    "intuition": re.compile(
+        r"\b(?:because|since|so that|so|therefore|hence|thus|otherwise|which is why|that is why|leads? to|"
+        r"causes?|makes?|reason)\b",
+        re.IGNORECASE,
+    ),
+    "consequence": re.compile(
+        r"\d|\b(?:in practice|in production|usually|typically|rule of thumb|threshold|costs?|saves?|"
+        r"prevents?|avoids?|fails?|monitor|alarm|log|check|guard|watch)\b",
+        re.IGNORECASE,
+    ),
+    "symptom": re.compile(
+        r"\b(?:symptom|see|seen|shows?|loss|nan|spike|curve|step|log|logs|metric|norm|accuracy)\b",
+        re.IGNORECASE,
+    ),
+    "ranked causes": re.compile(
+        r"\b(?:first|likely|suspects?|hypothes[ie]s|causes?|could be|might be|most|second|rank|either)\b",
+        re.IGNORECASE,
+    ),
+    "cheapest test first": re.compile(
+        r"\b(?:tests?|check|compare|re-?run|replay|print|measure|one batch|overfit|bisect|disable|toggle|"
+        r"isolate|if)\b",
+        re.IGNORECASE,
+    ),
+    "fix and proof": re.compile(
+        r"\b(?:fix|fixed|verify|verified|prove|proof|assert|guard|regression|seeds?|again|confirm)\b",
+        re.IGNORECASE,
+    ),
+    "the symptom in numbers": re.compile(
+        r"\b(?:loss|nan|inf|norm|accuracy|curve|metric|scale|steps?|epochs?)\b[^.!?\n]*\d|"
+        r"\d[^.!?\n]*\b(?:loss|nan|inf|norm|accuracy|curve|metric|scale|steps?|epochs?)\b",
+        re.IGNORECASE,
+    ),
+    "the cause": re.compile(
+        r"\b(?:causes?d?|because|since|due to|comes? from|the (?:bug|fault|culprit)|root|"
+        r"no (?:bug|fault)|nothing (?:is |was )?(?:broken|wrong))\b",
+        re.IGNORECASE,
+    ),
+    "the fix": re.compile(
+        r"\b(?:fix(?:es|ed)?|remove[sd]?|replace[sd]?|change[sd]?|move[sd]?|instead|add|drop|restore[sd]?|"
+        r"set|call|divide|leave)\b",
+        re.IGNORECASE,
+    ),
+    "the verification": re.compile(
+        r"\b(?:verif\w*|re-?run|confirm\w*|prove[sd]?|proof|seeds|again|same run|same script|control run|"
+        r"past step)\b",
+        re.IGNORECASE,
+    ),
+    "the prevention": re.compile(
+        r"\b(?:assert\w*|guard\w*|prevent\w*|regression|unit test|tests?|alarm|alert|monitor|ci|check)\b",
+        re.IGNORECASE,
+    ),
+}
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of a typed text."""
+    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+
+
+@lru_cache(4096)
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(words(text))
+
+
+def content_stems(text: str) -> set[str]:
+    """The stems that carry meaning."""
+    return {stem for stem in _stems(text) if stem not in _FUNCTION_STEMS and len(stem) > 1}
+
+
+_FUNCTION_STEMS = frozenset(stem for word in _FUNCTION for stem in words(word)) | _FUNCTION
+
+
+def is_copied(sentence: str, prompt: str) -> bool:
+    """Whether a sentence says nothing beyond the question's own words."""
+    own = content_stems(sentence)
+    if not own:
+        return True
+    return len(own & content_stems(prompt)) >= _COPIED_SHARE * len(own)
+
+
+def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
+    """Whether a sentence strings words together: no word that joins them, or hardly any but rubric words."""
+    found = re.findall(r"[^\W_]+", sentence.casefold())
+    if len(found) < _SOUP_WORDS:
+        return False
+    joined = [word for word in found if word in _FUNCTION]
+    chunks = [chunk for chunk in re.split(r"[,;/|•]+", sentence) if chunk.strip()]
+    listed = len(chunks) >= 4 and len(found) / len(chunks) < 3.5
+    if _only_rubric(sentence, rubric):
+        return True
+    stems = _stems(sentence)
+    density = sum(stem in rubric for stem in stems) / max(1, len(stems))
+    verbless = len(joined) < max(1, len(found) // 12)
+    spread = len(set(stems)) / max(1, len(stems))
+    return verbless or density > _SOUP_DENSITY or (listed and density > 0.4) or spread < 0.4
+
+
+def _only_rubric(text: str, rubric: frozenset[str]) -> bool:
+    """Whether nearly every word that carries meaning is a rubric word: nobody answers like that."""
+    carrying = [stem for stem in _stems(text) if stem not in _FUNCTION_STEMS]
+    held = sum(stem in rubric for stem in carrying)
+    return len(carrying) >= _RUBRIC_WORDS and held > _RUBRIC_DENSITY * len(carrying)
+
+
+def _short_runs(parts: Sequence[str]) -> Iterator[list[str]]:
+    """Neighbouring fragments too short to be judged alone, as one run; every other sentence by itself."""
+    run: list[str] = []
+    for part in parts:
+        if len(_stems(part)) < _SOUP_WORDS:
+            run.append(part)
+            continue
+        if run:
+            yield run
+            run = []
+        yield [part]
+    if run:
+        yield run
+
+
+def rubric_stems(points: Sequence[KeyPoint]) -> frozenset[str]:
+    """The stems of all terms of a rubric, without words that any sentence has."""
+    stems = {stem for point in points for term in point.terms for stem in words(term)}
+    return frozenset(stems - _FUNCTION_STEMS)
+
+
+def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[str]:
+    """The sentences in which somebody says something of their own, each once."""
+    rubric = rubric_stems(points)
+    if _only_rubric(text, rubric):
+        return []
+    seen: set[tuple[str, ...]] = set()
+    own = []
+    for run in _short_runs(sentences(text)):
+        if len(run) > 1 and _only_rubric(" ".join(run), rubric):
+            continue
+        for sentence in run:
+            stems = _stems(sentence)
+            if stems not in seen and not is_copied(sentence, prompt) and not is_soup(sentence, rubric):
+                seen.add(stems)
+                own.append(sentence)
+    return own
+
+
+def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
+    """Whether the answer holds anything beyond the question and strings of words."""
+    own = content_stems(" ".join(own_sentences(text, prompt, points)))
+    return len(own - content_stems(prompt)) >= _LEAST_OWN
+
+
+def propose_points(
+    points: Sequence[KeyPoint], text: str, prompt: str, told: str | None = None
+) -> list[tuple[str, ...]]:
+    """For each key point the terms that show it in the learner's own sentences; empty where none does.
+
+    A sentence supports at most one point per four of its words, the heavier ones first. Terms that stand in
+    ``told``, the prompt where not given, prove nothing alone.
+    """
+    told = prompt if told is None else told
+    found: list[tuple[str, ...]] = [() for _ in points]
+    order = sorted(range(len(points)), key=lambda index: -points[index].weight)
+    kept = own_sentences(text, prompt, points)
+    for sentence in kept:
+        room = max(1, len(_stems(sentence)) // _WORDS_PER_POINT)
+        for index in order:
+            if room and not found[index]:
+                terms = _own_terms(points[index], sentence, told)
+                if terms:
+                    found[index] = terms
+                    room -= 1
+    whole = " ".join(kept)  # a point may be said over two sentences
+    for index, point in enumerate(points):
+        if not found[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, found))):
+            found[index] = tuple(term for term in _own_terms(point, whole, told) if " + " in term)
+    return found
+
+
+def _own_terms(point: KeyPoint, sentence: str, told: str) -> tuple[str, ...]:
+    """The terms of a point in a sentence; terms that the question itself holds prove nothing alone."""
+    given = set(shown_terms(point, told))
+    return tuple(term for term in shown_terms(point, sentence) if term not in given)
+
+
+def says_quote(quote: str, text: str) -> bool:
+    """Whether a phrase is really in the answer, and long enough to say something."""
+    wanted = words(quote)
+    typed = words(text)
+    size = len(wanted)
+    return size >= 2 and any(typed[i : i + size] == wanted for i in range(len(typed) - size + 1))
+
+
+def propose_wrong(wrong: str, text: str) -> bool:
+    """Whether a misconception seems to be stated: most of its content in one or two sentences."""
+    sought = content_stems(wrong)
+    if len(sought) < 2:
+        return False
+    parts = sentences(text)
+    for first, second in itertools.pairwise([*parts, ""]):
+        said = content_stems(f"{first} {second}")
+        if len(sought & said) >= _WRONG_SHARE * len(sought) and not _denied(f"{first} {second}", wrong):
+            return True
+    return False
+
+
+def _denied(said: str, wrong: str) -> bool:
+    """Whether the answer denies what the misconception states."""
+    deny = re.compile(
+        r"\b(?:not|never|no|n't|myth|wrong|mistake|rather than|instead of)\b|n't\b", re.IGNORECASE
+    )
+    return bool(deny.search(said)) and not deny.search(wrong)
+
+
+def propose_probe(answer: str, ask: str, typed: str) -> float:
+    """How far an answer to a follow-up says what the reference says: 0, 0.5 or 1."""
+    sought = content_stems(answer) - content_stems(ask)
+    own = [s for s in sentences(typed) if not is_copied(s, ask)]
+    said = content_stems(" ".join(own))
+    if not sought or not said:
+        return 0.0
+    share = len(sought & said) / len(sought)
+    return 1.0 if share >= 0.4 else 0.5 if share >= 0.2 else 0.0
+
+
+def propose_beats(names: Sequence[str], text: str, prompt: str, points: Sequence[KeyPoint]) -> list[bool]:
+    """Which beats of a well-built answer the own sentences show."""
+    whole = " ".join(own_sentences(text, prompt, points))
+    long_enough = len(_stems(whole)) >= 8
+    return [
+        long_enough and (pattern := _BEATS.get(name)) is not None and bool(pattern.search(whole))
+        for name in names
+    ]

@@ -1,0 +1,1 @@
+"""Which questions an interview asks, and when."""

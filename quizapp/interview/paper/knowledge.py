@@ -1,0 +1,57 @@
+"""What the schedule knows of each card when a paper is drawn."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
+
+FRESH_HOURS = 48.0
+BAND = (0.60, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A card that was reviewed: retrievability now, and hours since the last review."""
+
+    recall: float
+    hours: float
+    suspended: bool = False
+
+    @property
+    def fresh(self) -> bool:
+        """Whether it was seen too recently to measure anything but yesterday."""
+        return self.hours < FRESH_HOURS
+
+    @property
+    def in_band(self) -> bool:
+        """Whether asking it tells most."""
+        return BAND[0] <= self.recall <= BAND[1]
+
+
+Knowledge = Mapping[str, Known]
+"""By card id; a card without an entry was never reviewed."""
+
+
+def knowledge(study: "Study") -> dict[str, Known]:
+    """The state of all cards that were seen or suspended."""
+    now = study.now()
+    found = {}
+    for row in study.store.cards():
+        if row.state:
+            hours = max(0.0, (now.time - row.last) / 3_600_000)
+            found[row.card] = Known(study.recall_of(row, now.day), hours, bool(row.suspended))
+        elif row.suspended:
+            found[row.card] = Known(0.0, 1e9, suspended=True)
+    return found
+
+
+def variants_seen(study: "Study") -> frozenset[str]:
+    """The ids of the incidents that finished interviews put before the learner."""
+    return frozenset(
+        item["question"]["id"]
+        for mock in study.mocks("done")
+        for item in mock.document["items"]
+        if item["kind"] == "incident" and item["opened_ms"] is not None
+    )

@@ -1,0 +1,268 @@
+"""Draws the paper of an interview: the same seed and state give the same paper."""
+
+import random
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+from math import ceil
+
+from quizapp.bank.model import Bank, Exercise, Question
+from quizapp.incidents.model import Incident, Library
+from quizapp.interview.blueprint import Blueprint, Plan
+from quizapp.interview.paper.incident_selection import Casting, alarms
+from quizapp.interview.paper.knowledge import Knowledge
+from quizapp.interview.paper.model import Paper, Pick
+from quizapp.interview.paper.schedule import timed
+
+UNDRAWN_TOPICS = frozenset({"interview-craft"})
+UNSEEN_SHARE = 0.30
+_KIND_WEIGHTS = {"recall": 6.0, "numeric": 3.0, "order": 3.0, "choice": 2.0, "cloze": 1.5}
+_TRIES = 24
+NO_INCIDENTS = Library()
+
+
+def draw_paper(
+    blueprint: Blueprint,
+    plan: Plan,
+    bank: Bank,
+    known: Knowledge,
+    seed: int,
+    library: Library = NO_INCIDENTS,
+    seen: Collection[str] = (),
+) -> Paper:
+    """The paper under ``seed``. With a small bank it has fewer items, never a forbidden one.
+
+    Scenarios are incidents of ``library`` (those in ``seen`` were asked before), or questions of the bank
+    where it holds too few.
+    """
+    if plan.counts["coding"] and not _exercises(plan, bank, known):
+        plan = plan.without_code()
+    casting = Casting(plan, library, bank, known, seen)
+    best: list[Pick] = []
+    cost = float("inf")
+    for attempt in range(_TRIES):
+        drawing = _Drawing(plan, bank, known, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
+        drawing.run(casting, alarm=alarms(seed))
+        if drawing.cost < cost:
+            best, cost = drawing.picks, drawing.cost
+        if cost < 1.0:
+            break
+    return timed(blueprint, plan, bank, best, seed)
+
+
+def _exercises(plan: Plan, bank: Bank, known: Knowledge) -> list[Exercise]:
+    """The exercises that a coding item may be: the role's own, else those of its topics, else any."""
+    ready = [
+        exercise
+        for slug, exercise in bank.exercises.items()
+        if not ((state := known.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
+    ]
+    wanted = plan.counts["coding"]
+    own = [exercise for exercise in ready if exercise.slug in plan.role.coding_pool]
+    if len(own) < wanted:
+        own = [e for e in ready if e in own or e.topic in plan.role.topic_weights]
+    return own if len(own) >= wanted else ready
+
+
+class _Drawing:
+    """One attempt; ``cost`` counts what it could not meet (below 1: every rule is met)."""
+
+    def __init__(self, plan: Plan, bank: Bank, known: Knowledge, seed: str) -> None:
+        self.plan, self.bank, self.known = plan, bank, known
+        self.rng = random.Random(seed)  # noqa: S311 - a paper that can be drawn again, not a secret
+        self.used: set[str] = set()
+        self.families: set[str] = set()
+        self.kinds: Counter[str] = Counter()
+        self.topics: Counter[str] = Counter()
+        self.picks: list[Pick] = []
+        self.cost = 0.0
+        counts = plan.counts
+        self.questions = sum(counts[slot] for slot in ("easy", "medium", "hard", "scenario"))
+        weights = {t: w for t, w in plan.role.topic_weights.items() if t not in UNDRAWN_TOPICS}
+        stocked = {q.topic for q in bank.questions.values()}
+        weights = {topic: weight for topic, weight in weights.items() if topic in stocked}
+        whole = sum(weights.values())
+        self.quotas = {topic: self.questions * weight / whole for topic, weight in weights.items()}
+        marks = [True] * ceil(UNSEEN_SHARE * self.questions)
+        marks += [False] * (self.questions - len(marks))
+        self.rng.shuffle(marks)
+        self.wants_unseen = marks
+
+    def run(self, casting: Casting, *, alarm: bool) -> None:
+        """Fill the slots, the hardest to fill first."""
+        counts = self.plan.counts
+        for _ in range(counts["coding"]):
+            self._take_exercise(casting.kept_free(alarm=alarm))
+        incidents = casting.draw(counts["scenario"], self.used, alarm, self.rng)
+        self.cost += 2 * (bool(casting.ready) and not casting.met)
+        for incident in incidents:
+            self._put_incident(incident, unseen=incident.id not in casting.seen)
+        mediums = counts["medium"]
+        for _ in range(counts["hard"]):
+            if mediums and self._take_pair():
+                mediums -= 1
+            else:
+                self.cost += 10  # a hard item needs a medium of its topic: the slot stays empty
+        scenarios = counts["scenario"] - len(incidents)
+        for slot, number in (("scenario", scenarios), ("medium", mediums), ("easy", counts["easy"])):
+            for _ in range(number):
+                if not self._take(slot, self._by_deficit()):
+                    self.cost += 10
+        self.cost += self._share_cost()
+
+    def _share_cost(self) -> float:
+        off = sum(max(0.0, abs(self.topics[t] - quota) - 1.0) for t, quota in self.quotas.items())
+        unseen = sum(pick.unseen for pick in self.picks if pick.slot != "coding")
+        short = max(0, ceil(UNSEEN_SHARE * self.questions) - unseen)
+        machine = any(pick.kind not in {"recall", "incident"} for pick in self.picks)
+        return off + short + (0.0 if machine or self.plan.minutes < 30 else 1.0)
+
+    def _by_deficit(self) -> list[str]:
+        """Topics, the one furthest below its share first, chance deciding among the near."""
+        keyed = {t: quota - self.topics[t] + 0.4 * self.rng.random() for t, quota in self.quotas.items()}
+        return sorted(keyed, key=lambda topic: -keyed[topic])
+
+    def _take_exercise(self, kept_free: Collection[str]) -> None:
+        free = [e for e in _exercises(self.plan, self.bank, self.known) if e.slug not in self.used]
+        free = [e for e in free if e.slug not in kept_free] or free
+        if not free:
+            self.cost += 10
+            return
+        exercise = self.rng.choice(sorted(free, key=lambda e: e.slug))
+        state = self.known.get(f"exercise:{exercise.slug}")
+        self.used.add(exercise.slug)
+        self.picks.append(
+            Pick(
+                "coding",
+                f"exercise:{exercise.slug}",
+                exercise.slug,
+                exercise.topic,
+                exercise.level,
+                "coding",
+                round(state.recall, 4) if state else None,
+                state is None,
+                self.rng.getrandbits(31),
+            )
+        )
+
+    def _put_incident(self, incident: Incident, *, unseen: bool) -> None:
+        state = self.known.get(incident.card)
+        self.used.add(incident.exercise)
+        self.topics[incident.topic] += 1
+        self.picks.append(
+            Pick(
+                "scenario",
+                incident.card,
+                incident.exercise,
+                incident.topic,
+                incident.level,
+                "incident",
+                round(state.recall, 4) if state else None,
+                unseen,
+                self.rng.getrandbits(31),
+                incident=incident.id,
+            )
+        )
+
+    def _take_pair(self) -> bool:
+        """A medium and a hard item of one topic."""
+        for topic in self._by_deficit():
+            hard = self._candidates("hard", topic)
+            medium = self._candidates("medium", topic)
+            slugs = {q.exercise for q in hard} | {q.exercise for q in medium}
+            if not hard or not medium or len(slugs) < 2:
+                continue
+            first = self._choose(hard)
+            rest = [q for q in medium if q.exercise != first.exercise and _family(q) != _family(first)]
+            if rest:
+                self._put("hard", first)
+                self._put("medium", self._choose(rest))
+                return True
+        return False
+
+    def _take(self, slot: str, topics: Iterable[str]) -> bool:
+        """One item from the first topic that has a candidate; scenarios may leave the role's topics."""
+        for topic in topics:
+            found = self._candidates(slot, topic)
+            if found:
+                self._put(slot, self._choose(found))
+                return True
+        others = {q.topic for q in self.bank.questions.values()} - set(self.quotas) - UNDRAWN_TOPICS
+        for topic in sorted(others, key=lambda _: self.rng.random()) if others else ():
+            found = self._candidates(slot, topic)
+            if found:
+                self._put(slot, self._choose(found))
+                return True
+        return False
+
+    def _candidates(self, slot: str, topic: str) -> list[Question]:
+        return [
+            question
+            for question in _pool(self.bank, slot, topic)
+            if question.exercise not in self.used
+            and _family(question) not in self.families
+            and not ((state := self.known.get(question.id)) and (state.fresh or state.suspended))
+        ]
+
+    def _choose(self, candidates: Sequence[Question]) -> Question:
+        """By the wish for unseen or half-known questions, then by kind, then by chance."""
+        want = self.wants_unseen[len(self.picks) % len(self.wants_unseen)]
+        ranks = {question.id: self._rank(question, want_unseen=want) for question in candidates}
+        best = min(ranks.values())
+        preferred = [question for question in candidates if ranks[question.id] == best]
+        kinds = sorted({question.kind for question in preferred})
+        weights = [_KIND_WEIGHTS[kind] / (1 + self.kinds[kind]) for kind in kinds]
+        kind = self.rng.choices(kinds, weights)[0]
+        return self.rng.choice([question for question in preferred if question.kind == kind])
+
+    def _rank(self, question: Question, *, want_unseen: bool) -> int:
+        state = self.known.get(question.id)
+        if state is None:
+            return 0 if want_unseen else 1
+        if state.in_band:
+            return 0 if not want_unseen else 1
+        return 2
+
+    def _put(self, slot: str, question: Question) -> None:
+        state = self.known.get(question.id)
+        self.used.add(question.exercise)
+        self.families.add(_family(question))
+        self.kinds[question.kind] += 1
+        self.topics[question.topic] += 1
+        recall = round(state.recall, 4) if state else None
+        unseen = state is None or question.kind == "numeric"  # fresh values make a fresh question
+        seed = self.rng.getrandbits(31)
+        self.picks.append(
+            Pick(
+                slot,
+                question.id,
+                question.exercise,
+                question.topic,
+                question.level,
+                question.kind,
+                recall,
+                unseen,
+                seed,
+            )
+        )
+
+
+def _pool(bank: Bank, slot: str, topic: str) -> list[Question]:
+    cache = _POOLS.get(id(bank.questions))
+    if cache is None or cache[0] is not bank.questions:
+        pools: dict[tuple[str, str], list[Question]] = {}
+        for question in bank.questions.values():
+            if question.topic not in UNDRAWN_TOPICS:
+                staged = question.scenario and question.kind == "recall"
+                pools.setdefault(("scenario" if staged else question.level, question.topic), []).append(
+                    question
+                )
+        _POOLS.clear()
+        cache = _POOLS[id(bank.questions)] = (bank.questions, pools)
+    return cache[1].get((slot, topic), [])
+
+
+_POOLS: dict[int, tuple[object, dict[tuple[str, str], list[Question]]]] = {}
+
+
+def _family(question: Question) -> str:
+    return question.parent or question.id

@@ -1,0 +1,61 @@
+"""Puts the picks of a paper in order and gives each its time."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from quizapp.bank.model import Bank
+from quizapp.interview.blueprint import PHASES, Blueprint, Plan, split
+from quizapp.interview.paper.model import Paper, Pick
+
+
+def timed(blueprint: Blueprint, plan: Plan, bank: Bank, picks: Sequence[Pick], seed: int) -> Paper:
+    """The picks in order, with budgets that sum to their phase; the time of an empty phase is shared."""
+    ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - see above
+    seconds = dict(plan.seconds)
+    filled = [phase for phase in PHASES if any(pick.phase == phase for pick in ordered)]
+    empty = [p for p in PHASES if p not in filled and p not in {"brief", "wrap"} and seconds[p]]
+    spare = sum(seconds[phase] for phase in empty)
+    for phase in empty:
+        seconds[phase] = 0
+    if filled:
+        shares = split(spare, [seconds[phase] or 1 for phase in filled])
+        for phase, share in zip(filled, shares, strict=True):
+            seconds[phase] += share
+    else:
+        seconds["wrap"] += spare
+    picked: list[Pick] = []
+    for phase in filled:
+        own = [pick for pick in ordered if pick.phase == phase]
+        nominal = blueprint.format.nominal
+        parts = split(seconds[phase], [nominal[pick.slot] for pick in own])
+        picked += [_budgeted(blueprint, bank, pick, part) for pick, part in zip(own, parts, strict=True)]
+    rows = tuple((phase, seconds[phase]) for phase in PHASES if seconds[phase])
+    return Paper(plan, seed, rows, tuple(picked))
+
+
+def _budgeted(blueprint: Blueprint, bank: Bank, pick: Pick, planned: int) -> Pick:
+    """The pick with its time, a part of it kept for follow-up questions where it has any."""
+    question = bank.questions.get(pick.card)
+    shape = blueprint.format
+    number = 0
+    if question is not None and question.kind == "recall":
+        number = min(shape.follow_ups.get(pick.slot, 0), len(question.follow_ups))
+    share = shape.follow_up_share.get(pick.slot, 0.0) / max(1, shape.follow_ups.get(pick.slot, 1)) * number
+    probes = split(round(planned * share), [1.0] * number)
+    budget = planned - sum(probes)
+    return replace(pick, planned=planned, budget=budget, probes=tuple(probes))
+
+
+def _ordered(picks: Sequence[Pick], rng: random.Random) -> list[Pick]:
+    """Phase by phase; a hard item somewhere after a medium one of its topic."""
+    by_slot: dict[str, list[Pick]] = {}
+    for pick in picks:
+        by_slot.setdefault(pick.slot, []).append(pick)
+    for group in by_slot.values():
+        rng.shuffle(group)
+    concepts = list(by_slot.get("medium", []))
+    for hard in by_slot.get("hard", []):
+        first = next(i for i, p in enumerate(concepts) if p.slot == "medium" and p.topic == hard.topic)
+        concepts.insert(rng.randint(first + 1, len(concepts)), hard)
+    return [*by_slot.get("easy", []), *concepts, *by_slot.get("scenario", []), *by_slot.get("coding", [])]

@@ -1,0 +1,1 @@
+"""The score and its terms."""

@@ -1,0 +1,1 @@
+"""A running interview: its questions, its clock, its phases."""

@@ -1,0 +1,91 @@
+"""What each question and exercise counts in a plan: role, level, and what mock interviews showed missing."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from quizapp.bank.model import Bank
+from quizapp.interview.blueprint import Blueprint, Role
+from quizapp.interview.history import HALF_LIFE_DAYS, rows_of, when
+from quizapp.scheduling.planner.load_deck import Weights
+
+OTHER_TOPICS = 0.25  # a topic that the role does not name, against its mean topic
+POOL = 2.0  # an exercise that the role's coding phase draws, against others
+_LENGTH = 45  # the interview whose coding phase sets the share of code
+_STRONG = 15  # marks above the pass mark at which nothing is missing
+_SETTLED = 3  # items that count as much as the doubt
+
+
+def plan_weights(
+    bank: Bank,
+    blueprint: Blueprint,
+    role: str | None,
+    documents: Sequence[Mapping[str, Any]],
+    now: datetime,
+) -> Weights:
+    """Weight of a card = role x level x (1 + gap of its topic); it is shared with the card's exercise.
+
+    Role: the topic's weight over the mean of the role's topics. Level: planned seconds over those of a
+    medium question, as marks are weighted. ``documents`` are reports of finished mocks. An exercise weighs
+    what its cards do, times the share of code in an interview of 45 minutes. Raises ``UnknownName``.
+    """
+    chosen = blueprint.role(role) if role else None
+    gap = gaps(documents, chosen or min(blueprint.roles.values(), key=lambda known: known.pass_mark), now)
+    topics = {topic: _role_weight(chosen, topic) * (1 + gap.get(topic, 0.0)) for topic in bank.topics}
+    nominal = blueprint.format.nominal
+    cards = {
+        question.id: topics.get(question.topic, 1.0) * nominal[question.level] / nominal["medium"]
+        for question in bank.questions.values()
+    }
+    share = _code_share(blueprint, [chosen] if chosen else list(blueprint.roles.values()))
+    exercises = dict.fromkeys(bank.exercises, 0.0)
+    for question in bank.questions.values():
+        if question.exercise in exercises:
+            exercises[question.exercise] += cards[question.id] * share / (1 - share)
+    for slug in chosen.coding_pool if chosen else ():
+        if slug in exercises:
+            exercises[slug] *= POOL
+    differ = len(set(topics.values())) > 1
+    order = sorted(topics, key=lambda topic: -topics[topic]) if differ else []
+    return Weights(cards, exercises, order, share)
+
+
+def _role_weight(role: Role | None, topic: str) -> float:
+    if role is None:
+        return 1.0
+    mean = sum(role.topic_weights.values()) / len(role.topic_weights)
+    return role.topic_weights.get(topic, OTHER_TOPICS * mean) / mean
+
+
+def _code_share(blueprint: Blueprint, roles: Sequence[Role]) -> float:
+    """The share of the coding phase in the time for questions."""
+    shares = []
+    for role in roles:
+        seconds = blueprint.plan(role.name, _LENGTH).seconds
+        asked = sum(seconds.values()) - seconds["brief"] - seconds["wrap"]
+        shares.append(seconds["coding"] / asked)
+    return sum(shares) / len(shares)
+
+
+def gaps(documents: Sequence[Mapping[str, Any]], role: Role, now: datetime) -> dict[str, float]:
+    """By topic the share of marks that lacks to a strong answer, 0 to 1.
+
+    Marks are weighted by planned time and halved per 14 days; few questions count less, by n / (n + 3).
+    """
+    strong = min(100, role.pass_mark + _STRONG)
+    sums: dict[str, list[float]] = {}
+    for document in documents:
+        age = max(0.0, (now - when(document)).total_seconds() / 86_400)
+        fresh = 0.5 ** (age / HALF_LIFE_DAYS)
+        for item in rows_of(document):
+            row = sums.setdefault(item["topic"], [0.0, 0.0, 0.0])
+            weight = fresh * item["planned"]
+            row[0] += weight * item["marks"]["total"]
+            row[1] += weight
+            row[2] += 1
+    found = {}
+    for topic, (marks, weight, number) in sums.items():
+        if weight > 0:
+            missing = max(0.0, 1 - marks / weight / strong)
+            found[topic] = missing * number / (number + _SETTLED)
+    return found

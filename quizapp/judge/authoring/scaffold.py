@@ -1,0 +1,126 @@
+"""Writes the folder of a new exercise, which passes the format checks and waits to be filled."""
+
+import re
+from pathlib import Path
+from textwrap import dedent
+
+from quizapp.errors import QuizError
+
+_WRONG = 8
+_RIGHT = 3
+
+
+def scaffold(folder: Path) -> Path:
+    """Make ``folder`` with a small working exercise to replace; raises `QuizError` if it cannot."""
+    slug = folder.name
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", slug):
+        raise QuizError(f"{slug!r} is no slug; use lower-case words joined by '-', such as 'weight-tying'.")
+    if folder.exists():
+        raise QuizError(f"{folder} exists already; choose another name.")
+    module = slug.replace("-", "_")
+    try:
+        for name, text in _files(slug, module).items():
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(dedent(text).lstrip("\n"), encoding="utf-8")
+    except OSError as error:
+        raise QuizError(f"{folder} cannot be written: {error.strerror}.") from None
+    return folder
+
+
+def _files(slug: str, module: str) -> dict[str, str]:
+    files = {
+        "exercise.yaml": _EXERCISE.format(title=slug.replace("-", " ").capitalize(), module=module),
+        "prompt.md": _PROMPT.format(module=module),
+        "starter.py": _STARTER,
+        "solution.py": _module("values.to(torch.float64).mean().item() * factor"),
+        "probes.py": _PROBES,
+        f"hidden/test_{module}.py": _TEST,
+    }
+    rights = (
+        "float(values.double().sum() / values.numel()) * factor",
+        "float(torch.mean(values.double() * factor))",
+        "sum(float(v) for v in values.flatten()) / values.numel() * factor",
+    )
+    wrongs = (
+        *("float(values.double().sum()) * factor", "float(values.double().mean())", "float(values.median())"),
+        *("float(values.double().mean()) / factor", "float(values.double().mean()) + factor", "0.0"),
+        *("float(values.double()[0].mean()) * factor", "float(values.double().abs().mean()) * factor"),
+    )
+    files |= {f"right/right_{n}.py": _module(text) for n, text in enumerate(rights[:_RIGHT], 1)}
+    files |= {
+        f"wrong/wrong_{n}.py": "# fails: 1\n# message: scaled mean\n" + _module(text)
+        for n, text in enumerate(wrongs[:_WRONG], 1)
+    }
+    return files
+
+
+def _module(expression: str) -> str:
+    return (
+        "import torch\n\n\ndef scaled_mean(values: torch.Tensor, factor: float) -> float:\n"
+        f"    return {expression}\n"
+    )
+
+
+_EXERCISE = """
+title: "{title}"
+level: easy
+topic: tensors
+minutes: 10
+module: {module}.py
+behaviours:
+  1: scaled_mean returns the mean of all values times the factor.
+hints:
+  - text: Which dimensions does the mean run over?
+  - text: Tensor.mean without arguments takes all of them.
+  - text: Multiply the mean by the factor and return a float.
+rubric:
+  - text: The mean runs over every dimension.
+    weight: 2
+    terms: [every dimension, all values]
+  - text: Summing in float64 keeps the mean of many values exact.
+    weight: 1
+    terms: [float64, double precision]
+  - text: The result is a Python float, detached from any graph.
+    weight: 1
+    terms: [item, detached]
+"""
+_PROMPT = """
+# Scaled mean
+
+Write `scaled_mean(values, factor)` in `{module}.py`: the mean of all values, times `factor`, as a float.
+"""
+_STARTER = '''
+import torch
+
+
+def scaled_mean(values: torch.Tensor, factor: float) -> float:
+    """The mean of all values, times ``factor``."""
+    raise NotImplementedError
+'''
+_PROBES = """
+def inputs(draw):
+    shapes = [draw.sizes(2), draw.sizes(3)]
+    return {"cases": [{"values": draw.normal(*s, shift=1.0), "factor": draw.uniform(2, 3)} for s in shapes]}
+
+
+def probe_mean(code, given, record):
+    for i, case in enumerate(given["cases"]):
+        with record.step(i):
+            record("got", code.scaled_mean(case["values"], case["factor"]))
+"""
+_TEST = """
+from quizapp.judge.testing.checks import behaviour, close
+
+
+@behaviour(1)
+def test_scaled_mean(observe):
+    for i, case in enumerate(observe.given["cases"]):
+        close(
+            observe[f"mean/{i}/got"],
+            float(case["values"].double().mean() * case["factor"]),
+            "The result is not the scaled mean of all values.",
+            rtol=1e-5,
+            call=f"scaled_mean(values of shape {tuple(case['values'].shape)}, {case['factor']:.3f})",
+        )
+"""

@@ -1,0 +1,1 @@
+"""In the user's process: asks a judge for verdicts."""

@@ -1,0 +1,1 @@
+"""The trusted judge: owns hidden tests, expected values, seeds and the verdict."""

@@ -1,0 +1,119 @@
+"""Loads an exercise's own code: its probes and its hidden tests (trusted, never the user's)."""
+
+import ast
+import importlib.util
+import marshal
+import sys
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+from quizapp.bank.model import Exercise
+from quizapp.bank.parse_exercise import load_exercise
+from quizapp.errors import QuizError
+from quizapp.judge.server.worker_view import worker_part
+from quizapp.judge.testing.checks import Observe
+from quizapp.judge.testing.probes import probe_names
+
+
+@dataclass(frozen=True)
+class Assets:
+    """An exercise with its probes and hidden tests loaded.
+
+    ``probe_code`` is the marshalled code of what workers need of the probes; ``preload`` what they import.
+    """
+
+    exercise: Exercise
+    probes: ModuleType
+    tests: tuple[Callable[[Observe], None], ...]
+    probe_code: bytes
+    preload: list[str]
+    probe_names: tuple[str, ...]
+    distributed_names: tuple[str, ...]
+
+
+class Library:
+    """Keeps loaded exercises until one of their files changes; several threads may use it."""
+
+    def __init__(self) -> None:
+        self._kept: dict[Path, tuple[tuple[object, ...], Assets]] = {}
+        self._lock = threading.Lock()
+
+    def load(self, folder: Path) -> Assets:
+        """The exercise in ``folder``; a broken one is a `QuizError`."""
+        with self._lock:
+            stamp = _stamp(folder)
+            kept = self._kept.get(folder)
+            if kept is None or kept[0] != stamp:
+                self._kept[folder] = kept = (stamp, load_assets(folder))
+            return kept[1]
+
+
+def _stamp(folder: Path) -> tuple[object, ...]:
+    files = [folder / "exercise.yaml", folder / "probes.py", *sorted((folder / "hidden").glob("*.py"))]
+    return tuple((str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in files if p.is_file())
+
+
+def load_assets(folder: Path) -> Assets:
+    """Load the exercise in ``folder``; a broken one is a `QuizError` that names the file and line."""
+    exercise, faults = load_exercise(folder)
+    if exercise is None:
+        raise QuizError(str(faults[0]))
+    try:
+        probes = load_probes(exercise)
+        tests = tuple(load_tests(exercise))
+    except Exception as error:
+        raise QuizError(f"{folder}: its probes or hidden tests cannot be loaded: {error!r}") from error
+    if not tests:
+        raise QuizError(f"{folder / 'hidden'} holds no test; a submission could not be judged.")
+    path = folder / "probes.py"
+    text = path.read_text(encoding="utf-8")
+    return Assets(
+        exercise,
+        probes,
+        tests,
+        marshal.dumps(compile(worker_part(text), str(path), "exec", dont_inherit=True)),
+        _imports(text),
+        tuple(probe_names(probes, distributed=False)),
+        tuple(probe_names(probes, distributed=True)),
+    )
+
+
+def _imports(text: str) -> list[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            # "from a import b" may name a module b; one that does not exist is skipped when loading.
+            names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return names
+
+
+def load_module(path: Path, name: str) -> ModuleType:
+    """Import the file under ``name`` (registered, so that dataclasses and pickling work)."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def load_probes(exercise: Exercise) -> ModuleType:
+    """The exercise's ``probes.py``."""
+    return load_module(exercise.folder / "probes.py", f"_probes_{exercise.slug.replace('-', '_')}")
+
+
+def load_tests(exercise: Exercise) -> list[Callable[[Observe], None]]:
+    """The exercise's hidden tests, ordered by behaviour."""
+    tests: list[Callable[[Observe], None]] = []
+    for path in sorted((exercise.folder / "hidden").glob("test_*.py")):
+        module = load_module(path, f"_hidden_{exercise.slug.replace('-', '_')}_{path.stem}")
+        tests += [
+            value for name, value in vars(module).items() if name.startswith("test_") and callable(value)
+        ]
+    return sorted(tests, key=lambda test: getattr(test, "behaviour", 0))

@@ -1,0 +1,129 @@
+"""The judge's side of a zygote: orders over a socket, and a new zygote where one has died."""
+
+import contextlib
+import itertools
+import json
+import os
+import select
+import signal
+import socket
+import subprocess
+import threading
+import time
+
+from quizapp.judge.client.process import clean_environment, command
+from quizapp.judge.server.zygote import fork_zygote
+
+_PATIENCE = 60.0
+
+
+class Lost(ConnectionError):
+    """The zygote has died; the next worker comes from a new one."""
+
+
+class ZygoteLink:
+    """The judge's side of a zygote; starts another one when it has died."""
+
+    def __init__(self, *, namespaces: bool, fork: bool):
+        self._namespaces = namespaces
+        self._numbers = itertools.count()
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._forked: int | None = None
+        if fork:
+            self._control, self._forked = fork_zygote(namespaces=namespaces)
+            if namespaces:
+                self._forked = None  # it made the namespaces and left; the zygote is its child
+        else:
+            self._control = self._spawn()
+
+    def _spawn(self) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                command("quizapp.judge.server.zygote", str(theirs.fileno()), str(int(self._namespaces))),
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                env=clean_environment(),
+                start_new_session=True,
+            )
+        return ours
+
+    def ask(self, message: dict[str, object], descriptors: tuple[int, ...] = ()) -> dict[str, object]:
+        """Send one order and wait for the answer; `Lost` if the zygote is gone, and a new one is started."""
+        with self._lock:
+            try:
+                socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
+                answer = self._answer()
+            except OSError:
+                answer = b""
+            if not answer:
+                self._replace()
+                raise Lost("the process that starts workers has died")
+        decoded: dict[str, object] = json.loads(answer)
+        return decoded
+
+    def _answer(self) -> bytes:
+        """Wait for the zygote, which a submission at T1 may have stopped or killed."""
+        limit = time.monotonic() + _PATIENCE
+        pid = self._process.pid if self._process is not None else self._forked
+        while not select.select([self._control], [], [], 0.5)[0]:
+            if pid is not None and not self._namespaces:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGCONT if time.monotonic() < limit else signal.SIGKILL)
+        return self._control.recv(1 << 16)
+
+    def _replace(self) -> None:
+        self._control.close()
+        self._reap()
+        self._control = self._spawn()
+
+    def _reap(self) -> None:
+        if self._process is not None:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(2.0)
+        if self._forked is not None:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(self._forked, 0)
+            self._forked = None
+
+    def fork(self, descriptors: tuple[int, int, int]) -> "ForkedHandle":
+        """A new worker on the given pipe ends."""
+        number = next(self._numbers)
+        answer = self.ask({"op": "fork", "id": number}, descriptors)
+        if "error" in answer:
+            raise OSError(str(answer["error"]))
+        return ForkedHandle(self, number)
+
+    def pid(self) -> int:
+        """The zygote's process."""
+        number = self.ask({"op": "who"})["pid"]
+        assert isinstance(number, int)
+        return number
+
+    def close(self) -> None:
+        """Let the zygote end."""
+        self._control.close()
+        self._reap()
+
+
+class ForkedHandle:
+    """A worker forked by a zygote."""
+
+    def __init__(self, link: ZygoteLink, number: int):
+        self._link = link
+        self._number = number
+
+    def dump(self) -> None:
+        """Have the worker write where it is."""
+        with contextlib.suppress(Lost):
+            self._link.ask({"op": "dump", "id": self._number})
+
+    def end(self, grace: float) -> int | None:
+        """Kill the worker and what it left; its wait status, None if it was still running after ``grace``.
+
+        Raises `Lost` where the zygote died under it.
+        """
+        code = self._link.ask({"op": "end", "id": self._number, "grace": grace})["code"]
+        assert code is None or isinstance(code, int)
+        return code

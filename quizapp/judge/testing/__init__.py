@@ -1,0 +1,1 @@
+"""What exercise authors import: checks in hidden tests, recording in probes."""

@@ -1,0 +1,302 @@
+"""The judge's side of a hidden test: evidence in, a sentence for the learner out."""
+
+import cmath
+import time
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from quizapp.judge.server.cpu_deadline import SECONDS, Patience, TooLong
+from quizapp.judge.verdict import TestResult
+from quizapp.judge.worker.transcript import Opaque
+
+F = TypeVar("F", bound=Callable[..., None])
+
+# Relative and absolute tolerance by dtype; on an accelerator sums run in another order, hence the factor.
+TOLERANCES = {
+    torch.float64: (1e-7, 1e-9),
+    torch.float32: (1e-4, 1e-6),
+    torch.bfloat16: (2e-2, 1e-2),
+    torch.float16: (3e-3, 1e-3),
+}
+DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
+_LONGEST = 2000  # characters of a message: evidence that it quotes may be of any length
+
+
+_TOO_MUCH = "Looking at what your code returned took too long: it is far more than was asked for."
+
+
+class Finding(AssertionError):
+    """A behaviour that does not hold, in the learner's words."""
+
+
+class CodeRaised(Finding):
+    """The submission raised where a value was needed."""
+
+
+# Errors of code that looks at single values, which a tensor on meta does not have.
+_WITHOUT_VALUES = (
+    "cannot be called on meta tensors",
+    "Cannot copy out of meta tensor",
+    "convert meta device type tensor to numpy",
+    "with Meta tensors",
+    "register_meta function",
+)
+
+
+class Raised:
+    """An exception of the submission: names of its type and bases, message, line in the user's file."""
+
+    def __init__(self, details: Mapping[str, Any], module: str):
+        self.types = tuple(str(name)[:200] for name in details["types"])
+        if not self.types:
+            raise ValueError("an exception has a type")
+        self.message = str(details["message"])[:_LONGEST]
+        if "gloo/transport" in self.message and "imed out" not in self.message:
+            self.message = "the connection to another rank closed: it ended or failed without this call"
+        self.line = int(details["line"])
+        self.where = str(details.get("where", "call"))
+        self._module = module
+
+    @property
+    def is_memory(self) -> bool:
+        """Whether memory ran out: Python's own error, or the one of torch's allocator."""
+        return self.is_a("MemoryError", "OutOfMemoryError") or "can't allocate memory" in self.message
+
+    @property
+    def wants_values(self) -> bool:
+        """Whether the code looked at values of a tensor on meta: it works wherever there are any."""
+        return any(text in self.message for text in _WITHOUT_VALUES)
+
+    def is_a(self, *names: str) -> bool:
+        """Whether the exception is of one of the named types, subclasses included."""
+        return bool(set(names) & set(self.types))
+
+    def __str__(self) -> str:
+        stage = {"construct": ", while constructing", "backward": ", in the backward pass"}
+        where = (
+            f" (line {self.line} of {self._module}{stage.get(self.where, '')})"
+            if self.line
+            else stage.get(self.where, "").replace(",", "", 1)
+        )
+        text = f": {self.message}" if self.message else ""
+        return f"{self.types[0]}{text}{where}"
+
+
+class Observe:
+    """Evidence of one run. ``given`` are the judge's own inputs; values are looked up by path."""
+
+    def __init__(
+        self, given: Any, values: Mapping[str, Any], errors: Mapping[str, Any], module: str, device: str
+    ):
+        self.given = given
+        self.device = device
+        self._values = values
+        self._errors = {path: Raised(details, module) for path, details in errors.items()}
+
+    def __contains__(self, path: str) -> bool:
+        return path in self._values
+
+    def __getitem__(self, path: str) -> Any:
+        """The recorded value; raises `CodeRaised` with the submission's exception if it never came."""
+        if path in self._values:
+            return self._values[path]
+        parts = path.split("/")
+        for length in range(len(parts), 0, -1):
+            error = self._errors.get("/".join(parts[:length]))
+            if error is not None:
+                raise CodeRaised(f"Your code raised {error}")
+        raise Finding(f"The run ended before {path!r} could be observed.")
+
+    def tensor(self, path: str, says: str = "A tensor is expected here.") -> Tensor:
+        """The value at ``path``, which must be a tensor."""
+        value = self[path]
+        expect(isinstance(value, Tensor), says, f"got {describe(value)}")
+        assert isinstance(value, Tensor)
+        return value
+
+    def error(self, path: str) -> Raised | None:
+        """The exception that ended the step ``path`` (or a step around it), or None."""
+        parts = path.split("/")
+        for length in range(len(parts), 0, -1):
+            error = self._errors.get("/".join(parts[:length]))
+            if error is not None:
+                return error
+        return None
+
+    def raised(self, path: str, *names: str, says: str) -> None:
+        """Demand that ``record.raises(path)`` saw one of the named exceptions."""
+        error = self.error(path)
+        kinds = " or ".join(names)
+        if error is None:
+            got = self._values.get(f"{path}/returned")
+            raise Finding(f"{says} Expected {kinds}; the call returned {describe(got)}.")
+        if not error.is_a(*names):
+            raise Finding(f"{says} Expected {kinds}; your code raised {error}.")
+
+
+def describe(value: Any) -> str:
+    """A short account of a value for a message."""
+    if isinstance(value, Tensor):
+        values = " without values, on meta" if value.device.type == "meta" else ""
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}{values}"
+    if isinstance(value, Opaque):
+        # What was too much or too strange to be sent is told by the text.
+        return value.text if value.kind in ("torch.Tensor", "int") else f"an object of type {value.kind}"
+    text = repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+def expect(condition: object, says: str, detail: str = "") -> None:
+    """Fail with the sentence ``says`` unless ``condition`` holds."""
+    if not condition:
+        raise Finding(f"{says} ({detail})" if detail else says)
+
+
+def alike(left: Any, right: Any) -> bool:
+    """Whether two pieces of evidence are the same: in type, dtype, shape and every value, NaN included."""
+    if isinstance(left, Tensor) and isinstance(right, Tensor):
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return False
+        return bool(((left == right) | ((left != left) & (right != right))).all())  # noqa: PLR0124 - NaN
+    if type(left) is not type(right):
+        return False
+    if isinstance(left, dict):
+        return left.keys() == right.keys() and all(alike(value, right[key]) for key, value in left.items())
+    if isinstance(left, list | tuple):
+        return len(left) == len(right) and all(map(alike, left, right))
+    return bool(left == right or (left != left and right != right))  # noqa: PLR0124
+
+
+def close(
+    got: Any,
+    want: Any,
+    says: str,
+    *,
+    rtol: float | None = None,
+    atol: float | None = None,
+    call: str = "",
+    mistakes: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
+    device: str = "cpu",
+) -> None:
+    """Fail unless ``got`` equals ``want`` within the tolerance; compared in float64, NaN equals NaN.
+
+    ``got`` is a tensor or a number (lists of numbers too). Without ``rtol``/``atol`` the table above
+    applies, by the dtype of ``got``. ``mistakes`` maps a sentence to the value that this mistake gives:
+    where ``got`` equals it, the sentence is shown instead of ``says``. ``call`` says what was called.
+    """
+    expected = _numbers(want)
+    assert expected is not None, "the expected value must be numeric"
+    # Before anything is computed: what has another shape may be as large as a transcript allows.
+    actual = None if _much_longer(got, expected) else _numbers(got, expected.shape)
+    context = f" Called: {call}." if call else ""
+    if actual is None or (actual.is_complex() and not expected.is_complex()):
+        raise Finding(f"{says} Got {describe(got)}.{context}")
+    if actual.shape != expected.shape:
+        raise Finding(f"{says} Got shape {tuple(actual.shape)}, expected {tuple(expected.shape)}.{context}")
+    base = TOLERANCES.get(got.dtype, (0.0, 0.0)) if isinstance(got, Tensor) else TOLERANCES[torch.float64]
+    factor = DEVICE_FACTOR.get(device.split(":", maxsplit=1)[0], 1.0)
+    relative = (base[0] if rtol is None else rtol) * factor
+    absolute = ((base[1] if rtol is None else 0.0) if atol is None else atol) * factor
+    if _equal(actual, expected, relative, absolute):
+        return
+    items = mistakes.items() if isinstance(mistakes, Mapping) else mistakes
+    for sentence, value in items:
+        wrong = _numbers(value)
+        if wrong is not None and wrong.shape == actual.shape and _equal(actual, wrong, relative, absolute):
+            says = sentence
+            break
+    raise Finding(f"{says} {_worst(actual, expected, relative, absolute)}{context}")
+
+
+def _much_longer(got: Any, expected: Tensor) -> bool:
+    return isinstance(got, list | tuple) and len(got) > 1000 + 4 * expected.numel()
+
+
+def _numbers(value: Any, shape: torch.Size | None = None) -> Tensor | None:
+    """``value`` in double precision, None if it is not numeric; as it is if it is not of ``shape``."""
+    if isinstance(value, Tensor):
+        if value.device.type == "meta":
+            return None
+        if shape is not None and value.shape != shape:
+            return value
+        return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)
+    if isinstance(value, bool | int | float | list | tuple):
+        with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # an integer beyond any float
+            return torch.tensor(
+                value if isinstance(value, list | tuple) else float(value), dtype=torch.float64
+            )
+    return None
+
+
+def _equal(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> bool:
+    return bool(torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True).all())
+
+
+def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
+    bad = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
+    error = torch.nan_to_num((actual - expected).abs(), nan=float("inf")) * bad
+    error = torch.nan_to_num(error, nan=0.0, posinf=float("inf"))
+    flat = int(error.flatten().argmax()) if bad.any() else 0
+    index = [int(i) for i in torch.unravel_index(torch.tensor(flat), actual.shape)] if actual.dim() else []
+    got, want = actual.flatten()[flat].item(), expected.flatten()[flat].item()
+    allowed = atol + rtol * abs(want)
+    where = f" at index {index}" if index else ""
+    share = f", {int(bad.sum())} of {bad.numel()} elements wrong" if bad.numel() > 1 else ""
+    off = f"off by {abs(got - want):.2g}, allowed {allowed:.2g}"
+    details = f"{off}{share}" if cmath.isfinite(want) else share.removeprefix(", ")
+    return f"Got {got:.7g}{where}, expected {want:.7g}" + (f" ({details})." if details else ".")
+
+
+def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
+    """Mark a hidden test with the behaviour that it checks.
+
+    ``on_error`` is said before the exception where the submission raised instead of answering.
+    """
+
+    def mark(test: F) -> F:
+        test.behaviour = number  # type: ignore[attr-defined]
+        test.on_error = on_error  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+def run_tests(
+    tests: Iterable[Callable[[Observe], None]], observe: Observe, seconds: float = SECONDS
+) -> list[TestResult]:
+    """Run hidden tests on the evidence; those for which ``seconds`` do not suffice fail."""
+    with Patience(seconds) as patience:
+        return [run_test(test, observe, patience) for test in tests]
+
+
+def run_test(
+    test: Callable[[Observe], None], observe: Observe, patience: Patience | None = None
+) -> TestResult:
+    """Run one hidden test on the evidence."""
+    number = int(getattr(test, "behaviour", 0))
+    name = test.__name__.removeprefix("test_")
+    begin = time.perf_counter()
+    message = ""
+    try:
+        if patience is None:
+            test(observe)
+        else:
+            with patience.test():
+                test(observe)
+        passed = True
+    except TooLong:
+        passed, message = False, _TOO_MUCH
+    except CodeRaised as raised:
+        passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
+    except AssertionError as failed:
+        passed, message = False, str(failed) or "This behaviour does not hold."
+    except Exception as error:  # noqa: BLE001
+        # Evidence of an unforeseen type, shape or size: it is wrong, whatever it is.
+        passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
+    if len(message) > _LONGEST:
+        message = f"{message[:_LONGEST]}..."
+    return TestResult(name, number, passed, message, time.perf_counter() - begin)

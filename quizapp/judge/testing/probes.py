@@ -1,0 +1,204 @@
+"""The worker's side of a probe: call the submission, write down what happened, judge nothing."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import ModuleType, TracebackType
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from quizapp.judge.worker.transcript import MAX_DEPTH
+
+F = TypeVar("F", bound=Callable[..., None])
+
+
+class Record:
+    """What one worker saw: values and exceptions under paths such as ``probe/step/name``.
+
+    ``device`` is where the inputs lie; ``rank`` and ``world`` are 0 and 1 unless the probe is distributed.
+    """
+
+    def __init__(self, device: torch.device, filename: str, rank: int = 0, world: int = 1):
+        self.device = device
+        self.rank = rank
+        self.world = world
+        self.values: dict[str, Any] = {}
+        self.errors: dict[str, dict[str, Any]] = {}
+        self._filename = filename
+        self._path: list[str] = []
+        # Filling gigabytes takes seconds: once memory ran out the verdict is known, and no step follows.
+        self.exhausted = False
+
+    def __call__(self, name: str | int, value: Any) -> None:
+        """Store ``value`` as it is now (tensors are copied)."""
+        self.values["/".join([*self._path, str(name)])] = snapshot(value)
+
+    @contextmanager
+    def step(self, name: str | int) -> Iterator[None]:
+        """A part of a probe: an exception ends the part, is written down, and hides nothing else."""
+        if self.exhausted:
+            raise MemoryError("memory ran out before")
+        self._path.append(str(name))
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - a submission may raise SystemExit too
+            told = self.errors["/".join(self._path)] = self.describe(error)
+            self.exhausted |= "MemoryError" in told["types"] or "can't allocate memory" in told["message"]
+        finally:
+            self._path.pop()
+
+    def raises(self, name: str | int, call: Callable[[], Any]) -> None:
+        """Write down which exception ``call`` raises; without one the value it returned is stored."""
+        with self.step(name):
+            self("returned", call())
+
+    def describe(self, error: BaseException) -> dict[str, Any]:
+        """An exception as plain data: type names (own first), message, line in the submission, and where.
+
+        ``where`` is construct, call or backward.
+        """
+        trace = _trace_of(error)
+        message = _text(error).replace(self._filename, self._filename.rpartition("/")[2])
+        return {
+            "types": [
+                _name_of(kind)[:200] for kind in _mro_of(type(error))[:_MAX_TYPES] if kind is not object
+            ],
+            "message": message[:500],
+            "line": _last_line(trace, self._filename) or _line_of_syntax(error, self._filename),
+            "where": _where(trace, self._filename),
+        }
+
+
+# A submission's own exception may raise wherever it is looked at: only the original slots are read.
+_trace_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
+_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
+_MAX_TYPES = 50
+
+
+def _text(error: BaseException) -> str:
+    try:
+        # The text of a syntax error repeats file and line; one that was raised by hand may have none.
+        syntax = issubclass(type(error), SyntaxError)
+        text = error.msg or "" if syntax else error  # type: ignore[attr-defined]
+        return "".join([str(text)])  # a plain string, whatever the submission's own __str__ gave
+    except BaseException:  # noqa: BLE001 - the submission's own __str__ may do anything
+        return ""
+
+
+def _line_of_syntax(error: BaseException, filename: str) -> int:
+    """The line that a syntax error in the submission's file names; 0 for others."""
+    kind = type(error)
+    if not issubclass(kind, SyntaxError):
+        return 0
+    try:
+        return int(error.lineno or 0) if error.filename in (filename, None) else 0  # type: ignore[attr-defined]
+    except BaseException:  # noqa: BLE001 - a submission may have put anything there
+        return 0
+
+
+def _last_line(trace: TracebackType | None, filename: str) -> int:
+    line = 0
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == filename:
+            line = trace.tb_lineno
+        trace = trace.tb_next
+    return line
+
+
+def _where(trace: TracebackType | None, filename: str) -> str:
+    names = set()
+    while trace is not None:
+        code = trace.tb_frame.f_code
+        if code.co_name == "__init__" and code.co_filename == filename:
+            names.add("construct")
+        elif code.co_name == "backward" and "torch" in code.co_filename:
+            names.add("backward")
+        trace = trace.tb_next
+    return "backward" if "backward" in names else "construct" if names else "call"
+
+
+def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
+    """A copy that later in-place changes do not reach; containers are copied, other objects are not.
+
+    What is contained in itself, or deeper than a transcript goes, stays; ``inside`` names the containers
+    around it.
+    """
+    if isinstance(value, Tensor):
+        with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
+            return value.detach().clone() if value.device.type != "meta" else value
+    if id(value) in inside or len(inside) > MAX_DEPTH:
+        return value
+    inside = (*inside, id(value))
+    if type(value) in (list, tuple):
+        return type(value)(snapshot(item, inside) for item in value)
+    if isinstance(value, dict):
+        return {key: snapshot(item, inside) for key, item in dict.items(value)}
+    return value
+
+
+def number(value: Any) -> Any:
+    """A member of a subclass of float (numpy's is one) as a float; everything else as it is."""
+    return float(value) if isinstance(value, float) else value
+
+
+def filled_linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> torch.nn.Linear:
+    """A linear layer of this weight (out, in) and bias (out,), on their device; ``dtype`` may differ."""
+    layer = torch.nn.Linear(
+        weight.shape[1],
+        weight.shape[0],
+        bias=bias is not None,
+        device=weight.device,
+        dtype=dtype or weight.dtype,
+    )
+    with torch.no_grad():
+        layer.weight.copy_(weight)
+        if bias is not None:
+            layer.bias.copy_(bias)
+    return layer
+
+
+def distributed(probe: F) -> F:
+    """Mark a probe that every rank of a gloo group runs; the sizes stand under ``ranks`` in exercise.yaml."""
+    probe.distributed = True  # type: ignore[attr-defined]
+    return probe
+
+
+def to_device(value: Any, device: torch.device) -> Any:
+    """``value`` with every tensor in it moved to ``device``."""
+    if isinstance(value, Tensor):
+        return value.to(device)
+    if isinstance(value, list | tuple):
+        return type(value)(to_device(item, device) for item in value)
+    if isinstance(value, dict):
+        return {key: to_device(item, device) for key, item in value.items()}
+    return value
+
+
+def probe_names(probes: ModuleType, *, distributed: bool) -> list[str]:
+    """The names of the module's probes, in the order of the file, without the prefix ``probe_``."""
+    return [
+        name.removeprefix("probe_")
+        for name, value in vars(probes).items()
+        if name.startswith("probe_") and getattr(value, "distributed", False) == distributed
+    ]
+
+
+def run_probes(
+    code: ModuleType,
+    probes: ModuleType,
+    names: list[str],
+    given: Callable[[], Any],
+    record: Record,
+    seed: int,
+) -> None:
+    """Run the named probes; each gets its own fresh copy of the inputs and a fixed global seed."""
+    for name in names:
+        if record.exhausted:
+            break
+        random.seed(seed)
+        torch.manual_seed(seed)
+        with record.step(name):
+            getattr(probes, f"probe_{name}")(code, to_device(given(), record.device), record)

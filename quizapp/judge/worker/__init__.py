@@ -1,0 +1,1 @@
+"""The untrusted side: runs a submission under the isolation layers."""

@@ -1,0 +1,163 @@
+"""The untrusted side: one process that runs a submission's probes once and leaves.
+
+Everything it says is evidence about the submission and may be forged by it; the judge believes numbers only.
+"""
+
+import contextlib
+import faulthandler
+import importlib.util
+import marshal
+import os
+import random
+import signal
+import sys
+import tempfile
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, NoReturn
+
+import torch
+
+from quizapp.judge.sandbox import layers
+from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
+from quizapp.judge.sandbox.syscalls import COLUMN, adopt_orphans, die_with_parent
+from quizapp.judge.testing.probes import Record, run_probes
+from quizapp.judge.worker import call_guard
+from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, Job, read_job
+from quizapp.judge.worker.transcript import TranscriptError, decode, encode
+
+_leave = os._exit
+_write = os.write
+
+
+def work(job_pipe: int, result_pipe: int, printed_pipe: int, *, own_network: bool = False) -> NoReturn:
+    """Take one job from the pipe, run it, write the transcript and leave without any clean-up."""
+    try:
+        _detach(printed_pipe)
+        result = _hide(job_pipe, result_pipe)
+        _write(result, HELLO.pack(HELLO_MAGIC, host_pid()))
+        job = read_job(job_pipe)
+        os.close(job_pipe)
+        if job is not None:
+            _answer(job, result, own_network=own_network)
+    finally:
+        _leave(0)
+
+
+def _detach(printed_pipe: int) -> None:
+    with contextlib.suppress(OSError):  # a spawned worker leads a session already
+        os.setsid()
+    if COLUMN >= 0:
+        die_with_parent(signal.SIGKILL)
+        adopt_orphans()
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    for stream in (1, 2):
+        os.dup2(printed_pipe, stream)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - descriptors, for good
+    for name, descriptor in (("stdout", 1), ("stderr", 2)):
+        setattr(sys, name, open(descriptor, "w", 1, "utf-8", "backslashreplace", closefd=False))  # noqa: SIM115
+
+
+def _hide(job_pipe: int, result_pipe: int) -> int:
+    """Move the result pipe to a number that is hard to guess and close everything inherited."""
+    result = random.SystemRandom().randint(100, 220)
+    os.dup2(result_pipe, result)
+    os.set_inheritable(result, False)
+    kept = sorted({job_pipe, result})
+    for low, high in zip([2, *kept], [*kept, 4096], strict=True):
+        os.closerange(low + 1, high)
+    return result
+
+
+def host_pid() -> int:
+    """This process's number where /proc was mounted, which is where the judge looks."""
+    try:
+        return int(Path("/proc/self").readlink().name)
+    except (OSError, ValueError):
+        return os.getpid()
+
+
+def _answer(job: Job, result: int, *, own_network: bool) -> None:
+    try:
+        message = encode(_evidence(job, own_network=own_network) | {"nonce": job.nonce})
+    except TranscriptError as error:
+        message = encode({"problem": f"Your code returned {error}.", "nonce": job.nonce})
+    except _Unprepared as error:
+        message = encode({"problem": str(error), "nonce": job.nonce})
+    except BaseException as error:  # noqa: BLE001 - the submission has changed what the judge needs here
+        text = f"Your code broke the process that records its run ({type(error).__name__})."
+        message = encode({"problem": text, "nonce": job.nonce})
+    view = memoryview(message)
+    while view:
+        view = view[_write(result, view) :]
+
+
+class _Unprepared(Exception):
+    """The scratch folder cannot be used: no fault of the submission."""
+
+
+def _settle(job: Job, base: Path) -> Path:
+    """Put the submission into its place in the scratch folder and go there; its path."""
+    place = base / "work" / f"rank{job.rank}"
+    try:
+        _arrange_stack_dump(base / f"stack{job.rank}")
+        place.mkdir(mode=0o700)
+        path = place / job.module
+        path.write_bytes(job.source)
+    except OSError as error:
+        text = f"The judge cannot write below {base.parent.parent}: {error.strerror}; free space there."
+        raise _Unprepared(text) from None
+    os.chdir(place)
+    return path
+
+
+def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
+    base = Path(job.base)
+    path = _settle(job, base)
+    place = path.parent
+    os.environ.update({"TMPDIR": str(place), "HOME": str(place)})
+    tempfile.tempdir = None
+    if job.world > 1:
+        os.environ["GLOO_SOCKET_IFNAME"] = "lo" if sys.platform == "linux" else "lo0"
+        torch.distributed.init_process_group(
+            "gloo", init_method=f"file://{base}/work/store", rank=job.rank, world_size=job.world
+        )
+        torch.distributed.barrier()  # nobody runs, and perhaps ends, while another still connects
+    probes = _load_probes(job)
+    device = torch.device(job.device)
+    record = Record(device, str(path), job.rank, job.world)
+    layers.apply(job.tier, base / "work", job.seconds, sockets=own_network and job.world > 1)
+    call_guard.install(job.forbidden, str(path))
+    try:
+        code = _import(path)
+    except BaseException as error:  # noqa: BLE001 - importing a submission may raise anything
+        return {"values": {}, "errors": {}, "import": record.describe(error)}
+    run_probes(code, probes, list(job.names), lambda: decode(job.given), record, job.seed)
+    return {"values": record.values, "errors": record.errors, "import": None}
+
+
+def _arrange_stack_dump(path: Path) -> None:
+    """Have the judge's signal, and a crash, write every thread's stack to a file outside the work folder."""
+    stack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    faulthandler.enable(stack, all_threads=True)
+    faulthandler.register(STACK_SIGNAL, stack, all_threads=True, chain=False)
+
+
+def _load_probes(job: Job) -> ModuleType:
+    module = ModuleType("_probes")
+    sys.modules["_probes"] = module
+    code = marshal.loads(job.probes)  # noqa: S302 - from the judge, which compiled it
+    assert isinstance(code, CodeType)
+    exec(code, vars(module))  # noqa: S102 - the exercise's own probes
+    return module
+
+
+def _import(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module

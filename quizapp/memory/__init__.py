@@ -1,1 +1,0 @@
-"""When it is asked: scheduler, queue, ratings."""

@@ -1,0 +1,1 @@
+"""When a card comes back: events, memory model, queue, ratings."""

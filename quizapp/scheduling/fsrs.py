@@ -1,0 +1,214 @@
+"""FSRS-6 by the ``fsrs`` package, and what it leaves out: study days, fuzz, order of intervals.
+
+The package counts elapsed time in blocks of 24 hours. It is given days as midnight-to-midnight dates
+here, so that it counts study days. Its own intervals and fuzz are not used.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from hashlib import blake2b
+from typing import TYPE_CHECKING, NamedTuple
+
+from quizapp.scheduling import fuzz
+from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.study_day import DAY_S
+
+if TYPE_CHECKING:
+    import fsrs
+
+MODEL = "FSRS-6"
+# the defaults of fsrs 6.3; kept here because reading them from the package means importing it
+DEFAULT_WEIGHTS = (
+    0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796,
+    1.4835, 0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
+)  # fmt: skip
+STABILITY = (0.001, 36500.0)
+LEARNING_STEPS = (60, 600)
+RELEARNING_STEPS = (600,)
+# whose outcomes decide on a rating's interval: Again stands alone, the others wait longer than those below
+_NEEDED = {
+    Rating.AGAIN: (Rating.AGAIN,),
+    Rating.HARD: (Rating.HARD,),
+    Rating.GOOD: (Rating.HARD, Rating.GOOD),
+    Rating.EASY: tuple(Rating),
+}
+
+
+class Model(NamedTuple):
+    """A memory model: its name and its weights, whose number depends on the model."""
+
+    name: str = MODEL
+    weights: tuple[float, ...] = DEFAULT_WEIGHTS
+
+    @property
+    def version(self) -> str:
+        """Name and fingerprint of the weights, as every event carries it."""
+        digest = blake2b(",".join(map(repr, self.weights)).encode(), digest_size=4).hexdigest()
+        return f"{self.name}/{'default' if self.weights == DEFAULT_WEIGHTS else digest}"
+
+
+DEFAULT_MODEL = Model()
+
+
+class Memory(NamedTuple):
+    """What the model knows of a card: state, learning step, stability in days, difficulty 1-10."""
+
+    state: int = NEW
+    step: int | None = None
+    stability: float = 0.0
+    difficulty: float = 0.0
+    last_day: int = 0
+    interval: int = 0  # seconds promised after the last review
+
+
+class Outcome(NamedTuple):
+    """What a rating makes of a card: its memory, and the interval in seconds to the next review."""
+
+    memory: Memory
+    interval: int
+
+
+@lru_cache(maxsize=4096)
+def _date(day: int) -> datetime:
+    return datetime.fromordinal(max(day, 1)).replace(tzinfo=UTC)
+
+
+class Scheduler:
+    """FSRS for one model; ``steps=False`` leaves out the learning steps (exercises have none)."""
+
+    def __init__(self, model: Model = DEFAULT_MODEL) -> None:
+        self.model = model
+        self.version = model.version
+        self._decay = -model.weights[20]
+        self._factor = 0.9 ** (1 / self._decay) - 1
+        self._packages: dict[bool, fsrs.Scheduler] = {}
+        self._known: dict[tuple[Memory, int, int, bool], Memory] = {}
+
+    def _package(self, steps: bool) -> "fsrs.Scheduler":
+        if steps not in self._packages:
+            import fsrs  # 10 ms, not needed to show a card
+
+            self._packages[steps] = fsrs.Scheduler(
+                parameters=self.model.weights,
+                learning_steps=[timedelta(seconds=s) for s in LEARNING_STEPS] if steps else [],
+                relearning_steps=[timedelta(seconds=s) for s in RELEARNING_STEPS] if steps else [],
+                enable_fuzzing=False,
+            )
+        return self._packages[steps]
+
+    def review(self, memory: Memory, rating: int, day: int, steps: bool = True) -> Memory:
+        """The memory after a review on a study day (``interval`` is left for the caller)."""
+        key = (memory, rating, day, steps)
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= 64:  # enough for the buttons of the cards on screen
+                self._known.clear()
+            found = self._known[key] = self._review(*key)
+        return found
+
+    def _review(self, memory: Memory, rating: int, day: int, steps: bool) -> Memory:
+        package = self._package(steps)
+        import fsrs
+
+        day = max(day, memory.last_day)  # a journey west may turn the calendar back
+        new = memory.state == NEW
+        card = fsrs.Card(
+            card_id=0,
+            state=fsrs.State.Learning if new else fsrs.State(memory.state),
+            step=0 if new else memory.step,
+            stability=None if new else memory.stability,
+            difficulty=None if new else memory.difficulty,
+            due=_date(day),
+            last_review=None if new else _date(memory.last_day),
+        )
+        after, _ = package.review_card(card, fsrs.Rating(rating), _date(day))
+        assert after.stability is not None
+        assert after.difficulty is not None
+        stability = min(max(after.stability, STABILITY[0]), STABILITY[1])
+        return Memory(after.state.value, after.step, stability, after.difficulty, day)
+
+    def retrievability(self, stability: float, elapsed: int) -> float:
+        """The chance of recall ``elapsed`` study days after the last review (FSRS-6 forgetting curve)."""
+        if stability <= 0:
+            return 0.0
+        return float((1 + self._factor * max(0, elapsed) / stability) ** self._decay)
+
+    def ideal_interval(self, stability: float, retention: float) -> float:
+        """Days until retrievability falls to ``retention``, unrounded."""
+        return float(stability / self._factor * (retention ** (1 / self._decay) - 1))
+
+    def outcomes(
+        self,
+        memory: Memory,
+        day: int,
+        *,
+        card: str,
+        repetition: int,
+        retention: float,
+        most: int,
+        steps: bool = True,
+        cap: int | None = None,
+        up_to: Rating = Rating.EASY,
+    ) -> dict[Rating, Outcome]:
+        """What each rating would make of the card now.
+
+        ``most`` is the longest interval in days and ``cap`` a shorter one for this review only. Once a
+        card has graduated Hard waits at least 1 day, Good longer than Hard and Easy longer than Good;
+        an interval that FSRS lengthens is not shortened by fuzz. ``up_to`` leaves out the better ratings.
+        """
+        draw = fuzz.uniform(card, repetition)
+        # the order of the three passing intervals needs room below the longest one
+        most = max(1, most if cap is None else min(most, cap))
+        before = memory.interval // DAY_S if memory.state == REVIEW else 0
+        found: dict[Rating, Outcome] = {}
+        floor = 1
+        for rating in _NEEDED[up_to]:
+            after = self.review(memory, rating, day, steps)
+            if after.state != REVIEW:
+                seconds = _step_seconds(after, rating)
+            else:
+                ideal = self.ideal_interval(after.stability, retention)
+                least = 1 if rating is Rating.Again else floor
+                if rating is not Rating.Again and int(ideal + 0.5) > before:
+                    least = max(least, before + 1)
+                days = fuzz.fuzzed(ideal, draw, min(least, most), most)
+                if rating is not Rating.Again:
+                    floor = days + 1
+                seconds = days * DAY_S
+            found[rating] = Outcome(after._replace(interval=seconds), seconds)
+        return found
+
+
+def _step_seconds(after: Memory, rating: Rating) -> int:
+    """The wait of a learning or relearning step; Hard on the first of two waits half way between them."""
+    steps = LEARNING_STEPS if after.state == LEARNING else RELEARNING_STEPS
+    step = min(after.step or 0, len(steps) - 1)
+    if rating is Rating.Hard and step == 0:
+        return (steps[0] + steps[1]) // 2 if len(steps) > 1 else steps[0] * 3 // 2
+    return steps[step]
+
+
+def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
+    """The weights as a tuple. Raises ``ValueError`` where the model refuses them."""
+    import fsrs
+
+    found = tuple(float(value) for value in weights)
+    fsrs.Scheduler(parameters=found)
+    return found
+
+
+__all__ = [
+    "DEFAULT_WEIGHTS",
+    "LEARNING",
+    "MODEL",
+    "NEW",
+    "RELEARNING",
+    "REVIEW",
+    "Memory",
+    "Model",
+    "Outcome",
+    "Scheduler",
+    "check_weights",
+]

@@ -1,0 +1,126 @@
+"""What would reach the target where the plan does not: more minutes, or fewer topics or levels."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.policy_search import ALL, SHORT_DAYS, Search
+from quizapp.scheduling.planner.simulate import Day, Policy
+
+TIME, DROP, ACCEPT = "time", "drop", "accept"
+STEP_MINUTES = 5
+MOST_MINUTES = 480  # a day
+
+
+class Way(NamedTuple):
+    """A way out and its price.
+
+    ``minutes`` are those to add to each study day, ``topics`` and ``levels`` what to leave out and ``cost``
+    its share of the weight; ``recall`` is what is reached then, of what remains. ``reaches``
+    tells whether that is the target.
+    """
+
+    kind: str
+    recall: float
+    reaches: bool
+    minutes: int = 0
+    topics: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    cost: float = 0.0
+
+
+def ways_out(search: Search, policy: Policy, recall: float, target: float) -> tuple[Way, ...]:
+    """The three ways out, each tried by simulation with a few policies near the one chosen."""
+    return (
+        _more_time(search, policy, target),
+        _less_matter(search, policy, target),
+        Way(ACCEPT, recall, reaches=False),
+    )
+
+
+def _near(policy: Policy, days: Sequence[Day]) -> list[Policy]:
+    """Policies worth trying in place of one; where the time is short, with new cards in the taper too."""
+    lates = {policy.late, len(days) <= SHORT_DAYS}
+    found = [policy]
+    for retention, share, late in product((0.85, 0.92), (0.0, 0.9), sorted(lates)):
+        found.append(policy._replace(retention=retention, share=share, pace=ALL, late=late))
+    return found
+
+
+def _recall(search: Search, policy: Policy, days: Sequence[Day], deck: Deck) -> float:
+    """The best recall among policies near one, over other days or another deck."""
+    other = search.over(deck, days)
+    return max(other.course(near, 0).value for near in _near(policy, days))
+
+
+def _more_time(search: Search, policy: Policy, target: float) -> Way:
+    """The fewest minutes a day more that reach the target."""
+
+    def tried(minutes: int) -> float:
+        days = [
+            day._replace(seconds=day.seconds + 60 * (minutes / 2 if day.last else minutes))
+            if day.seconds > 0
+            else day
+            for day in search.days
+        ]
+        return _recall(search, policy, days, search.deck)
+
+    most = MOST_MINUTES - max((round(day.seconds / 60) for day in search.days), default=0)
+    low, high = 0, max(0, most // STEP_MINUTES)
+    best = tried(high * STEP_MINUTES)
+    if best < target:
+        return Way(TIME, best, reaches=False, minutes=high * STEP_MINUTES)
+    while high - low > 1:
+        middle = (low + high) // 2
+        reached = tried(middle * STEP_MINUTES)
+        if reached >= target:
+            high, best = middle, reached
+        else:
+            low = middle
+    return Way(TIME, best, reaches=True, minutes=high * STEP_MINUTES)
+
+
+def _less_matter(search: Search, policy: Policy, target: float) -> Way:
+    """The hard questions, or the fewest topics of least weight, without which the rest reaches the target."""
+    deck = search.deck
+    whole = sum(deck.weight) or 1.0
+
+    def tried(keep: list[int]) -> Way:
+        reached = _recall(search, policy, search.days, deck.only(keep))
+        cost = 1 - sum(deck.weight[card] for card in keep) / whole
+        return Way(DROP, reached, reached >= target, cost=cost)
+
+    easier = [card for card, level in enumerate(deck.levels) if level != "hard"]
+    if 0 < len(easier) < len(deck.levels):
+        way = tried(easier)
+        if way.reaches:
+            return way._replace(levels=("hard",))
+    topics = _least_first(deck, search.course(policy, 0).chances)
+
+    def without(number: int) -> Way:
+        out = frozenset(topics[:number])
+        keep = [card for card, topic in enumerate(deck.topics) if topic not in out]
+        return tried(keep)._replace(topics=tuple(topics[:number]))
+
+    low, high = 0, len(topics) - 1
+    best = without(high)
+    while best.reaches and high - low > 1:
+        middle = (low + high) // 2
+        way = without(middle)
+        if way.reaches:
+            high, best = middle, way
+        else:
+            low = middle
+    return best
+
+
+def _least_first(deck: Deck, chances: Sequence[float]) -> list[str]:
+    """The topics by the weight of a card, the least first; among equals those least known in the end."""
+    found = []
+    for topic in dict.fromkeys(deck.topics):
+        cards = [card for card, own in enumerate(deck.topics) if own == topic]
+        weight = sum(deck.weight[card] for card in cards) / len(cards)
+        known = sum(chances[card] for card in cards) / len(cards)
+        found.append((round(weight, 2), known, topic))
+    return [topic for _, _, topic in sorted(found)]

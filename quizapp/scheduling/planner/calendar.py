@@ -1,0 +1,88 @@
+"""The days until the interview: minutes by weekday, days off, rehearsals fixed in time, the taper."""
+
+from collections.abc import Callable, Collection, Sequence
+from datetime import date, timedelta
+from math import ceil
+from typing import NamedTuple
+
+from quizapp.scheduling.planner.simulate import Day, taper_of
+
+MOCK, INCIDENT = "mock", "incident"
+MOCK_LENGTHS = (15, 30, 45, 60)
+INCIDENT_MINUTES = 15
+LAST_MOCK_DAYS = 3  # before the interview; two where there are no three
+_SHARE = 0.1  # of the time, for rehearsals
+_LEAST_GAP = 3  # days from one rehearsal to the next
+
+
+class Slot(NamedTuple):
+    """A day: its date, the minutes in all, those of a rehearsal among them, and what is left to plan."""
+
+    date: date
+    minutes: float
+    rehearsal: str
+    rehearsal_minutes: int
+    day: Day
+
+
+def calendar(
+    today: date,
+    until: date,
+    minutes: Callable[[date], float],
+    *,
+    spent: float = 0.0,
+    rehearsed: Collection[str] = (),
+) -> list[Slot]:
+    """The days from today to the eve of the interview.
+
+    ``minutes`` gives the minutes of a date, 0 for a day off. ``spent`` are minutes studied today already,
+    ``rehearsed`` the rehearsals done today. The eve has half its minutes.
+    """
+    number = (until - today).days
+    dates = [today + timedelta(days=day) for day in range(number)]
+    whole = [float(max(0.0, minutes(when))) for when in dates]
+    if whole:
+        whole[-1] /= 2
+        whole[0] = max(0.0, whole[0] - spent)
+    fixed = rehearsals(whole)
+    taper = number - taper_of(number)
+    slots = []
+    for day, (when, length) in enumerate(zip(dates, whole, strict=True)):
+        name, taken = fixed.get(day, ("", 0))
+        if day == 0 and name in rehearsed:
+            name, taken = "", 0
+        rest = Day(60 * (length - taken), day >= taper, day == number - 1)
+        slots.append(Slot(when, length, name, taken, rest))
+    return slots
+
+
+def rehearsals(minutes: Sequence[float]) -> dict[int, tuple[str, int]]:
+    """Which days hold a mock interview or an incident, and for how many minutes.
+
+    Counted back from the interview, so that they stay where they are when the plan is made anew: the last
+    mock three days before, then in turns an incident and a mock, so far apart that together they take about a
+    tenth of the time. What falls on a day that is too short moves to one before.
+    """
+    working = sorted(length for length in minutes[:-1] if length > 0)
+    base = working[len(working) // 2] if working else 0.0
+    pair = _length(MOCK, base) + _length(INCIDENT, base)
+    if not pair:
+        return {}
+    gap = max(_LEAST_GAP, ceil(pair / 2 / (_SHARE * base)))
+    found: dict[int, tuple[str, int]] = {}
+    for number, wanted in enumerate(range(max(0, len(minutes) - LAST_MOCK_DAYS), -1, -gap)):
+        name = (MOCK, INCIDENT)[number % 2]
+        for day in range(wanted, max(-1, wanted - gap), -1):
+            length = _length(name, minutes[day])
+            if length:
+                found[day] = (name, length)
+                break
+    return found
+
+
+def _length(name: str, minutes: float) -> int:
+    """How long a rehearsal on a day may be: at most half of it, but at least the shortest; 0: none fits."""
+    if name == INCIDENT:
+        return INCIDENT_MINUTES if minutes >= INCIDENT_MINUTES else 0
+    fitting = [length for length in MOCK_LENGTHS if length <= max(MOCK_LENGTHS[0], minutes / 2)]
+    return fitting[-1] if minutes >= fitting[-1] else 0

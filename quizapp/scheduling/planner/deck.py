@@ -1,0 +1,115 @@
+"""The learner's cards and exercises as the simulation takes them: plain columns, days counted from today."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from quizapp.scheduling.planner.fsrs_math import Formulas
+from quizapp.scheduling.planner.random_draws import firsts
+
+
+@dataclass(frozen=True)
+class Habits:
+    """How the learner answers.
+
+    ``first`` are the shares of Again, Hard, Good, Easy on a card never seen, ``later`` those of Hard, Good,
+    Easy among the answers that were right. ``seconds`` is the time for one answer by kind of question.
+    """
+
+    first: tuple[float, float, float, float]
+    later: tuple[float, float, float]
+    seconds: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Task:
+    """An exercise: its weight, how long it takes, and its memory (stability 0.0: never rated).
+
+    ``last`` and ``due`` are days from today. ``passed`` tells whether the learner's code has ever passed.
+    """
+
+    slug: str
+    minutes: int
+    weight: float
+    stability: float = 0.0
+    difficulty: float = 0.0
+    last: int = 0
+    due: int = 0
+    passed: bool = False
+
+
+@dataclass(frozen=True)
+class Deck:
+    """The cards, one entry in each column per card; a stability of 0.0 is a card never seen.
+
+    ``last`` and ``due`` are days from today, ``kin`` the indices that may not come on the same day,
+    ``retention`` the desired retention where the learner fixed it for a deck folder (0.0: free).
+    ``away`` are the cards that cannot come today, ``introduced`` counts those already introduced today.
+    ``orders`` holds the orders of the new cards by name.
+    """
+
+    names: Sequence[str]
+    topics: Sequence[str]
+    levels: Sequence[str]
+    exercises: Sequence[str]
+    weight: Sequence[float]
+    seconds: Sequence[float]
+    stability: Sequence[float]
+    difficulty: Sequence[float]
+    last: Sequence[int]
+    due: Sequence[int]
+    kin: Sequence[Sequence[int]]
+    retention: Sequence[float]
+    away: frozenset[int]
+    introduced: int
+    orders: Mapping[str, Sequence[int]]
+    tasks: Sequence[Task]
+    formulas: Formulas
+    habits: Habits
+    longest: int = 36500
+
+    @cached_property
+    def firsts(self) -> list[tuple[float, float, int]]:
+        """What first days make of a new card: (stability, difficulty, answers)."""
+        return firsts(self.formulas, self.habits.first)
+
+    @property
+    def unseen(self) -> int:
+        """How many cards were never seen."""
+        return sum(1 for stability in self.stability if stability <= 0)
+
+    def only(self, keep: Sequence[int]) -> "Deck":
+        """The deck without the other cards; an exercise keeps the share of its weight that its cards have."""
+        place = {old: new for new, old in enumerate(keep)}
+        whole: dict[str, float] = defaultdict(float)
+        kept: dict[str, float] = defaultdict(float)
+        for card, (slug, weight) in enumerate(zip(self.exercises, self.weight, strict=True)):
+            whole[slug] += weight
+            if card in place:
+                kept[slug] += weight
+        return Deck(
+            names=[self.names[i] for i in keep],
+            topics=[self.topics[i] for i in keep],
+            levels=[self.levels[i] for i in keep],
+            exercises=[self.exercises[i] for i in keep],
+            weight=[self.weight[i] for i in keep],
+            seconds=[self.seconds[i] for i in keep],
+            stability=[self.stability[i] for i in keep],
+            difficulty=[self.difficulty[i] for i in keep],
+            last=[self.last[i] for i in keep],
+            due=[self.due[i] for i in keep],
+            kin=[[place[j] for j in self.kin[i] if j in place] for i in keep],
+            retention=[self.retention[i] for i in keep],
+            away=frozenset(place[i] for i in self.away if i in place),
+            introduced=self.introduced,
+            orders={name: [place[i] for i in row if i in place] for name, row in self.orders.items()},
+            tasks=[
+                replace(task, weight=task.weight * kept[task.slug] / whole[task.slug])
+                for task in self.tasks
+                if kept[task.slug] > 0
+            ],
+            formulas=self.formulas,
+            habits=self.habits,
+            longest=self.longest,
+        )

@@ -1,0 +1,141 @@
+"""Exercises within a simulated course: which is written when, in which parts, and what stays of it."""
+
+from typing import TYPE_CHECKING
+
+from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.random_draws import DRAWS
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.planner.simulate import Done
+
+BLOCK_S = 600.0  # no part is shorter where the day has room for it
+REPEAT = 0.5  # share of its minutes that writing an exercise again takes
+_WORTHWHILE_S = 300.0  # time left over at the end of a day that an exercise can use
+
+
+class Coding:
+    """The exercises while the days go by.
+
+    Their share of each day is saved up until it pays for a part of an exercise: all that is left of it, at
+    most half a day or ten minutes. ``retention`` decides when a passed exercise falls due, ``end`` is the day
+    of the interview.
+    """
+
+    def __init__(
+        self, deck: Deck, draws: list[list[float]], share: float, retention: float, end: int
+    ) -> None:
+        self._formulas, self._tasks, self._share, self._end = deck.formulas, deck.tasks, share, end
+        self._draws = draws[len(deck.names) :]
+        self._stretch = deck.formulas.stretch(retention)
+        self.stability = [task.stability for task in deck.tasks]
+        self._difficulty = [task.difficulty for task in deck.tasks]
+        self._met = [task.last for task in deck.tasks]
+        self._due = [task.due for task in deck.tasks]
+        self._passed = [task.passed for task in deck.tasks]
+        self._repetitions = [0] * len(deck.tasks)
+        self._new = sorted(
+            (number for number, task in enumerate(deck.tasks) if task.stability <= 0),
+            key=lambda number: (-deck.tasks[number].weight / deck.tasks[number].minutes, number),
+        )
+        self._saved = 0.0
+        self._open: int | None = None
+        self._left = 0.0
+
+    @property
+    def written(self) -> int:
+        """How many exercises have passed."""
+        return sum(self._passed)
+
+    def chances(self) -> list[float]:
+        """The chance to write each exercise again on the day of the interview; 0 if it never passed."""
+        recall, end = self._formulas.recall, self._end
+        return [
+            recall(stability, end - met) if passed else 0.0
+            for stability, met, passed in zip(self.stability, self._met, self._passed, strict=True)
+        ]
+
+    def begin(self, today: int, seconds: float, last: bool, done: "Done") -> None:
+        """The part of an exercise for which enough time was saved up."""
+        self._saved += self._share * seconds
+        if not self._choose(today, last):
+            return
+        part = min(self._left, max(seconds / 2, BLOCK_S), seconds)
+        if self._saved + 1e-6 >= part:
+            self._saved -= part
+            self._write(part, today, done)
+
+    def end(self, today: int, seconds: float, last: bool, done: "Done") -> None:
+        """Use what the cards have left of the day."""
+        while self._share > 0 and seconds > 0 and self._choose(today, last):
+            part = min(self._left, seconds)
+            if part < min(self._left, _WORTHWHILE_S):
+                return
+            seconds -= part
+            self._write(part, today, done)
+
+    def _choose(self, today: int, last: bool) -> bool:
+        """Whether an exercise lies open: the one begun, or the one that brings most per minute.
+
+        On the last day only code that has passed before.
+        """
+        if self._open is not None and (not last or self._passed[self._open]):
+            return True
+        ready = [number for number, s in enumerate(self.stability) if s > 0 and self._due[number] <= today]
+        if last:
+            ready = [number for number in ready if self._passed[number]]
+        else:
+            ready += self._new[:1]
+        if not ready:
+            return False
+        self._open = max(ready, key=lambda number: (self._gain(number, today), -number))
+        self._left = self._seconds(self._open)
+        return True
+
+    def _seconds(self, number: int) -> float:
+        whole = 60.0 * self._tasks[number].minutes
+        return whole * REPEAT if self._passed[number] else whole
+
+    def _gain(self, number: int, today: int) -> float:
+        """What writing an exercise now adds on the day of the interview, per second."""
+        formulas, stability = self._formulas, self.stability[number]
+        left = self._end - today
+        before = formulas.recall(stability, self._end - self._met[number]) if self._passed[number] else 0.0
+        if stability <= 0:
+            after = sum(formulas.recall(formulas.first(rating)[0], left) for rating in (2, 3)) / 2
+        else:
+            elapsed = today - self._met[number]
+            kept = formulas.recall(stability, elapsed)
+            good, _ = formulas.after(stability, self._difficulty[number], elapsed, 3)
+            lost, _ = formulas.after(stability, self._difficulty[number], elapsed, 1)
+            after = kept * formulas.recall(good, left) + (1 - kept) * formulas.recall(lost, left)
+        return self._tasks[number].weight * (after - before) / self._seconds(number)
+
+    def _write(self, seconds: float, today: int, done: "Done") -> None:
+        assert self._open is not None
+        number = self._open
+        self._left -= seconds
+        finished = self._left < 1.0
+        done.code.append((self._tasks[number].slug, seconds, finished))
+        done.seconds += seconds
+        if finished:
+            self._open = None
+            if self._new[:1] == [number]:
+                del self._new[0]
+            self._rate(number, today)
+
+    def _rate(self, number: int, today: int) -> None:
+        """A pass: Good or Hard alike likely the first time; later it may have been forgotten."""
+        formulas = self._formulas
+        luck = self._draws[number][self._repetitions[number] % DRAWS]
+        self._repetitions[number] += 1
+        if self.stability[number] <= 0:
+            memory = formulas.first(2 if luck < 0.5 else 3)
+        else:
+            elapsed = today - self._met[number]
+            kept = luck < formulas.recall(self.stability[number], elapsed)
+            memory = formulas.after(
+                self.stability[number], self._difficulty[number], elapsed, 3 if kept else 1
+            )
+        self.stability[number], self._difficulty[number] = memory
+        self._met[number], self._passed[number] = today, True
+        self._due[number] = today + max(1, int(memory[0] * self._stretch + 0.5))

@@ -1,0 +1,190 @@
+"""The deck of a plan, gathered from the learner's schedule."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from quizapp.bank.model import Bank, Question
+from quizapp.scheduling import exercises
+from quizapp.scheduling.cards import NEW, REVIEW, CardRow, ReviewRow
+from quizapp.scheduling.planner.deck import Deck, Habits, Task
+from quizapp.scheduling.planner.fsrs_math import Formulas
+from quizapp.scheduling.reducer import EXERCISE
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
+
+PATH, TOPICS, TRACK = "path", "topics", "track"
+SECONDS = 40.0  # for an answer, before the learner's own times are known
+_SECONDS_RANGE = (5.0, 180.0)
+_TIMES_PRIOR = 20
+# Shares of ratings with which fsrs-rs 6 simulates, worth so many answers of the learner's own
+_FIRST = (0.24, 0.094, 0.495, 0.171)
+_LATER = (0.224, 0.631, 0.145)
+_RATINGS_PRIOR = 50
+_RECENT_DAYS = 120
+_OWN = ("drill", "script")
+
+
+class Weights(NamedTuple):
+    """What a card and an exercise count. ``topics`` orders the topics, the weightiest first.
+
+    ``code_share`` is the part of the time, and of each card's weight, that belongs to its exercise.
+    """
+
+    cards: Mapping[str, float]
+    exercises: Mapping[str, float]
+    topics: Sequence[str] = ()
+    code_share: float = 0.0
+
+
+def gather(study: "Study", weights: Weights, track: str = "") -> Deck:
+    """The learner's cards and exercises as they stand now; suspended cards are left out."""
+    bank, today = study.bank, study.now().day
+    rows = {row.card: row for row in study.store.cards()}
+    cards = [
+        question
+        for question in bank.questions.values()
+        if not ((row := rows.get(question.id)) and row.suspended)
+    ]
+    own = habits(study.store.reviews(since=today - _RECENT_DAYS), bank)
+    known = [rows.get(question.id) or CardRow(question.id) for question in cards]
+    index = {question.id: number for number, question in enumerate(cards)}
+    kin = _kin(cards, index)
+    touched = study.store.reviewed(today)
+    return Deck(
+        names=[question.id for question in cards],
+        topics=[question.topic for question in cards],
+        levels=[question.level for question in cards],
+        exercises=[question.exercise for question in cards],
+        weight=[weights.cards.get(question.id, 1.0) for question in cards],
+        seconds=[own.seconds.get(question.kind, SECONDS) for question in cards],
+        stability=[row.stability if row.state else 0.0 for row in known],
+        difficulty=[row.difficulty for row in known],
+        last=[row.last_day - today if row.state else 0 for row in known],
+        due=[_due(row, today) for row in known],
+        kin=kin,
+        retention=[_fixed_retention(study, question) for question in cards],
+        away=_away(known, kin, {index[name] for name, *_ in touched if name in index}, today),
+        introduced=sum(
+            1 for name, state, source in touched if state == NEW and name in index and source in _OWN
+        ),
+        orders=_orders(study, cards, index, weights, track),
+        tasks=_tasks(study, rows, weights, today),
+        formulas=Formulas(study.scheduler.model.weights),
+        habits=own,
+        longest=study.settings.max_interval_days,
+    )
+
+
+def _due(row: CardRow, today: int) -> int:
+    """Days until a card can come: learning steps today, a buried card after its day."""
+    due = row.due_day - today if row.state == REVIEW else 0
+    return max(due, row.buried + 1 - today, 0)
+
+
+def _fixed_retention(study: "Study", question: Question) -> float:
+    settings = study.settings
+    own = settings.retention_for(question.file) if settings.retention else 0.0
+    return own if own != settings.desired_retention else 0.0
+
+
+def _kin(cards: Sequence[Question], index: Mapping[str, int]) -> list[list[int]]:
+    """For each card its siblings, parent and variants."""
+    families = defaultdict(list)
+    for number, question in enumerate(cards):
+        families[question.parent or question.id].append(number)
+    found: list[set[int]] = [set() for _ in cards]
+    for members in families.values():
+        for number in members:
+            found[number].update(members)
+    for number, question in enumerate(cards):
+        for name in question.siblings:
+            if name in index:
+                found[number].add(index[name])
+                found[index[name]].add(number)
+    return [sorted(near - {number}) for number, near in enumerate(found)]
+
+
+def _away(
+    known: Sequence[CardRow], kin: Sequence[Sequence[int]], touched: set[int], today: int
+) -> frozenset[int]:
+    """The cards that cannot come today: buried, or relatives of what was answered."""
+    buried = {number for number, row in enumerate(known) if row.buried >= today}
+    return frozenset(buried | ({other for number in touched for other in kin[number]} - touched))
+
+
+def _orders(
+    study: "Study", cards: Sequence[Question], index: Mapping[str, int], weights: Weights, track: str
+) -> dict[str, list[int]]:
+    """The orders in which new cards can be had: as the drill goes, with a track first, topic by topic."""
+
+    def complete(names: Sequence[str]) -> list[int]:
+        given = dict.fromkeys(index[name] for name in names if name in index)
+        return [*given, *(number for number in range(len(cards)) if number not in given)]
+
+    orders = {PATH: complete(study.introductions())}
+    if track and track in study.bank.paths:
+        orders[TRACK] = complete(study.introductions((track,)))
+    if weights.topics:
+        rank = {topic: place for place, topic in enumerate(weights.topics)}
+        orders[TOPICS] = sorted(orders[PATH], key=lambda number: rank.get(cards[number].topic, len(rank)))
+    return orders
+
+
+def _tasks(study: "Study", rows: Mapping[str, CardRow], weights: Weights, today: int) -> list[Task]:
+    states = exercises.states(study, study.bank.exercises)
+    found = []
+    for slug, exercise in study.bank.exercises.items():
+        row = rows.get(EXERCISE + slug) or CardRow(EXERCISE + slug)
+        weight = weights.exercises.get(slug, 0.0)
+        if row.suspended or weight <= 0:
+            continue
+        rated = row.state != NEW
+        found.append(
+            Task(
+                slug,
+                max(1, exercise.minutes),
+                weight,
+                row.stability if rated else 0.0,
+                row.difficulty,
+                row.last_day - today if rated else 0,
+                max(0, row.due_day - today) if rated else 0,
+                states[slug].passed_at is not None,
+            )
+        )
+    return found
+
+
+def habits(reviews: Sequence[ReviewRow], bank: Bank) -> Habits:
+    """How the learner answers, from recent drills; the fewer there are, the nearer to the common figures."""
+    first, later = [0.0] * 4, [0.0] * 3
+    times: dict[str, list[float]] = defaultdict(list)
+    for review in reviews:
+        question = bank.questions.get(review.card)
+        if question is None or review.source not in _OWN:
+            continue
+        if review.ms > 0:
+            times[question.kind].append(min(max(review.ms / 1000, _SECONDS_RANGE[0]), _SECONDS_RANGE[1]))
+        if review.state == NEW:
+            first[review.rating - 1] += 1
+        elif review.state == REVIEW and review.elapsed > 0 and review.rating > 1:
+            later[review.rating - 2] += 1
+    everything = [seconds for own in times.values() for seconds in own]
+    mean = (sum(everything) + _TIMES_PRIOR * SECONDS) / (len(everything) + _TIMES_PRIOR)
+    kinds = {question.kind for question in bank.questions.values()}
+    again, hard, good, easy = _shares(first, _FIRST)
+    weak, fair, strong = _shares(later, _LATER)
+    return Habits(
+        (again, hard, good, easy),
+        (weak, fair, strong),
+        {
+            kind: (sum(times[kind]) + _TIMES_PRIOR * mean) / (len(times[kind]) + _TIMES_PRIOR)
+            for kind in sorted(kinds)
+        },
+    )
+
+
+def _shares(counts: Sequence[float], prior: Sequence[float]) -> list[float]:
+    whole = sum(counts) + _RATINGS_PRIOR
+    return [(count + _RATINGS_PRIOR * share) / whole for count, share in zip(counts, prior, strict=True)]

@@ -1,0 +1,134 @@
+"""The policy that gives the most by simulation, out of a small family."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import product
+from math import ceil
+from typing import NamedTuple
+
+from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.load_deck import PATH
+from quizapp.scheduling.planner.simulate import Course, Day, Policy, simulate
+
+ALL = 9999
+LATE_GAIN = 0.005  # what new cards in the taper must bring
+HABIT_GAIN = 0.004  # what another order or retention than the learner's must bring
+PASS_GAIN = 0.005  # what a last pass must bring: the drill does not show cards that are not due
+FRESH_SEED = 1000  # from here on seeds that no search has used
+_ANSWERS = 800_000  # simulated in one search; about three seconds
+_DAY = 8  # what a day costs beside its answers, in answers
+SHORT_DAYS = 20
+_RETENTIONS = ((0.70, 0.80, 0.85, 0.90, 0.94), (0.80, 0.85, 0.90), (0.85, 0.90))
+_FINALISTS = (6, 4, 2)
+
+
+class Choice(NamedTuple):
+    """The policy taken and the one of the settings, each with its courses under seeds not searched."""
+
+    policy: Policy
+    courses: Sequence[Course]
+    usual: Policy
+    usual_courses: Sequence[Course]
+
+    @property
+    def gain(self) -> float:
+        """By how much the value lies above that of the settings."""
+        return mean(self.courses) - mean(self.usual_courses)
+
+
+def mean(courses: Sequence[Course]) -> float:
+    """The mean value of courses."""
+    return sum(course.value for course in courses) / len(courses)
+
+
+class Search:
+    """Simulates a deck over days. ``tick`` is called after each course, for a line of progress."""
+
+    def __init__(
+        self,
+        deck: Deck,
+        days: Sequence[Day],
+        code_share: float,
+        tick: Callable[[], None] = lambda: None,
+        effort: int | None = None,
+    ) -> None:
+        self.deck, self.days, self._code_share, self._tick = deck, days, code_share, tick
+        self._known: dict[tuple[Policy, int], Course] = {}
+        self.effort = self._effort() if effort is None else effort
+
+    def _effort(self) -> int:
+        """How much can be tried, by what one course costs: 0 the whole family, 2 the least of it."""
+        course = self.course(Policy(0.9, ALL, PATH, 0.9), 0)
+        answers = sum(done.reviews + 2 * done.new for done in course.days)
+        runs = _ANSWERS / (1 + answers + len(self.deck.names) // 2 + _DAY * len(self.days))
+        return 0 if runs >= 160 else 1 if runs >= 60 else 2
+
+    def over(self, deck: Deck, days: Sequence[Day]) -> "Search":
+        """The same search over another deck or other days."""
+        return Search(deck, days, self._code_share, self._tick, self.effort)
+
+    def course(self, policy: Policy, seed: int) -> Course:
+        """One course, simulated once."""
+        key = (policy, seed)
+        if key not in self._known:
+            self._known[key] = simulate(self.deck, self.days, policy, seed, self._code_share)
+            self._tick()
+        return self._known[key]
+
+    def value(self, policy: Policy, seeds: int) -> float:
+        """The mean value over the first seeds."""
+        return mean([self.course(policy, seed) for seed in range(seeds)])
+
+    def best(self, policies: Iterable[Policy], seeds: int, number: int = 1) -> list[Policy]:
+        """The best policies, the best first; of equal ones that which comes first."""
+        return sorted(dict.fromkeys(policies), key=lambda policy: -self.value(policy, seeds))[:number]
+
+    def choose(self, usual: Policy) -> Choice:
+        """The best of the family, the policy of the settings (``usual``) among it.
+
+        An own order, a last pass and new cards in the taper must earn their place.
+        """
+        seeds = (3, 2, 1)[self.effort]
+        best = self._champion(usual, seeds)
+        late = best._replace(late=True)
+        if self.deck.unseen and len(self.days) <= SHORT_DAYS:  # the taper is much of the time: look again
+            late = self._champion(usual._replace(late=True), seeds)
+        best = self._try(best, [late], seeds, LATE_GAIN)
+        count = (16, 10, 6)[self.effort]
+        courses, plain = self.fresh(best, count), self.fresh(usual, count)
+        if mean(courses) < mean(plain):
+            return Choice(usual, plain, usual, plain)
+        return Choice(best, courses, usual, plain)
+
+    def _champion(self, usual: Policy, seeds: int) -> Policy:
+        """The best of the family that agrees with ``usual`` on new cards in the taper."""
+        found = self.best([usual, *self.grid(usual)], 1, _FINALISTS[self.effort])
+        orders = [policy._replace(order=order) for policy in found[:2] for order in self.deck.orders]
+        (best,) = self.best([*found, usual], seeds)
+        best = self._try(best, orders, seeds, HABIT_GAIN)
+        best = self._try(best._replace(retention=usual.retention), [best], seeds, HABIT_GAIN)
+        return self._try(best, [best._replace(ahead=True)], seeds, PASS_GAIN)
+
+    def _try(self, best: Policy, others: Sequence[Policy], seeds: int, least: float) -> Policy:
+        (other,) = self.best([best, *others], seeds)
+        return other if self.value(other, seeds) > self.value(best, seeds) + least else best
+
+    def fresh(self, policy: Policy, number: int) -> list[Course]:
+        """Courses under seeds that the search does not use."""
+        return [self.course(policy, FRESH_SEED + seed) for seed in range(number)]
+
+    def grid(self, usual: Policy) -> list[Policy]:
+        """Retentions times paces; without new cards the pace does not matter."""
+        retentions = dict.fromkeys((*_RETENTIONS[self.effort], usual.retention))
+        if not self.deck.unseen:
+            return [usual._replace(retention=retention) for retention in retentions]
+        open_days = sum(1 for day in self.days if day.seconds > 0 and (usual.late or not day.taper)) or 1
+        even = max(1, ceil(self.deck.unseen / open_days))
+        paces = [
+            [(0.0, usual.pace), (0.0, even), (0.0, ALL), *product((0.5, 0.9), (even, 2 * even, ALL))],
+            [(0.0, usual.pace), (0.0, ALL), (0.5, 2 * even), (0.9, even), (0.9, ALL)],
+            [(0.0, usual.pace), (0.9, even), (0.9, ALL)],
+        ][self.effort]
+        return [
+            usual._replace(retention=retention, pace=pace, share=share)
+            for retention, (share, pace) in product(retentions, paces)
+        ]

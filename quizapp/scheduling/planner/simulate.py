@@ -1,0 +1,233 @@
+"""One course of the days until the interview: what is reviewed, forgotten, introduced and coded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import ceil
+from typing import NamedTuple
+
+from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.exercise_work import Coding
+from quizapp.scheduling.planner.random_draws import DRAWS, FIRSTS, draws
+
+NEW_ANSWERS = 2  # that a new card takes on its day as a rule
+SURE = 0.9  # on the last day nothing that is known better is asked
+
+
+class Policy(NamedTuple):
+    """How the days are spent.
+
+    Desired ``retention``, ``pace`` (new cards a day at most), ``order`` of the new cards, ``share`` of the
+    minutes for cards that is kept for new ones while there are any, ``ahead`` (a last pass: in the taper,
+    cards that are not due come too, the least known first), ``late`` (new cards in the taper as well).
+    """
+
+    retention: float
+    pace: int
+    order: str
+    share: float = 0.0
+    ahead: bool = False
+    late: bool = False
+
+
+class Day(NamedTuple):
+    """A day of the calendar: seconds for cards and code, whether it lies in the taper, whether it is last."""
+
+    seconds: float
+    taper: bool = False
+    last: bool = False
+
+
+@dataclass(slots=True)
+class Done:
+    """What a simulated day held; ``code`` are (slug, seconds, finished), ``topics`` those of new cards."""
+
+    reviews: int = 0
+    new: int = 0
+    seconds: float = 0.0
+    code: list[tuple[str, float, bool]] = field(default_factory=list)
+    topics: dict[str, int] = field(default_factory=dict)
+
+
+class Course(NamedTuple):
+    """What a course comes to on the day of the interview.
+
+    ``value`` is the weighted mean chance of recall over questions and exercises, ``spread`` the variance of
+    the share recalled given the chances; ``questions`` and ``code`` are the means over either. ``seen`` is
+    the share of the cards, ``written`` the number of exercises that ever passed, ``chances`` those of cards.
+    """
+
+    value: float
+    spread: float
+    questions: float
+    code: float
+    seen: float
+    written: int
+    chances: Sequence[float]
+    days: Sequence[Done]
+
+
+def taper_of(days: int) -> int:
+    """The number of last days without new cards: a tenth of all, at least two."""
+    return max(2, ceil(0.1 * days))
+
+
+def simulate(deck: Deck, days: Sequence[Day], policy: Policy, seed: int, code_share: float = 0.0) -> Course:
+    """The course of the days under a policy and a seed; equal arguments give equal courses.
+
+    ``code_share`` is the part of each day that belongs to exercises. No day takes more than its seconds,
+    but for the rest of the card that is open when they end.
+    """
+    course = _Course(deck, days, policy, seed)
+    luck = draws(seed, len(deck.names) + len(deck.tasks))
+    coding = Coding(deck, luck, code_share, policy.retention, len(days))
+    done = [course.day(number, coding) for number in range(len(days))]
+    return course.result(coding, done)
+
+
+class _Course:
+    """The state of the cards while the days go by."""
+
+    def __init__(self, deck: Deck, days: Sequence[Day], policy: Policy, seed: int) -> None:
+        self.deck, self.days, self.policy = deck, days, policy
+        self.draws = draws(seed, len(deck.names) + len(deck.tasks))
+        self.stability, self.difficulty = list(deck.stability), list(deck.difficulty)
+        self.met = list(deck.last)
+        self.repetitions = [0] * len(deck.names)
+        free = deck.formulas.stretch(policy.retention)
+        self.stretch = [deck.formulas.stretch(own) if own else free for own in deck.retention]
+        # the day on which a relative came
+        self.away = [0 if card in deck.away else -1 for card in range(len(deck.names))]
+        self.comes = list(deck.due)
+        self.due: list[list[int]] = [[] for _ in days]
+        for card in sorted(range(len(deck.names)), key=lambda card: (deck.due[card], deck.names[card])):
+            if deck.stability[card] > 0 and deck.due[card] < len(days):
+                self.due[deck.due[card]].append(card)
+        self.fresh = [card for card in deck.orders[policy.order] if deck.stability[card] <= 0]
+        self.waiting: list[int] = []
+        self.quickest = min(deck.seconds, default=0.0)
+
+    def day(self, today: int, coding: Coding) -> Done:
+        """One day: code, then reviews, new cards, what is left of the reviews, code again."""
+        day, policy, done = self.days[today], self.policy, Done()
+        # a last pass may have put off what was due
+        known = dict.fromkeys((*self.waiting, *self.due[today]))
+        self.waiting = [card for card in known if self.comes[card] <= today]
+        if day.seconds <= 0:
+            return done
+        coding.begin(today, day.seconds, day.last, done)
+        room = day.seconds
+        new = bool(self.fresh) and (policy.late or not day.taper)
+        kept = policy.share * (room - done.seconds) if new else 0.0
+        self.waiting = self._review(self.waiting, today, room - kept, done)
+        if new:
+            self._introduce(today, room, done)
+            self.waiting = self._review(self.waiting, today, room, done)
+        if policy.ahead and day.taper:
+            self._review(self._least_known(today), today, room, done)
+        coding.end(today, room - done.seconds, day.last, done)
+        return done
+
+    def _review(self, cards: Sequence[int], today: int, room: float, done: Done) -> list[int]:
+        """Review cards while there is room; those that must wait."""
+        deck, away, stability, difficulty = self.deck, self.away, self.stability, self.difficulty
+        after, recall = deck.formulas.after, deck.formulas.recall
+        hard, good = deck.habits.later[0], deck.habits.later[0] + deck.habits.later[1]
+        late: list[int] = []
+        last, used = self.days[today].last, done.seconds
+        for place, card in enumerate(cards):
+            cost = deck.seconds[card]
+            if used + self.quickest > room:
+                late += cards[place:]
+                break
+            if used + cost > room or away[card] == today:
+                late.append(card)
+                continue
+            elapsed = today - self.met[card]
+            chance = recall(stability[card], elapsed)
+            if last and chance >= SURE:
+                continue
+            luck = self.draws[card][self.repetitions[card] % DRAWS]
+            self.repetitions[card] += 1
+            used += cost
+            if luck < chance:
+                luck /= chance
+                rating = 2 if luck < hard else 3 if luck < good else 4
+                memory = after(stability[card], difficulty[card], elapsed, rating)
+            else:
+                memory = after(stability[card], difficulty[card], elapsed, 1)
+                memory = after(*memory, 0, 3)  # its relearning step
+                used += cost
+            done.reviews += 1
+            self._keep(card, memory, today)
+        done.seconds = used
+        return late
+
+    def _keep(self, card: int, memory: tuple[float, float], today: int) -> None:
+        """Note a card's memory and when it comes again; its relatives stay away today."""
+        self.stability[card], self.difficulty[card] = memory
+        self.met[card] = today
+        days = min(max(int(memory[0] * self.stretch[card] + 0.5), 1), self.deck.longest)
+        self.comes[card] = today + days
+        if today + days < len(self.due):
+            self.due[today + days].append(card)
+        for other in self.deck.kin[card]:
+            self.away[other] = today
+
+    def _introduce(self, today: int, room: float, done: Done) -> None:
+        """New cards in the order of the policy, up to its pace."""
+        deck, kept = self.deck, []
+        pace = self.policy.pace - (deck.introduced if today == 0 else 0)
+        for place, card in enumerate(self.fresh):
+            if done.new >= pace or done.seconds + NEW_ANSWERS * deck.seconds[card] > room:
+                kept += self.fresh[place:]
+                break
+            if self.away[card] == today:
+                kept.append(card)
+                continue
+            stability, difficulty, answers = deck.firsts[int(self.draws[card][0] * FIRSTS)]
+            self.repetitions[card] = 1
+            self._keep(card, (stability, difficulty), today)
+            done.new += 1
+            done.seconds += answers * deck.seconds[card]
+            topic = deck.topics[card]
+            done.topics[topic] = done.topics.get(topic, 0) + 1
+        self.fresh = kept
+
+    def _least_known(self, today: int) -> list[int]:
+        """The cards not met today, by their chance on the day of the interview."""
+        recall, end = self.deck.formulas.recall, len(self.days)
+        found = [
+            (recall(stability, end - self.met[card]), card)
+            for card, stability in enumerate(self.stability)
+            if stability > 0 and self.met[card] < today
+        ]
+        return [card for _, card in sorted(found)]
+
+    def result(self, coding: Coding, done: Sequence[Done]) -> Course:
+        """The figures for the day of the interview."""
+        recall, end, deck = self.deck.formulas.recall, len(self.days), self.deck
+        chances = [recall(s, end - met) for s, met in zip(self.stability, self.met, strict=True)]
+        whole, right, noise = _tally(deck.weight, chances)
+        code_whole, code, code_noise = _tally([task.weight for task in deck.tasks], coding.chances())
+        seen = sum(1 for stability in self.stability if stability > 0)
+        together = (whole + code_whole) or 1.0
+        return Course(
+            value=(right + code) / together,
+            spread=(noise + code_noise) / together**2,
+            questions=right / (whole or 1.0),
+            code=code / (code_whole or 1.0),
+            seen=seen / (len(chances) or 1),
+            written=coding.written,
+            chances=chances,
+            days=done,
+        )
+
+
+def _tally(weight: Sequence[float], chances: Sequence[float]) -> tuple[float, float, float]:
+    """Sum of the weights, of weight times chance, and the variance of what is recalled."""
+    pairs = list(zip(weight, chances, strict=True))
+    return (
+        sum(weight),
+        sum(own * chance for own, chance in pairs),
+        sum(own * own * chance * (1 - chance) for own, chance in pairs),
+    )

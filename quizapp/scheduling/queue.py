@@ -1,0 +1,292 @@
+"""Today's queue: what is due, what is new, and in which order; kept in memory between answers."""
+
+import heapq
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from zlib import crc32
+
+from quizapp.bank.model import Bank, Question
+from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, CardRow, Waiting
+from quizapp.scheduling.events import Moment
+from quizapp.scheduling.views import Filter
+from quizapp.settings.model import Settings
+from quizapp.store.event_log import Store
+
+AHEAD_MS = 20 * 60 * 1000  # a learning card may be shown this much early when nothing else is left
+LIMITED = frozenset({"drill", "script"})  # sources whose reviews count towards the limits of the day
+
+
+class _Plan:
+    """The cards still to come today under one filter, in order; dicts keep order and delete fast.
+
+    ``new`` is None until it is asked for: finding the unseen among many cards takes time.
+    """
+
+    def __init__(self, reviews: Iterable[str], kin: "_Kin") -> None:
+        self.reviews = dict.fromkeys(reviews)
+        self.new: dict[str, None] | None = None
+        self.kin = kin
+
+
+class _Kin:
+    """Cards that keep their siblings, parent and variants away for the day."""
+
+    def __init__(self) -> None:
+        self.chosen: set[str] = set()
+        self.families: set[str] = set()
+        self.siblings: set[str] = set()
+
+    def add(self, question: Question) -> None:
+        """From now on the relatives of ``question`` are kept away."""
+        self.chosen.add(question.id)
+        self.families.add(question.parent or question.id)
+        self.siblings.update(question.siblings)
+
+    def keeps_away(self, question: Question) -> bool:
+        """Whether a relative was chosen already."""
+        return (
+            (question.parent or question.id) in self.families
+            or question.id in self.siblings
+            or any(sibling in self.chosen for sibling in question.siblings)
+        )
+
+
+class Queue:
+    """The queue of one study day. ``load`` reads it from the store; answers update it in place."""
+
+    def __init__(self, bank: Bank, store: Store, settings: Settings) -> None:
+        self._bank = bank
+        self._store = store
+        self._settings = settings
+        self._plans: dict[Filter, _Plan] = {}
+        self._rows: dict[str, Waiting] = {}
+        self._learning: dict[str, Waiting] = {}
+        self._touched: dict[str, None] = {}
+        self._not_new: set[str] | None = None
+        self._reviewed = 0
+        self._introduced = 0
+        self.day = 0
+
+    def load(self, day: int) -> None:
+        """Read the state of a study day from the store."""
+        self.day = day
+        self._plans.clear()
+        self._not_new = None
+        questions = self._bank.questions
+        self._rows = {row.card: row for row in self._store.due_cards(day) if row.card in questions}
+        self._learning = {
+            name: row for name, row in self._rows.items() if row.state in {LEARNING, RELEARNING}
+        }
+        self._touched = {}
+        self._reviewed = self._introduced = 0
+        for name, state, source in self._store.reviewed(day):
+            if name in questions:
+                self._count(name, state, source)
+
+    def _count(self, name: str, state: int, source: str) -> None:
+        self._touched[name] = None
+        if source in LIMITED:
+            self._introduced += state == NEW
+            self._reviewed += state == REVIEW
+
+    def answered(self, before: int, row: CardRow, source: str) -> None:
+        """Follow a review of a card whose state was ``before``, without reading the store."""
+        name = row.card
+        if name not in self._bank.questions:
+            return
+        self._count(name, before, source)
+        if self._not_new is not None:
+            self._not_new.add(name)
+        self._rows.pop(name, None)
+        planned = name in self._learning
+        for plan in self._plans.values():
+            planned = planned or name in plan.reviews or name in (plan.new or ())
+        self._learning.pop(name, None)
+        hidden = row.suspended or row.buried >= self.day
+        if row.state in {LEARNING, RELEARNING} and not hidden:
+            waiting = Waiting(name, row.state, row.due, row.due_day, row.priority)
+            self._learning[name] = self._rows[name] = waiting
+        if planned:
+            for plan in self._plans.values():
+                plan.reviews.pop(name, None)
+                if plan.new is not None:
+                    plan.new.pop(name, None)
+        else:
+            self._plans.clear()  # out of turn: its relatives may have to leave
+
+    def upcoming(self, flt: Filter, now: int, skip: Collection[str] = ()) -> Waiting | None:
+        """The next card: learning cards whose time has come, reviews, new ones, learning ahead of time."""
+        soon = self._next_learning(flt, skip)
+        if soon and soon.due <= now:
+            return soon
+        for name in self._plan(flt).reviews:
+            if name not in skip:
+                return self._rows[name]
+        for name in self._new(flt):
+            if name not in skip:
+                return self._waiting(name)
+        return soon if soon and soon.due <= now + AHEAD_MS else None
+
+    def _next_learning(self, flt: Filter, skip: Collection[str]) -> Waiting | None:
+        wanted = self._wants(flt)
+        waiting = (
+            row
+            for name, row in self._learning.items()
+            if name not in skip and wanted(self._bank.questions[name])
+        )
+        return min(waiting, key=lambda row: (row.due, row.card), default=None)
+
+    def learning(self, flt: Filter) -> list[Waiting]:
+        """The cards in learning steps, soonest first."""
+        wanted = self._wants(flt)
+        rows = [row for name, row in self._learning.items() if wanted(self._bank.questions[name])]
+        return sorted(rows, key=lambda row: (row.due, row.card))
+
+    def reviews(self, flt: Filter) -> list[Waiting]:
+        """The reviews still to come today, in order."""
+        return [self._rows[name] for name in self._plan(flt).reviews]
+
+    def new(self, flt: Filter) -> list[Waiting]:
+        """The cards still to be introduced today, in order."""
+        return [self._waiting(name) for name in self._new(flt)]
+
+    def _waiting(self, name: str) -> Waiting:
+        return self._rows.get(name) or Waiting(name, NEW, 0, 0, 0)
+
+    def _new(self, flt: Filter) -> dict[str, None]:
+        plan = self._plan(flt)
+        if plan.new is None:
+            plan.new = dict.fromkeys(self._choose_new(self._wants(flt), plan.kin))
+        return plan.new
+
+    def _plan(self, flt: Filter) -> _Plan:
+        if flt not in self._plans:
+            wanted = self._wants(flt)
+            kin = _Kin()
+            for name in (*self._touched, *self._learning):
+                kin.add(self._bank.questions[name])
+            self._plans[flt] = _Plan(self._choose_reviews(wanted, kin), kin)
+        return self._plans[flt]
+
+    def _choose_reviews(self, wanted: Callable[[Question], bool], kin: _Kin) -> list[str]:
+        room = self._settings.reviews_per_day - self._reviewed
+        day = self.day
+        due = sorted(
+            (1 - row.priority, row.due_day, crc32(name.encode(), day), name)
+            for name, row in self._rows.items()
+            if row.state == REVIEW
+        )
+        first: list[Question] = []
+        rest: list[Question] = []
+        for later, _, _, name in due:
+            question = self._bank.questions[name]
+            if len(first) + len(rest) >= room:
+                break
+            if not wanted(question) or (name not in self._touched and kin.keeps_away(question)):
+                continue
+            kin.add(question)
+            (rest if later else first).append(question)
+        return [*interleaved(first), *interleaved(rest)]
+
+    def _choose_new(self, wanted: Callable[[Question], bool], kin: _Kin) -> list[str]:
+        room = self._settings.new_per_day - self._introduced
+        if room <= 0:
+            return []
+        if self._not_new is None:
+            self._not_new = self._store.not_new(self.day)
+        seen = self._not_new
+        urgent = [name for name, row in self._rows.items() if row.state == NEW and name not in seen]
+        chosen: list[str] = []
+        for question in self._introductions(wanted, seen, urgent):
+            if not kin.keeps_away(question):
+                kin.add(question)
+                chosen.append(question.id)
+                if len(chosen) >= room:
+                    break
+        return chosen
+
+    def unseen(self) -> list[str]:
+        """All cards that can be introduced, in the order in which they would be, without the day's limit."""
+        rows = [name for name, row in self._rows.items() if row.state == NEW]
+        seen = self._store.not_new(self.day)
+        urgent = [name for name in rows if name not in seen]
+        return [question.id for question in self._introductions(lambda _: True, seen, urgent)]
+
+    def _introductions(
+        self, wanted: Callable[[Question], bool], seen: Collection[str], urgent: Sequence[str]
+    ) -> Iterator[Question]:
+        """New questions in the order of the paths, each behind those that it requires."""
+        questions = self._bank.questions
+        given: set[str] = set()
+        for start in (*urgent, *self._order()):
+            if start in given or start in seen or start not in questions:
+                continue
+            stack = [start]
+            while stack:
+                name = stack[-1]
+                given.add(name)
+                missing = [
+                    other
+                    for other in map(self._bank.resolve, questions[name].requires)
+                    if other in questions and other not in given and other not in seen
+                ]
+                if missing:
+                    stack.append(missing[0])
+                    continue
+                stack.pop()
+                if wanted(questions[name]):
+                    yield questions[name]
+
+    def _order(self) -> Iterable[str]:
+        paths = self._bank.paths
+        yield from paths.get("core", ())
+        for track in self._settings.tracks:
+            yield from paths.get(track, ())
+        for track in paths:
+            yield from paths[track]
+        yield from self._bank.questions
+
+    def _wants(self, flt: Filter) -> Callable[[Question], bool]:
+        if flt == Filter():
+            return lambda _: True
+        track = frozenset(self._bank.paths.get(flt.track, ())) if flt.track else frozenset()
+
+        def wanted(question: Question) -> bool:
+            return (
+                (not flt.topic or question.topic == flt.topic)
+                and (not flt.level or question.level == flt.level)
+                and (not flt.kind or question.kind == flt.kind)
+                and (not flt.exercise or question.exercise == flt.exercise)
+                and (not flt.track or question.id in track or flt.track in question.tracks)
+                and (not flt.ids or question.id in flt.ids)
+            )
+
+        return wanted
+
+
+def interleaved(questions: Sequence[Question]) -> list[str]:
+    """The ids in the same order as far as no two neighbours share a topic (where that can be had)."""
+    lines: dict[str, deque[tuple[int, str]]] = {}
+    for rank, question in enumerate(questions):
+        lines.setdefault(question.topic, deque()).append((rank, question.id))
+    heads = [(line[0][0], topic) for topic, line in lines.items()]
+    heapq.heapify(heads)
+    order: list[str] = []
+    last = ""
+    while heads:
+        head = heapq.heappop(heads)
+        if head[1] == last and heads:
+            head = heapq.heapreplace(heads, head)
+        last = head[1]
+        line = lines[last]
+        order.append(line.popleft()[1])
+        if line:
+            heapq.heappush(heads, (line[0][0], last))
+    return order
+
+
+def is_due(row: Waiting, now: Moment) -> bool:
+    """Whether a card waits for a review now: by study day once graduated, by the clock in its steps."""
+    if row.state == REVIEW:
+        return row.due_day <= now.day
+    return row.state in {LEARNING, RELEARNING} and row.due <= now.time

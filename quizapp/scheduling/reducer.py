@@ -1,0 +1,183 @@
+"""How cards follow from events: the rules that the store replays."""
+
+import json
+from collections.abc import Iterable
+
+from quizapp.scheduling.cards import NEW, RELEARNING, REVIEW, CardRow, ReviewRow
+from quizapp.scheduling.events import (
+    ANSWER,
+    BURY,
+    CREDIT,
+    EDIT_SEEN,
+    FLAG,
+    RECALL,
+    SUSPEND,
+    UNFLAG,
+    UNSUSPEND,
+    VERDICT,
+    Event,
+    Moment,
+    compact,
+)
+from quizapp.scheduling.fsrs import Memory, Model, Scheduler
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.study_day import DAY_S, day_start
+
+RULES = "1"  # change it with the rules below: databases are then rebuilt at the next start
+EXERCISE = "exercise:"
+INCIDENT = "incident:"
+
+
+def has_steps(card: str) -> bool:
+    """Whether a card has learning steps: an exercise or incident does not come again after ten minutes."""
+    return not card.startswith((EXERCISE, INCIDENT))
+
+
+def memory_of(row: CardRow) -> Memory:
+    """The model's view of a card."""
+    return Memory(row.state, row.step, row.stability, row.difficulty, row.last_day, row.interval)
+
+
+class CardFold:
+    """Applies events to cards. The weights come from the settings events that stand."""
+
+    def __init__(self, rollover_hour: int = 4) -> None:
+        self.scheduler = Scheduler()
+        self._rollover_hour = rollover_hour
+
+    @property
+    def version(self) -> str:
+        """Rules, rollover and model: a database derived under another version is rebuilt."""
+        return f"{RULES} {self._rollover_hour} {self.scheduler.version}"
+
+    def configure(self, settings: Iterable[Event]) -> None:
+        """Take the newest weights from the settings events."""
+        model = Model()
+        for event in settings:
+            details = event.details
+            if "weights" in details:
+                model = Model(str(details["model"]), tuple(details["weights"]))
+        if model != self.scheduler.model:
+            self.scheduler = Scheduler(model)
+
+    def apply(self, card: CardRow, event: Event) -> ReviewRow | None:
+        """Change the card as the event demands; the review, where it was one."""
+        kind = event.type
+        if event.rating is not None and kind in {ANSWER, VERDICT}:
+            return self._review(card, event)
+        if kind == BURY:
+            card.buried = event.day
+        elif kind in {SUSPEND, UNSUSPEND}:
+            card.suspended = int(kind == SUSPEND)
+        elif kind in {FLAG, UNFLAG}:
+            card.flagged = int(kind == FLAG)
+        elif kind == EDIT_SEEN:
+            self._edit_seen(card, event)
+        elif kind == RECALL:
+            self._move(card, event, sooner=True)
+        elif kind == CREDIT:
+            self._move(card, event, sooner=False)
+        return None
+
+    def _review(self, card: CardRow, event: Event) -> ReviewRow:
+        assert event.rating is not None
+        before = memory_of(card)
+        steps = has_steps(card.card)
+        after = self.scheduler.review(before, event.rating, event.day, steps)
+        elapsed = max(0, event.day - before.last_day) if before.state != NEW else 0
+        predicted = self.scheduler.retrievability(before.stability, elapsed) if before.state != NEW else None
+        caps = self._caps(card, event, after.state)
+        interval = self._interval(card, event, before, steps, after.state)
+        review = ReviewRow(
+            event.seq,
+            card.card,
+            event.time,
+            event.day,
+            event.rating,
+            before.state,
+            elapsed,
+            before.stability,
+            predicted,
+            event.ms,
+            event.source,
+            interval,
+        )
+        if before.state == REVIEW and event.rating == 1:
+            card.lapses += 1
+        card.state, card.step = after.state, after.step
+        card.stability, card.difficulty = after.stability, after.difficulty
+        card.last, card.last_day = event.time, max(event.day, before.last_day)
+        card.reps += 1
+        card.rating = event.rating
+        card.priority = 0
+        card.caps = caps
+        card.content = event.content
+        card.interval = interval
+        card.due, card.due_day = self.due_after(Moment(event.time, event.offset, event.day), interval)
+        return review
+
+    def _interval(self, card: CardRow, event: Event, before: Memory, steps: bool, state: int) -> int:
+        """The interval promised when the card was rated; computed where the event carries none that fits."""
+        promised = event.interval
+        if promised is not None and (promised >= DAY_S) == (state == REVIEW):
+            return promised
+        assert event.rating is not None
+        outcomes = self.scheduler.outcomes(
+            before,
+            event.day,
+            card=card.card,
+            repetition=card.reps,
+            retention=0.9,
+            most=36500,
+            steps=steps,
+            cap=next_cap(card),
+            up_to=Rating(event.rating),
+        )
+        return outcomes[Rating(event.rating)].interval
+
+    def due_after(self, when: Moment, interval: int) -> tuple[int, int]:
+        """When a card is due after an interval in seconds: UTC ms and study day.
+
+        From a day on it is the beginning of a study day, below that the clock decides.
+        """
+        if interval < DAY_S:
+            return when.time + interval * 1000, when.day
+        day = when.day + interval // DAY_S
+        return day_start(day, when.offset, self._rollover_hour), day
+
+    @staticmethod
+    def _caps(card: CardRow, event: Event, state: int) -> str:
+        """The caps that remain after this review: the event may bring new ones, steps use none."""
+        if event.data:
+            brought = event.details.get("caps")
+            if brought:
+                return compact(list(brought))
+        if not card.caps or state != REVIEW:
+            return card.caps
+        rest = json.loads(card.caps)[1:]
+        return compact(rest) if rest else ""
+
+    def _edit_seen(self, card: CardRow, event: Event) -> None:
+        card.content = event.content
+        if event.details.get("treat_as_new"):
+            fresh = CardRow(card.card, content=event.content, flagged=card.flagged, suspended=card.suspended)
+            fresh.reps = card.reps  # seeds and fuzz go on
+            for name in CardRow.__slots__:
+                setattr(card, name, getattr(fresh, name))
+
+    def _move(self, card: CardRow, event: Event, *, sooner: bool) -> None:
+        """Bring a card to the next study day: a recall from later, a credit from earlier."""
+        tomorrow = event.day + 1
+        if sooner:
+            card.priority = 1
+        if card.state not in {REVIEW, RELEARNING} or (card.due_day <= tomorrow) == sooner:
+            return
+        if not sooner and card.state == RELEARNING:
+            return
+        card.due_day = tomorrow
+        card.due = day_start(tomorrow, event.offset, self._rollover_hour)
+
+
+def next_cap(card: CardRow) -> int | None:
+    """The longest interval in days that the coming review may give, None without such a cap."""
+    return int(json.loads(card.caps)[0]) if card.caps else None

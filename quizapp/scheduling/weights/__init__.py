@@ -1,0 +1,1 @@
+"""Personal weights, fitted to the learner's own reviews."""

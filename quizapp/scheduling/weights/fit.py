@@ -1,0 +1,119 @@
+"""Personal weights: FSRS-6 fitted to the learner's own reviews.
+
+Weights are trained on the earlier four fifths of the reviews and taken only if they predict the last
+fifth better than the present ones. With the extra ``fast`` the trainer is ``fsrs-rs-python``, else
+the small one in ``quizapp.scheduling.weights.trainer``.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from quizapp.scheduling.cards import NEW, ReviewRow
+from quizapp.scheduling.events import SETTINGS, Draft
+from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Memory, Model, Scheduler, check_weights
+from quizapp.util.text import plural
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
+
+TRAINED_SHARE = 0.8
+BETTER_BY = 1e-4  # log loss; less is noise
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One review of a history: study days since the one before, rating, and whether it is trained on."""
+
+    elapsed: int
+    rating: int
+    trained: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What fitting came to; log losses are on the later reviews, which were not trained on."""
+
+    taken: bool
+    reason: str
+    reviews: int
+    loss_before: float | None = None
+    loss_after: float | None = None
+    weights: tuple[float, ...] = ()
+    trainer: str = ""
+
+
+def fit(study: "Study", *, least: int) -> Fitted:
+    """Fit, compare, and take the weights if they are better. See ``Study.fit_weights``."""
+    reviews = study.store.reviews()
+    telling = [review for review in reviews if review.elapsed > 0]
+    if len(telling) < least:
+        return Fitted(
+            False, f"{plural(len(telling), 'review')} on later days, {least} are needed", len(telling)
+        )
+    cut = sorted(review.time for review in telling)[int(len(telling) * TRAINED_SHARE)]
+    histories = split(reviews, cut)
+    trainer = "fsrs-rs" if find_spec("fsrs_rs_python") else "torch"
+    weights = check_weights(_fast(histories) if trainer == "fsrs-rs" else _small(histories))
+    present = study.scheduler.model
+    before = log_loss(present, histories)
+    after = log_loss(Model(MODEL, weights), histories)
+    taken = after < before - BETTER_BY
+    if taken:
+        details = {"model": MODEL, "weights": list(weights), "reviews": len(telling), "trainer": trainer}
+        study.store.append(Draft(SETTINGS, study.now(), model=present.version, data=details))
+    reason = "they predict the latest reviews better" if taken else "the present weights predict as well"
+    return Fitted(taken, reason, len(telling), before, after, weights, trainer)
+
+
+def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[Step]]:
+    """The histories of the cards; reviews from ``cut`` (UTC ms) on are kept from training."""
+    histories: dict[str, list[Step]] = {}
+    done: list[list[Step]] = []
+    for review in reviews:
+        if review.state == NEW:  # the first review, or one after "treat as new"
+            if review.card in histories:
+                done.append(histories[review.card])
+            histories[review.card] = []
+        histories.setdefault(review.card, []).append(Step(review.elapsed, review.rating, review.time < cut))
+    return [*done, *histories.values()]
+
+
+def log_loss(model: Model, histories: Iterable[Sequence[Step]]) -> float:
+    """Mean log loss of the predictions for the reviews kept from training, same-day ones left out."""
+    scheduler = Scheduler(model)
+    losses = []
+    for history in histories:
+        memory, day = Memory(), 1
+        for index, step in enumerate(history):
+            day += step.elapsed
+            if index and step.elapsed and not step.trained:
+                chance = scheduler.retrievability(memory.stability, step.elapsed)
+                chance = min(max(chance, 1e-6), 1 - 1e-6)
+                losses.append(-math.log(chance if step.rating > 1 else 1 - chance))
+            memory = scheduler.review(memory, step.rating, day)
+    return sum(losses) / len(losses)
+
+
+def _small(histories: Sequence[Sequence[Step]]) -> Sequence[float]:
+    from quizapp.scheduling.weights import trainer  # imports torch, 1 s and 200 MB
+
+    return trainer.train([[step for step in history if step.trained] for history in histories])
+
+
+def _fast(histories: Sequence[Sequence[Step]]) -> Sequence[float]:
+    import fsrs_rs_python
+
+    items = []
+    for history in histories:
+        reviews = []
+        for index, step in enumerate(history):
+            if not step.trained:
+                break
+            reviews.append(fsrs_rs_python.FSRSReview(step.rating, step.elapsed if index else 0))
+            if index and step.elapsed:
+                items.append(fsrs_rs_python.FSRSItem(list(reviews)))
+    found = fsrs_rs_python.FSRS(list(DEFAULT_WEIGHTS)).compute_parameters(items)
+    return [float(value) for value in found]

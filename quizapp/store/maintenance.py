@@ -1,0 +1,83 @@
+"""Care for the open database in the background: the backup of the start, and a check of every page."""
+
+import sqlite3
+import threading
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from quizapp.errors import QuizError
+from quizapp.store import backups as backup_files
+from quizapp.store.database import Database
+from quizapp.store.errors import Corrupt
+
+LARGE = 16 << 20  # bytes; larger databases are copied once a day only
+CHECK_S = 0.05  # how long quitting waits for the check
+
+
+class Care:
+    """One thread at a time; ``warning`` says what it found, ``damaged`` that the file cannot be kept."""
+
+    def __init__(self, db: Database, folder: Path | None) -> None:
+        self.path = db.path
+        self.folder = folder
+        self.warning = ""
+        self.damaged = False
+        self._checked = db.checked
+        self._thread: threading.Thread | None = None
+        self._check: sqlite3.Connection | None = None
+
+    def begin(self, now: datetime, events: int) -> None:
+        """Take the backup of the start where one is due, else check what was not checked yet."""
+        copy = self._backup_is_due(now, events)
+        if copy or not self._checked:
+            self._thread = threading.Thread(target=self._run, args=(now, copy), name="backup")
+            self._thread.start()
+
+    @property
+    def busy(self) -> bool:
+        """Whether the thread still runs."""
+        return self._thread is not None and self._thread.is_alive()
+
+    def finish(self) -> None:
+        """Wait for a backup to end; a mere check may be cut short."""
+        if self._thread:
+            self._thread.join(CHECK_S)
+            if self._check:
+                self._check.interrupt()
+            self._thread.join()
+            self._thread = None
+
+    def _backup_is_due(self, now: datetime, events: int) -> bool:
+        """Unless the newest backup is recent, or nothing happened since."""
+        if self.folder is None or not events:
+            return False
+        kept = backup_files.listed(self.folder)
+        spacing = backup_files.SPACING if self.path.stat().st_size < LARGE else timedelta(days=1)
+        return not kept or (kept[0].events != events and now - kept[0].time >= spacing)
+
+    def _run(self, now: datetime, copy: bool) -> None:
+        try:
+            if copy and self.folder:
+                # reads and checks every page, so that no other check is needed
+                backup_files.take(self.path, self.folder, now=now)
+                backup_files.thin(self.folder, now)
+            else:
+                self._look_through()
+        except Corrupt as error:
+            self.damaged = True
+            self.warning = str(error)
+        except QuizError as error:
+            self.warning = str(error)
+
+    def _look_through(self) -> None:
+        """Check every page over a connection of its own, as far as `finish` allows."""
+        self._check = backup_files.reading(self.path)
+        try:
+            sound = backup_files.is_sound(self._check)
+        except sqlite3.OperationalError:  # interrupted
+            sound = True
+        finally:
+            check, self._check = self._check, None
+            check.close()
+        if not sound:
+            raise Corrupt(f"{self.path} is damaged: quit now, it is then set aside.")

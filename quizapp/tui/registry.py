@@ -1,0 +1,34 @@
+"""Every screen by name; each is imported when it is first opened."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from importlib import import_module
+from typing import Any
+
+from textual.screen import Screen
+
+Builder = Callable[..., Screen[Any]]
+
+
+def _build(module: str, name: str, **options: Any) -> Screen[Any]:
+    screen: type[Screen[Any]] = getattr(import_module(f"quizapp.tui.screens.{module}"), name)
+    return screen(**options)
+
+
+PLACES: Mapping[str, Builder] = {
+    place: partial(_build, module, name)
+    for place, (module, name) in {
+        "home": ("home", "HomeScreen"),
+        "drill": ("drill.screen", "DrillScreen"),
+        "exercises": ("exercise.catalogue", "ExercisesScreen"),
+        "exercise": ("exercise.screen", "ExerciseScreen"),
+        "browse": ("browse", "BrowseScreen"),
+        "statistics": ("statistics", "StatisticsScreen"),
+        "settings": ("settings", "SettingsScreen"),
+        "tour": ("tour", "TourScreen"),
+        "mock": ("interview.setup", "MockScreen"),
+        "mockpast": ("interview.past", "PastScreen"),
+        "incident": ("incidents.catalogue", "IncidentScreen"),
+    }.items()
+}
+"""The builder of each screen; it takes what the screen takes."""

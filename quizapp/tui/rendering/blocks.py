@@ -1,0 +1,101 @@
+"""Blocks of text (paragraphs, code, tables) laid out into lines of a width, with hanging indents."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from textual.content import Content
+
+from quizapp.tui.rendering.wrap import wrap
+
+
+@dataclass(slots=True)
+class Block:
+    """A paragraph, heading, code block or table, with the prefixes of its first and other lines."""
+
+    content: Content
+    first: str = ""
+    rest: str = ""
+    kind: str = "text"
+    rows: list[list[Content]] = field(default_factory=list)
+    tight: bool = False
+
+
+def lay_out(blocks: Sequence[Block], width: int) -> list[Content]:
+    """Blocks as lines of at most ``width`` cells."""
+    lines: list[Content] = []
+    for block in blocks:
+        if lines and not block.tight:
+            lines.append(Content(""))
+        lines += _BLOCKS.get(block.kind, _text_lines)(block, max(8, width))
+    return lines
+
+
+def _prefixed(block: Block, body: list[Content]) -> list[Content]:
+    return [Content(block.rest if row else block.first).append(line) for row, line in enumerate(body)]
+
+
+def _text_lines(block: Block, width: int) -> list[Content]:
+    return _prefixed(block, wrap(block.content, max(4, width - len(block.first))))
+
+
+def _code_lines(block: Block, width: int) -> list[Content]:
+    inner = max(4, width - len(block.first) - 2)
+    body = [piece for line in block.content.split("\n", allow_blank=True) for piece in fold_code(line, inner)]
+    return _prefixed(block, [Content.styled("▏ ", "$text-muted").append(line) for line in body])
+
+
+def fold_code(line: Content, width: int) -> list[Content]:
+    """A line of code in pieces of at most ``width`` cells, cut at a blank where one is near.
+
+    What follows the first piece is indented deeper than the line, so that it looks like no line of its own.
+    """
+    indent = len(line.plain) - len(line.plain.lstrip())
+    hang = min(indent + 4, width // 2)
+    pieces: list[Content] = []
+    while line.cell_length > width:
+        piece = line.fold(width)[0].plain
+        cut = piece.rfind(" ", max(indent, len(piece) // 2)) + 1 or len(piece)
+        pieces.append(line[:cut])
+        line, indent = Content(" " * hang).append(line[cut:]), hang
+    return [*pieces, line]
+
+
+def _rule_lines(block: Block, width: int) -> list[Content]:
+    return _prefixed(block, [Content.styled("─" * (width - len(block.first)), "$text-muted")])
+
+
+def _table_lines(block: Block, width: int) -> list[Content]:
+    rows = [row for row in block.rows if row]
+    if not rows:
+        return []
+    columns = max(len(row) for row in rows)
+    widths = _column_widths(rows, columns, width - len(block.first) - 2 * (columns - 1))
+    lines: list[Content] = []
+    headless = not any(cell.plain.strip() for cell in rows[0])
+    for index, row in enumerate(rows):
+        if index == 0 and headless:
+            continue
+        cells = [wrap(row[i] if i < len(row) else Content(""), widths[i]) for i in range(columns)]
+        for level in range(max(map(len, cells))):
+            parts = [
+                (cell[level] if level < len(cell) else Content("")).pad_right(
+                    max(0, size - (cell[level].cell_length if level < len(cell) else 0))
+                )
+                for cell, size in zip(cells, widths, strict=True)
+            ]
+            line = Content("  ").join(parts)
+            lines.append(line.stylize("bold") if index == 0 else line)
+        if index == 0:
+            lines.append(Content.styled("  ".join("─" * size for size in widths), "$text-muted"))
+    return _prefixed(block, lines)
+
+
+def _column_widths(rows: list[list[Content]], columns: int, room: int) -> list[int]:
+    widths = [max((row[i].cell_length for row in rows if i < len(row)), default=1) for i in range(columns)]
+    while sum(widths) > max(room, columns * 4):
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+    return [max(1, width) for width in widths]
+
+
+_BLOCKS = {"code": _code_lines, "rule": _rule_lines, "table": _table_lines}

@@ -1,0 +1,106 @@
+"""What happened in one sitting, for the session bar and the summary at its end."""
+
+from collections import Counter
+from dataclasses import dataclass
+from datetime import datetime
+
+from quizapp.bank.model import Bank
+from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.views import Answered
+from quizapp.tui.rendering.cards import Card
+from quizapp.tui.rendering.text import duration, percent
+from quizapp.util.text import plural
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    card: str
+    topic: str
+    exercise: str
+    answered: Answered
+
+
+class Session:
+    """Answers in order; an undo takes back the last of its card."""
+
+    def __init__(self, started: float) -> None:
+        self.started = started
+        self._done: list[_Done] = []
+
+    @property
+    def done(self) -> int:
+        """Answers that stand."""
+        return len(self._done)
+
+    @property
+    def right(self) -> int:
+        """Answers not rated Again."""
+        return sum(item.answered.rating != Rating.AGAIN for item in self._done)
+
+    def add(self, card: Card, answered: Answered) -> None:
+        """One more answer."""
+        exercise = card.question.exercise
+        self._done.append(_Done(card.id, card.topic, exercise, answered))
+
+    def undo(self, card_id: str) -> None:
+        """Forget the last answer to a card."""
+        for index in range(len(self._done) - 1, -1, -1):
+            if self._done[index].card == card_id:
+                del self._done[index]
+                return
+
+    def summary(self, now: datetime, clock: float, bank: Bank) -> str:
+        """Markdown: what went well, what comes back when, weak topics, the next step."""
+        share = self.right / max(1, self.done)
+        parts = [
+            f"## {plural(self.done, 'card')} in {duration(clock - self.started)}",
+            f"{percent(share)} recalled: {self._ratings()}.",
+        ]
+        parts.append("### Comes back\n\n" + self._comes_back(now))
+        weak = self._weak(bank)
+        if weak:
+            parts.append("### Weak today\n\n" + "\n".join(f"- {line}" for line in weak))
+        step = self._next_step(bank)
+        if step:
+            parts.append("### Next\n\n" + step)
+        return "\n\n".join(parts)
+
+    def _ratings(self) -> str:
+        counts = Counter(item.answered.rating for item in self._done)
+        return ", ".join(f"{counts[rating]} {rating.label}" for rating in Rating if counts[rating])
+
+    def _comes_back(self, now: datetime) -> str:
+        last = {item.card: item.answered.due for item in self._done}
+        days = Counter(
+            max(0, (due.astimezone().date() - now.astimezone().date()).days) for due in last.values()
+        )
+        names = {0: "today", 1: "tomorrow"}
+        lines = [
+            f"- {plural(days[day], 'card')} {names.get(day, f'in {day} days')}" for day in sorted(days)[:5]
+        ]
+        later = sum(days[day] for day in sorted(days)[5:])
+        return "\n".join([*lines, *([f"- {plural(later, 'card')} later"] if later else [])])
+
+    def _weak(self, bank: Bank) -> list[str]:
+        again = Counter(item.topic for item in self._done if item.answered.rating == Rating.AGAIN)
+        total = Counter(item.topic for item in self._done)
+        return [
+            f"{_name(bank, topic)}: {count} of {total[topic]} not recalled"
+            for topic, count in again.most_common(3)
+        ]
+
+    def _next_step(self, bank: Bank) -> str:
+        missed = Counter(
+            item.exercise for item in self._done
+            if item.answered.rating == Rating.AGAIN and item.exercise in bank.exercises
+        )  # fmt: skip
+        if not missed:
+            return ""
+        exercise = bank.exercises[missed.most_common(1)[0][0]]
+        return (
+            f"Write the code behind what was missed: **{exercise.title}**, about {exercise.minutes} minutes."
+        )
+
+
+def _name(bank: Bank, topic: str) -> str:
+    return bank.topics[topic].name if topic in bank.topics else topic

@@ -1,0 +1,192 @@
+"""Broken runs, before the clock starts: the one to sit next, and all others with how they went."""
+
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Container
+from textual.content import Content
+from textual.style import Style
+from textual.widgets import Static
+
+from quizapp.errors import QuizError
+from quizapp.incidents.loader import load_library
+from quizapp.incidents.naming import find_incident
+from quizapp.interview.blueprint import load_blueprint
+from quizapp.interview.incident_pool import Case, cases
+from quizapp.interview.session.timing import CUT_SHARE
+from quizapp.interview.single_run import seconds_for
+from quizapp.interview.trends import day
+from quizapp.tui import actions
+from quizapp.tui.rendering.text import clock, one_line
+from quizapp.tui.rendering.wrap import wrap
+from quizapp.tui.screens.interview import setup_lines
+from quizapp.tui.screens.interview.start import Starting
+from quizapp.tui.screens.listed import Listed
+from quizapp.tui.widgets.table import Table
+
+from quizapp.tui.screens.interview import keys as interview_keys  # isort: skip
+
+assert interview_keys  # importing it adds the actions to the table
+
+RULES = (
+    "The clock starts with the run, and a reading costs seconds of it: you say first how it ends. "
+    "Marked as in an interview."
+)
+
+
+def draw(case: Case, width: int) -> Content:
+    """Last marks, title, level; where there is room the topic."""
+    right = f"{case.incident.level:<6}"
+    if width >= 76:
+        right = f"{one_line(case.incident.topic):<16.16} {right}"
+    left = f" {case.standing:<9}"
+    style = "$text-muted" if case.had is None else "$accent" if case.due else ""
+    room = max(10, width - len(left) - len(right) - 2)
+    title = Content(one_line(case.incident.title)).truncate(room, ellipsis=True)
+    gap = " " * (room - title.cell_length)
+    return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
+
+
+class IncidentScreen(Listed[Case], Starting):
+    """``wanted``, an id or name, puts the cursor on that run; without it, it is on the one to sit next."""
+
+    place = "incident"
+    BINDINGS: ClassVar[list[object]] = actions.bindings("incident")  # type: ignore[assignment]
+    CSS_PATH = "catalogue.tcss"
+
+    def __init__(self, wanted: str | None = None) -> None:
+        super().__init__()
+        self.wanted = wanted or ""
+        self._seconds = 0
+
+    def body(self) -> ComposeResult:
+        """What is not finished, the run under the cursor, the list."""
+        yield Static("Broken runs", classes="bar title", id="head", markup=False)
+        with Container(id="middle"):
+            yield Static("", id="cut", markup=False)
+            yield Static("", id="chosen", markup=False)
+            yield Table[Case](draw, "…", id="table")
+
+    def on_mount(self) -> None:
+        """Show once the data is open."""
+        for name in ("#cut", "#chosen"):
+            self.query_one(name).auto_links = False
+        self.query_one("#cut").display = False
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """List the runs; the cursor on the one that was named, or on the first."""
+        self.look_for_unfinished()
+        self._seconds = seconds_for(load_blueprint())
+        found = self._read()
+        place = 0
+        try:
+            wanted = find_incident(load_library(), self.wanted).id if self.wanted else ""
+            place = next((at for at, case in enumerate(found) if case.incident.id == wanted), 0)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+        self._list(found, place)
+
+    def returned(self) -> None:
+        """Back from a run: once it is marked the next one comes first, else the cursor stays."""
+        self.look_for_unfinished()
+        before, found = self._table.current, self._read()
+        stays = [
+            at
+            for at, case in enumerate(found)
+            if before is not None and case.incident is before.incident and _report(case) == _report(before)
+        ]
+        self._list(found, stays[0] if stays else 0)
+
+    def _read(self) -> list[Case]:
+        try:
+            return cases(self.quiz.study, load_library())
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return []
+
+    # drawing
+
+    def _list(self, found: list[Case], place: int) -> None:
+        self._table.show(found, place)
+        had = sum(case.had is not None for case in found)
+        head = Content.styled("Broken runs", "bold $primary")
+        head = head.append(Content.styled(f"  {had} of {len(found)} sat", "$text-muted"))
+        self.query_one("#head", Static).update(head)
+        self.enter_phase("list" if self.unfinished is None else "cut")
+        self._show()
+
+    def _show(self) -> None:
+        width = max(30, min(96, self.size.width - 6))
+        cut = self.query_one("#cut", Static)
+        cut.display = self.unfinished is not None
+        if self.unfinished is not None:
+            cut.update(Content("\n").join(setup_lines.unfinished(self.unfinished.document, width)))
+        case = self._table.current if self.quiz.ready else None
+        if case is None:
+            return
+        topic = self.quiz.bank.topics[case.incident.topic].name
+        start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
+        start = start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, len(start.plain))
+        lines = [
+            Content.styled(one_line(case.incident.title), "bold").truncate(width, ellipsis=True),
+            *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case, topic, self._seconds)),
+            *(wrap(Content.styled(RULES, "$text-muted"), width) if self.size.height >= 22 else []),
+            start,
+        ]
+        self.query_one("#chosen", Static).update(Content("\n").join(lines))
+        self.refresh_keys()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the width."""
+        del event
+        self._show()
+
+    def on_table_moved(self) -> None:
+        """Tell of the run under the cursor."""
+        self._show()
+
+    def offers(self, act: actions.Act) -> bool:
+        """A result only of what was sat."""
+        case = self._table.current
+        return act.action != "result" or (case is not None and case.had is not None)
+
+    # acting
+
+    def action_begin(self) -> None:
+        """Start the clock on the run under the cursor."""
+        from quizapp.interview.service import Interview
+
+        case = self._table.current
+        if case is None:
+            return
+        if self.must_finish_first():
+            return
+        interview = Interview.begin_alone(self.quiz.study, case.incident.id)
+        interview.start()
+        self.sit(interview)
+
+    def action_result(self) -> None:
+        """How it went the last time."""
+        from quizapp.tui.screens.interview.scorecard import CardScreen
+
+        case = self._table.current
+        if case is None or case.had is None:
+            self.quiz.say("This run was not sat yet.")
+            return
+        self.quiz.push_screen(CardScreen(case.had.report))
+
+
+def _facts(case: Case, topic: str, seconds: int) -> tuple[str, str]:
+    """Two lines, so that the list keeps its place while the cursor moves."""
+    time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
+    last = "Not sat yet."
+    if case.had is not None:
+        last = f"Last sat on {day(case.had.report)}: {case.had.marks} of 100."
+    return f"{case.incident.level.capitalize()}, {one_line(topic)}. {time}.", last
+
+
+def _report(case: Case) -> str:
+    return "" if case.had is None else str(case.had.report["id"])

@@ -1,0 +1,301 @@
+"""The scenario of a mock interview: a broken run, readings for seconds of the clock, answer and diagnosis."""
+
+from typing import TYPE_CHECKING, Any
+
+from textual.app import ComposeResult
+from textual.containers import Container, Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+from textual.widgets import Static
+
+from quizapp.incidents.diagnosis import text_of
+from quizapp.incidents.model import NO_FAULT, NOTHING
+from quizapp.interview.session.question import Item
+from quizapp.tui.rendering.markdown import document
+from quizapp.tui.rendering.text import plain
+from quizapp.tui.screens.choose import Choose
+from quizapp.tui.widgets.answer_box import AnswerBox
+from quizapp.tui.widgets.diagnosis import HEADS, DiagnosisForm
+from quizapp.tui.widgets.readings import Readings
+
+if TYPE_CHECKING:
+    from quizapp.tui.screens.interview.running import Asking
+
+PANES = (("run", "f2", "Run"), ("answer", "f3", "Answer"), ("diagnosis", "f4", "Diagnosis"))
+PHASES = {"run": "readings", "answer": "telling", "diagnosis": "diagnosis"}
+TELL = "Tell symptom with numbers, how to replay it, cause, smallest fix, how you verify it, and a guard."
+ASKED = {
+    "cause": "What is the cause?",
+    "place": "Where does it lie?",
+    "decoy": "Which other cause did you reject?",
+    "reading": "Which reading rejects it?",
+}
+
+
+class IncidentPart:
+    """Lives inside the running screen; on a wide terminal the run stays beside answer and diagnosis."""
+
+    def __init__(self, screen: "Asking") -> None:
+        self.screen = screen
+        self.loaded: int | None = None
+        self.pane = "run"
+        self.warned: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """Tabs, then the panes."""
+        with Container(id="incident"):
+            yield Static("", id="casetabs", markup=False)
+            with Horizontal(id="cases"):
+                with VerticalScroll(id="case-run", classes="pane", can_focus=False):
+                    yield Static("", id="told", markup=False)
+                    yield Readings(id="readings")
+                with Container(id="beside"):
+                    with Vertical(id="case-answer", classes="pane"):
+                        yield Static(TELL, classes="muted", markup=False)
+                        yield Static("", id="seen", markup=False)
+                        yield AnswerBox(id="said")
+                    with VerticalScroll(id="case-diagnosis", classes="pane", can_focus=False):
+                        yield DiagnosisForm(id="form")
+
+    @property
+    def said(self) -> AnswerBox:
+        """The answer in words."""
+        return self.screen.query_one("#said", AnswerBox)
+
+    @property
+    def readings(self) -> Readings:
+        """The list of readings."""
+        return self.screen.query_one("#readings", Readings)
+
+    @property
+    def form(self) -> DiagnosisForm:
+        """The diagnosis."""
+        return self.screen.query_one("#form", DiagnosisForm)
+
+    @property
+    def item(self) -> Item | None:
+        """The incident in hand, None when it was cut meanwhile."""
+        item = self.screen.session.item
+        return item if item is not None and item.number == self.loaded and item.state == "open" else None
+
+    def scroller(self) -> Widget:
+        """The pane that scrolls."""
+        return self.screen.query_one("#case-diagnosis" if self.pane == "diagnosis" else "#case-run")
+
+    # showing
+
+    def show(self, item: Item) -> None:
+        """Show an item; its words are loaded once."""
+        if self.loaded != item.number:
+            self.loaded = item.number
+            self.warned = set()
+            self.readings.cursor = self.form.cursor = 0
+            self.said.show(())
+            self.said.load_text(item.typed)
+            self.screen.query_one("#case-run").scroll_home(animate=False)
+        self.changed()
+        self.go("run")
+
+    def changed(self) -> None:
+        """Something was bought, hinted or committed."""
+        item = self.item
+        if item is None:
+            return
+        hints = [f"> Hint: {hint}" for hint in item.question["hints"][: item.hints]]
+        text = "\n\n".join([f"**{item.question['title']}**", item.question["prompt"].strip(), *hints])
+        self.screen.query_one("#told", Static).update(document(text))
+        self.readings.show(item.question["readings"], item.bought)
+        self.form.show(item.question, item.given)
+        ends = (
+            f"{text_of(item.question['readings'], row['reading'], 'title')} {row['outcome']}"
+            for row in item.bought
+        )
+        self.screen.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
+
+    def collect(self, item: Item) -> None:
+        """Hand what is typed to the session."""
+        if self.loaded == item.number and self.said.text != item.typed:
+            self.screen.session.type(self.said.text)
+
+    def go(self, name: str) -> None:
+        """Bring a pane to the front."""
+        self.pane = name
+        self.readings.asking = False
+        self.readings.changed()
+        parts = []
+        for pane, key, title in PANES:
+            front = pane == name or (name == "run" and pane == "answer")
+            self.screen.query_one(f"#case-{pane}").set_class(pane == name, "current")
+            self.screen.query_one(f"#case-{pane}").set_class(front, "front")
+            text = f" {key} {title} "
+            style = "bold reverse $primary" if pane == name else "$text-muted"
+            click = Style.from_meta({"@click": f"screen.case('{pane}')"})
+            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
+        self.screen.query_one("#beside").set_class(name == "run", "idle")
+        tabs = self.screen.query_one("#casetabs", Static)
+        tabs.auto_links = False
+        tabs.update(Content(" ").join(parts))
+        if name == "answer":
+            self.said.focus()
+        else:
+            self.screen.set_focus(None)
+        self.screen.enter_phase(PHASES[name])
+
+    def move(self, step: int) -> None:
+        """Move the cursor of the pane."""
+        widget = self.form if self.pane == "diagnosis" else self.readings
+        scroll = self.scroller()
+        before = widget.cursor
+        widget.move(step)
+        if widget.cursor == before:  # at an end the rest of the text comes into view
+            scroll.scroll_relative(y=step, animate=False)
+            return
+        self.keep_in_view()
+
+    def pick(self, pane: str, place: int) -> None:
+        """A click moves the cursor to a line of a pane; on the line under it, it acts as enter does."""
+        if self.item is None:
+            return
+        widget = self.form if pane == "diagnosis" else self.readings
+        if self.pane != pane or widget.cursor != place:
+            self.go(pane)
+            widget.move(place - widget.cursor)
+            self.keep_in_view()
+        elif pane == "diagnosis":
+            self.choose()
+        else:
+            self.ask()
+
+    def keep_in_view(self) -> None:
+        """Scroll to the line under the cursor."""
+        widget = self.form if self.pane == "diagnosis" else self.readings
+        scroll = self.scroller()
+        first, last = (widget.virtual_region.y + line for line in widget.span())
+        top, height = round(scroll.scroll_offset.y), scroll.size.height
+        if last >= top + height:
+            scroll.scroll_to(y=min(first, last - height + 1), animate=False)
+        elif first < top:
+            scroll.scroll_to(y=first, animate=False)
+
+    # readings
+
+    def ask(self) -> None:
+        """Ask how the reading under the cursor ends."""
+        reading, item = self.readings.here, self.item
+        if reading is None or item is None or item.bought_reading(reading["id"]) is not None:
+            return
+        if not self.screen.session.can_buy(reading["id"]):
+            self.screen.quiz.say("Its price is more than the time that is left.", bad=True)
+            return
+        self.readings.asking = True
+        self.readings.changed()
+        self.screen.enter_phase("predict")
+        self.screen.call_after_refresh(self.keep_in_view)
+
+    def predict(self, number: int) -> None:
+        """Pay for the reading and show it."""
+        reading = self.readings.here
+        if reading is None or number >= len(reading["outcomes"]):
+            return
+        self.screen.collect()
+        said = self.screen.session.buy(reading["id"], reading["outcomes"][number])
+        if not said:
+            self.screen.quiz.say("Its price is more than the time that is left.", bad=True)
+        self.screen.interview.save()
+        self.go("run")
+        self.screen.heard(said)
+        self.changed()
+        self.screen.call_after_refresh(self.keep_in_view)
+
+    def hint(self) -> None:
+        """Show the next hint, once its price is accepted."""
+        item = self.item
+        if item is None:
+            return
+        if item.hints >= len(item.question["hints"]):
+            self.screen.quiz.say("There is no further hint.")
+            return
+
+        def chosen(way: str | None) -> None:
+            if way == "yes" and self.item is item:
+                self.screen.session.hint()
+                self.screen.interview.save()
+                self.go("run")
+                self.changed()
+                self.screen.query_one("#case-run").scroll_home(animate=False)
+
+        entries = [
+            ("no", "No, go on without"),
+            ("yes", f"Show hint {item.hints + 1} of {len(item.question['hints'])}"),
+        ]
+        self.screen.quiz.push_screen(Choose("A hint costs 10 marks", entries), chosen)
+
+    # diagnosis
+
+    def choose(self) -> None:
+        """Tick the state, or choose from the list, of the line under the cursor."""
+        item = self.item
+        if item is None:
+            return
+        field, name = self.form.here
+        if field == "states":
+            ticked = list((item.given or {}).get("states") or ())
+            ticked = [other for other in ticked if other != name] + ([] if name in ticked else [name])
+            self._commit(item, field, ticked)
+            return
+        entries = self._entries(item, field)
+        if not entries:
+            self.screen.quiz.say(
+                "Take a reading first (f2)." if field == "reading" else "Choose the cause first."
+            )
+            return
+        chosen = str((item.given or {}).get(field, ""))
+
+        def took(value: str | None) -> None:
+            if value and self.item is item:
+                self._commit(item, field, value)
+                if field == "cause":
+                    self._place_of_no_fault(item, value)
+                self.move(1)
+
+        self.screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), took)
+
+    def _place_of_no_fault(self, item: Item, cause: str) -> None:
+        """Where nothing is broken there is one place to say; it goes when another cause is chosen."""
+        place = (item.given or {}).get("place")
+        if cause == NO_FAULT:
+            self._commit(item, "place", NOTHING)
+        elif place == NOTHING:
+            self._commit(item, "place", "")
+
+    @staticmethod
+    def _entries(item: Item, field: str) -> list[tuple[str, str]]:
+        asked, said = item.question, item.given or {}
+        if field == "reading":
+            titles = [(row["reading"], row["outcome"]) for row in item.bought]
+            return [(name, f"{text_of(asked['readings'], name, 'title')}: {end}") for name, end in titles]
+        rows: list[dict[str, Any]] = asked["places" if field == "place" else "causes"]
+        return [
+            (row["id"], row["text"]) for row in rows if field != "decoy" or row["id"] != said.get("cause")
+        ]
+
+    def _commit(self, item: Item, field: str, value: str | list[str]) -> None:
+        self.screen.session.commit(field, value)
+        self.screen.interview.save()
+        self.form.show(item.question, item.given)
+
+    def ready(self, item: Item) -> bool:
+        """Whether the answer may be frozen: what is missing is said once, then the learner chooses."""
+        said = item.given or {}
+        fields = [field for field in ("cause", "place", "decoy") if not said.get(field)]
+        missing = {*fields, *(() if item.typed.strip() else ("words",))}
+        if missing <= self.warned:
+            return True
+        self.warned |= missing
+        self.go("answer" if "words" in missing else "diagnosis")
+        chosen = f"not chosen yet: {', '.join(HEADS[field].strip('…').lower() for field in fields)}"
+        parts = ["nothing is written yet"] if "words" in missing else []
+        text = ", ".join(parts + ([chosen] if fields else []))
+        self.screen.quiz.say(f"{text[0].upper()}{text[1:]}; ctrl+r again freezes it as it is.", bad=True)
+        return False

@@ -1,0 +1,255 @@
+"""Mock interview, before it begins: role, length, code, seed; and the interviews so far."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.containers import Horizontal, VerticalScroll
+from textual.content import Content
+from textual.widgets import Input, Label, Static
+
+from quizapp.errors import QuizError
+from quizapp.interview import archive
+from quizapp.interview.blueprint import LENGTHS, Blueprint, load_blueprint
+from quizapp.tui import actions
+from quizapp.tui.screens.interview import keys as interview_keys
+from quizapp.tui.screens.interview import setup_lines
+from quizapp.tui.screens.interview.start import Starting
+
+assert interview_keys  # importing it adds the actions to the table
+FIELDS = ("role", "minutes", "code", "seed")
+
+
+class MockScreen(Starting):
+    """``role``, ``minutes``, ``code`` and ``seed`` preset the fields; ``resume`` goes straight on."""
+
+    place = "mock"
+    BINDINGS: ClassVar[list[object]] = actions.bindings("mock")  # type: ignore[assignment]
+    CSS_PATH = "setup.tcss"
+
+    def __init__(
+        self,
+        role: str | None = None,
+        minutes: int | None = None,
+        *,
+        code: bool = True,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__()
+        self.role = role or ""
+        self.minutes = minutes or 30
+        self.code = code
+        self.seed = seed
+        self.cursor = 0
+        self.blueprint: Blueprint | None = None
+        self.reports: list[Mapping[str, Any]] = []
+        self.blind: list[tuple[str, int]] = []
+
+    def body(self) -> ComposeResult:
+        """Fields, then history."""
+        yield Static("Mock interview", classes="bar title", id="head", markup=False)
+        with Horizontal(id="entry"):
+            yield Label("seed", id="name", markup=False)
+            yield Input(id="seed", compact=True, select_on_focus=False, restrict=r"\d*", max_length=9,
+                        placeholder="a number, enter takes it; empty: drawn fresh")  # fmt: skip
+        with VerticalScroll(id="mock", can_focus=False):
+            yield Static("", id="cut", markup=False)
+            yield Static("", id="fields", markup=False)
+            yield Static("", id="shape", markup=False)
+            yield Static("", id="past", markup=False)
+
+    def on_mount(self) -> None:
+        """Show once the data is open."""
+        for name in ("#cut", "#fields", "#past"):
+            self.query_one(name).auto_links = False
+        self.query_one("#entry").display = False
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """Read the blueprint and the interviews so far."""
+        try:
+            self.blueprint = load_blueprint()
+        except QuizError as error:
+            self.quiz.fail(str(error), error.exit_code)
+            return
+        self.returned()
+        if not self.role:
+            tracks = [t for t in self.quiz.study.settings.tracks if t in self.blueprint.roles]
+            latest = [r["role"] for r in self.reports if r["role"] in self.blueprint.roles]
+            self.role = [*tracks, *latest, *self.blueprint.roles][0]
+        self._show()
+
+    def returned(self) -> None:
+        """Back from an interview or a report."""
+        study = self.quiz.study
+        self.look_for_unfinished()
+        self.reports = archive.done(study)
+        self.blind = archive.blind_queue(self.reports, study.clock.now())
+        self.cursor = min(self.cursor, len(FIELDS) + len(self.reports) - 1)
+        self._show()
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Lay out for the width."""
+        del event
+        self._show()
+
+    # drawing
+
+    def _show(self) -> None:
+        if self.blueprint is None or not self.role:
+            return
+        width = max(30, min(96, self.size.width - 6))
+        plan = self.blueprint.plan(self.role, self.minutes, code=self.code)
+        if self.unfinished is not None:
+            self._put("#cut", setup_lines.unfinished(self.unfinished.document, width))
+        self.query_one("#cut").display = self.unfinished is not None
+        self._put("#fields", setup_lines.fields(self._values(), self.cursor))
+        self._put("#shape", setup_lines.shape(plan, self.blueprint.format.titles, width))
+        past_lines = setup_lines.past_interviews(self.reports, self.role, self.cursor, len(FIELDS), width)
+        self._put("#past", [*past_lines, *setup_lines.marking(self.reports, len(self.blind), width)])
+        phase = "list" if self.cursor < len(FIELDS) else "past"
+        self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
+
+    def _put(self, name: str, lines: list[Content]) -> None:
+        self.query_one(name, Static).update(Content("\n").join(lines))
+
+    def _values(self) -> dict[str, str]:
+        assert self.blueprint is not None
+        whole = self.blueprint.plan(self.role, self.minutes, code=True)
+        code = "with code" if self.code else "without code"
+        fresh = "drawn fresh, or type a number" if self._on_seed else "drawn fresh"
+        return {
+            "role": self.blueprint.roles[self.role].title,
+            "minutes": f"{self.minutes} minutes",
+            "code": code if whole.counts["coding"] else "none in so short a time",
+            "seed": str(self.seed) if self.seed is not None else fresh,
+        }
+
+    @property
+    def _on_seed(self) -> bool:
+        return self.cursor == FIELDS.index("seed")
+
+    # acting
+
+    def move(self, step: int) -> None:
+        """To the next field or past interview."""
+        last = len(FIELDS) + len(self.reports) - 1
+        self.cursor = max(0, min(last, self.cursor + step))
+        self._show()
+        line = self.cursor if self.cursor < len(FIELDS) else self.cursor + 6
+        scroll = self.query_one("#mock")
+        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 2:
+            scroll.scroll_to(y=max(0, line - 3), animate=False)
+
+    def action_at(self, index: int) -> None:
+        """A click: go there; on the cursor's own line it changes or opens."""
+        if index == self.cursor:
+            if index < len(FIELDS):
+                self.action_change(1)
+            else:
+                self.action_open()
+            return
+        self.cursor = index
+        self._show()
+
+    def action_change(self, step: int) -> None:
+        """The next or the previous value of the field."""
+        if self.blueprint is None:
+            return
+        name = FIELDS[self.cursor]
+        if name == "role":
+            roles = list(self.blueprint.roles)
+            self.role = roles[(roles.index(self.role) + step) % len(roles)]
+        elif name == "minutes":
+            self.minutes = LENGTHS[(LENGTHS.index(self.minutes) + step) % len(LENGTHS)]
+        elif name == "code":
+            self.code = not self.code
+        else:
+            self.seed = max(0, (self.seed or 0) + step) if self.seed is not None or step > 0 else None
+        self._show()
+
+    def action_seed(self) -> None:
+        """Another seed."""
+        import secrets
+
+        self.seed = secrets.randbelow(10_000)
+        self._show()
+
+    def action_type_seed(self, begun: str = "") -> None:
+        """A field for a seed; ``begun`` is its first digit where one was typed."""
+        self.cursor = FIELDS.index("seed")
+        self._show()
+        field = self.query_one("#seed", Input)
+        field.value = begun or ("" if self.seed is None else str(self.seed))
+        field.cursor_position = len(field.value)
+        if not begun:
+            field.select_all()
+        self.query_one("#entry").display = True
+        self.set_focus(field, scroll_visible=False)
+
+    def on_key(self, event: events.Key) -> None:
+        """A digit on the seed's line begins to type it."""
+        digit = event.character or ""
+        if self.blueprint is None or not self._on_seed or not digit.isdecimal():
+            return
+        if self.query_one("#entry").display:  # it was on its way here before the field had the focus
+            self.query_one("#seed", Input).insert_text_at_cursor(digit)
+        else:
+            self.action_type_seed(digit)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Take the typed seed."""
+        self.seed = int(event.value) if event.value else None
+        self.action_leave_field()
+
+    def action_leave_field(self) -> None:
+        """Close the field."""
+        self.query_one("#entry").display = False
+        self.set_focus(None)
+        self._show()
+
+    def action_begin(self) -> None:
+        """Draw the paper and show the brief."""
+        from quizapp.interview.service import Interview
+
+        if self.must_finish_first():
+            return
+        try:
+            interview = Interview.begin(
+                self.quiz.study,
+                self.role,
+                self.minutes,
+                code=self.code,
+                seed=self.seed,
+                blueprint=self.blueprint,
+            )
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return
+        interview.start()
+        self.sit(interview)
+
+    def action_open(self) -> None:
+        """The scorecard of a past interview."""
+        from quizapp.tui.screens.interview.scorecard import CardScreen
+
+        index = self.cursor - len(FIELDS)
+        if 0 <= index < len(self.reports):
+            self.quiz.push_screen(CardScreen(self.reports[index]))
+
+    def action_history(self) -> None:
+        """All interviews over time."""
+        self.quiz.go("mockpast")
+
+    def action_blind(self) -> None:
+        """Mark an old answer again, blind."""
+        if not self.blind:
+            self.quiz.say("No old answer waits to be marked again; every tenth comes back after three days.")
+            return
+        from quizapp.tui.screens.interview.blind import BlindScreen
+
+        name, number = self.blind[0]
+        document = next(dict(report) for report in self.reports if report["id"] == name)
+        self.quiz.push_screen(BlindScreen(document, number))

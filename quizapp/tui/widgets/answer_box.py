@@ -1,0 +1,86 @@
+"""The optional typed answer of a recall question: words that show a key point light up."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.style import Style as RichStyle
+from textual.color import Color
+from textual.content import Content, Span
+from textual.widgets import TextArea
+from textual.widgets.text_area import TextAreaTheme
+
+from quizapp.bank.answers import shown_terms, words
+from quizapp.bank.model import KeyPoint
+from quizapp.tui.rendering.text import clean
+
+_WORD = re.compile(r"[^\W_]+")
+
+
+def heard(points: Sequence[KeyPoint], text: str) -> dict[int, tuple[str, ...]]:
+    """The key points that a typed text shows, with the terms that show them."""
+    if not text.strip():
+        return {}
+    found = {index: shown_terms(point, text) for index, point in enumerate(points)}
+    return {index: terms for index, terms in found.items() if terms}
+
+
+def lit(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
+    """Where in ``text`` the words of ``terms`` stand."""
+    stems = {stem for term in terms for stem in words(term)}
+    for match in _WORD.finditer(text):
+        if any(stem in stems for stem in words(match[0])):
+            yield match.span()
+
+
+def own_words(text: str, points: Sequence[KeyPoint]) -> Content:
+    """The typed answer with its telling words in colour."""
+    text = clean(text.strip())
+    terms = [term for found in heard(points, text).values() for term in found]
+    return Content(text, spans=[Span(start, end, "$success bold") for start, end in lit(text, terms)])
+
+
+class AnswerBox(TextArea):
+    """A few lines for the answer in one's own words."""
+
+    DEFAULT_CSS = """
+    AnswerBox { height: 8; border: round $box; background: $background; padding: 0 1; }
+    AnswerBox:focus { border: round $primary; }
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__("", soft_wrap=True, show_line_numbers=False, **options)
+        self.points: Sequence[KeyPoint] = ()
+        self.found: dict[int, tuple[str, ...]] = {}
+
+    def show(self, points: Sequence[KeyPoint]) -> None:
+        """Empty the box for a question."""
+        self.points, self.found = points, {}
+        self.load_text("")
+
+    def on_mount(self) -> None:
+        """Colours come from the app's theme."""
+        self.app.theme_changed_signal.subscribe(self, lambda _: self._retheme())
+        self._retheme()
+
+    def _retheme(self) -> None:
+        colour = Color.parse(self.app.theme_variables["success"]).rich_color
+        self.register_theme(
+            TextAreaTheme("heard", syntax_styles={"heard": RichStyle(color=colour, bold=True)})
+        )
+        self.theme = "heard"
+        self._line_cache.clear()
+        self.refresh()
+
+    def _build_highlight_map(self) -> None:
+        """Light up the words that show a key point; Textual asks for this after every edit."""
+        self._line_cache.clear()
+        self._highlights.clear()
+        points = getattr(self, "points", ())
+        self.found = heard(points, self.text)
+        terms = [term for found in self.found.values() for term in found]
+        if not terms:
+            return
+        for row, line in enumerate(self.document.lines):
+            for start, end in lit(line, terms):
+                self._highlights[row].append((len(line[:start].encode()), len(line[:end].encode()), "heard"))

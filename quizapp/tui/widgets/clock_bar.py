@@ -1,0 +1,80 @@
+"""The head of a running interview: the whole clock, the item's clock, and the phases."""
+
+from textual.content import Content
+from textual.widget import Widget
+
+from quizapp.interview.session.session import Session
+from quizapp.interview.session.state import PhaseTime
+from quizapp.tui.rendering.text import clock
+from quizapp.tui.widgets.meter import meter
+
+
+class ClockBar(Widget):
+    """Two lines, drawn from the session; always in view."""
+
+    DEFAULT_CSS = "ClockBar { height: 2; dock: top; padding: 0 1; background: $panel; color: $text; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.session: Session | None = None
+        self.note = ""
+
+    def render(self) -> Content:
+        """The clocks above, the phases below."""
+        session, width = self.session, self.content_size.width
+        if session is None:
+            return Content("")
+        left = session.left_ms / 1000
+        style = "bold $error" if left < 60 else "bold $warning" if left < 300 else "bold $primary"
+        head = Content.styled(f"{clock(left)} left", style)
+        part = self._item(session, width)
+        middle = Content.styled(f"  {session.now.title}", "bold").append(self._count(session))
+        gap = max(1, width - head.cell_length - middle.cell_length - part.cell_length)
+        first = head.append(middle).append(" " * gap).append(part).truncate(width)
+        return Content("\n").join([first, self._phases(session, width)])
+
+    @staticmethod
+    def _count(session: Session) -> Content:
+        items = session.in_phase()
+        item = session.item
+        if not items or item is None:
+            return Content("")
+        return Content.styled(f" {items.index(item) + 1}/{len(items)}", "$text-muted")
+
+    def _item(self, session: Session, width: int) -> Content:
+        """What the item in hand has used of its time."""
+        item = session.item
+        if item is None:
+            return Content.styled(self.note, "$text-muted")
+        probe = item.probe
+        used = (probe.used_ms if probe else item.used_ms) / 1000
+        budget = probe.budget if probe else item.budget
+        share = used / budget if budget else 1.0
+        colour = "$success" if share < 0.9 else "$warning" if share <= 1 else "$error"
+        name = "follow-up " if probe else ""
+        text = Content.styled(f"{name}{clock(used)} of {clock(budget)} ", colour)
+        return text.append(meter([(min(1.0, share), colour, "█")], 12 if width >= 76 else 6))
+
+    def _phases(self, session: Session, width: int) -> Content:
+        """One stretch per phase, as wide as its share of the length."""
+        total = sum(phase.seconds for phase in session.phases)
+        pieces: list[Content] = []
+        room = width - (len(session.phases) - 1)
+        used = 0
+        for index, phase in enumerate(session.phases):
+            last = index == len(session.phases) - 1
+            cells = max(1, room - used) if last else max(2, round(room * phase.seconds / total))
+            cells = min(cells, max(1, room - used))
+            used += cells
+            pieces.append(self._phase(phase, cells, now=index == session.phase))
+        return Content(" ").join(pieces).truncate(width)
+
+    @staticmethod
+    def _phase(phase: PhaseTime, cells: int, *, now: bool) -> Content:
+        share = min(1.0, phase.used_ms / (1000 * phase.seconds)) if phase.seconds else 1.0
+        full = min(cells, round(share * cells))
+        fitting = (name for name in (phase.title, phase.title.split("-")[0]) if len(name) <= cells)
+        label = next(fitting, phase.title[:cells] if cells > 4 else "").ljust(cells)
+        done, rest = ("bold reverse $primary", "underline $primary") if now else (
+            "reverse $text-muted", "underline $text-muted")  # fmt: skip
+        return Content.styled(label[:full], done).append(Content.styled(label[full:], rest))

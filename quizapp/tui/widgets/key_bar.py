@@ -1,0 +1,52 @@
+"""The line at the foot of a screen: what can be done now, each part clickable."""
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+from textual.style import Style
+from textual.widget import Widget
+
+from quizapp.tui import actions
+from quizapp.tui.widgets.meter import meter
+
+if TYPE_CHECKING:
+    from quizapp.tui.screens.base import Place
+
+
+class KeyBar(Widget):
+    """Draws the live actions of its screen, the less important ones only where there is room."""
+
+    DEFAULT_CSS = """
+    KeyBar {
+        height: 1; dock: bottom; background: $panel; color: $text; padding: 0 1;
+    }
+    """
+
+    auto_links = False  # the key's own colour stays; the whole part is clickable
+
+    reading: float | None = None
+    """How much of the content is read, while it is read for the first time."""
+
+    def render(self) -> Content:
+        """The parts that fit; how far the first reading is stands in their place."""
+        if self.reading is not None:
+            bar = meter([(self.reading, "$primary", "█")], 16)
+            return Content("Reading the questions, the first time only  ").append(bar)
+        place: Place = self.screen  # type: ignore[assignment]
+        shown = [act for act in actions.live(place.place, place.phase) if act.rank and act.label]
+        shown = [act for act in shown if act.reachable(place.phase)]
+        shown = [act for act in shown if act.place == "app" or not place.waits(act.action)]
+        if place.place == "help":
+            shown = [act for act in shown if act.place != "app"]
+        shown = [act for act in shown if place.offers(act)]
+        parts = {act.id: self._part(act, place.phase) for act in shown}
+        while shown and sum(parts[act.id].cell_length + 2 for act in shown) - 2 > self.content_size.width:
+            shown.remove(min(reversed(shown), key=lambda act: act.rank))
+        return Content("  ").join(parts[act.id] for act in shown)
+
+    @staticmethod
+    def _part(act: actions.Act, phase: str) -> Content:
+        text = f"{actions.display(act.key_for(phase))} {act.label}"
+        length = len(text) - len(act.label) - 1
+        part = Content(text).stylize("$primary bold", 0, length)
+        return part.stylize(Style.from_meta({"@click": act.call}), 0, len(text))

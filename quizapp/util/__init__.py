@@ -1,0 +1,1 @@
+"""Small things that every package shares; it imports nothing of quizapp."""

@@ -1,0 +1,114 @@
+"""The settings file: defaults, faults by file and line, writing that keeps comments."""
+
+from pathlib import Path
+
+import pytest
+
+from quizapp.errors import QuizError
+from quizapp.settings.model import Settings, load_settings, write_setting
+
+
+def test_defaults_without_a_file(tmp_path: Path) -> None:
+    assert load_settings(tmp_path / "config.toml") == Settings()
+    assert Settings().desired_retention == 0.90
+
+
+def test_values_are_read(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(
+        'desired_retention = 0.85\ndecks = ["~/mine"]\nconfidence = true\n[keys]\nundo = "z"\n'
+        f'[retention]\n"{tmp_path}" = 0.95\n'
+    )
+    settings = load_settings(file)
+    assert (settings.desired_retention, settings.decks, settings.confidence) == (0.85, ("~/mine",), True)
+    assert settings.keys == {"undo": "z"}
+    assert settings.retention_for(str(tmp_path / "deck.yaml")) == 0.95
+    assert settings.retention_for("/elsewhere/deck.yaml") == 0.85
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("desired_retention = 1.5", "number from 0.7 to 0.97"),
+        ('new_per_day = "many"', "whole number"),
+        ("new_per_day = true", "whole number"),
+        ("rollover_hour = 24", "from 0 to 23"),
+        ("confidence = 1", "true or false"),
+        ("editor = 3", "text in quotes"),
+        ('decks = "one"', "list of texts"),
+        ("keys = 1", "table"),
+        ("new_per_days = 5", "do you mean 'new_per_day'"),
+        ("new_per_days = 5", "'new_per_day'?"),
+        ("colour = 5", "known are"),
+        ("plan = 30", "a table such as [plan]"),
+        ("minutes = 30", "'minutes' is a setting of [plan]; write it below a line [plan]."),
+    ],
+)
+def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"# my settings\n\n{line}\n")
+    with pytest.raises(QuizError) as error:
+        load_settings(file)
+    assert str(error.value).startswith(f"{file}:3: ")
+    assert said in str(error.value)
+    assert not str(error.value).endswith("?.")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("new_per_day = 9", "there is no setting 'new_per_day' in [plan]; write it above the line [plan]."),
+        ("minutes = 0", "minutes must be a whole number from 1 to 720, not 0"),
+        ("target = 85", "target must be a number from 0.05 to 0.99"),
+        ('days_off = ["sunday"]', "days_off must be a list of days"),
+        ("sat = 9999", "sat must be a whole number from 0 to 720"),
+        ("minuts = 5", "no setting 'minuts' in [plan], do you mean 'minutes'"),
+    ],
+)
+def test_wrong_value_of_the_plan_names_its_own_line(tmp_path: Path, line: str, said: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f'[keys]\nminutes = "m"\nsat = "s"\n[plan]\n{line}\n')
+    with pytest.raises(QuizError) as error:
+        load_settings(file)
+    assert str(error.value).startswith(f"{file}:5: ")
+    assert said in str(error.value)
+
+
+def test_the_plan_reads_minutes_by_weekday(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[plan]\nminutes = 30\ntarget = 0.9\ndays_off = ["sun"]\nsat = 60\n')
+    plan = load_settings(file).plan
+    assert (plan.minutes, plan.target, dict(plan.weekdays)) == (30, 0.9, {5: 60, 6: 0})
+
+
+def test_broken_toml_is_one_sentence(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("new_per_day = \n")
+    with pytest.raises(QuizError, match="line 1"):
+        load_settings(file)
+    with pytest.raises(QuizError, match="not valid TOML"):
+        write_setting(file, "theme", "x")
+
+
+def test_writing_keeps_comments_and_the_rest(tmp_path: Path) -> None:
+    file = tmp_path / "sub" / "config.toml"
+    write_setting(file, "theme", "nord")
+    file.write_text("# pace\nnew_per_day = 10 # enough\n" + file.read_text())
+    write_setting(file, "new_per_day", 15)
+    assert file.read_text() == '# pace\nnew_per_day = 15 # enough\ntheme = "nord"\n'
+    assert load_settings(file) == Settings(new_per_day=15, theme="nord")
+
+
+def test_a_top_level_key_can_follow_a_table(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[keys]\nundo = "z"\n')
+    write_setting(file, "new_per_day", 7)
+    assert load_settings(file).new_per_day == 7
+
+
+def test_wrong_values_are_not_written(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    for key, value in (("new_per_day", -1), ("colour", 1)):
+        with pytest.raises(QuizError):
+            write_setting(file, key, value)
+    assert not file.exists()

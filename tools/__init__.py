@@ -1,0 +1,1 @@
+"""Authors' tools; they do not ship in the package."""

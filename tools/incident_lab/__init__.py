@@ -1,0 +1,1 @@
+"""Trains the broken runs and measures what an incident shows."""

@@ -1,0 +1,183 @@
+"""Measures every stored run again and compares it with what ``content/incidents`` says.
+
+``python -m tools.incident_lab.measure [ID...] [--write]``: exit 1 where a file says something else.
+With ids only those incidents are measured, without them also what every cause is expected to show.
+"""
+
+import argparse
+import math
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from quizapp import paths
+from tools.incident_lab.catalogue import RUNS
+from tools.incident_lab.faults import FAULTS
+from tools.incident_lab.reading_texts import SHOWS
+from tools.incident_lab.readings import OUTCOMES, Case, applicable, outcomes
+from tools.incident_lab.setups import BASELINE, SEEDS
+
+NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
+TOLERANCE = 0.02
+WORDS = ("up", "flat", "down", "non-finite")
+
+Measured = dict[str, tuple[str, str]]
+
+
+def measure(case: Case) -> Measured:
+    """Outcome and text of every reading that makes sense for the run."""
+    return {name: (outcome, SHOWS[name](case)) for name, outcome in outcomes(case).items()}
+
+
+def expected(cause: str) -> dict[str, list[str]]:
+    """The outcomes that ``cause`` gives on the baseline with seeds 0, 1, 2 and in the stored runs."""
+    fault = FAULTS[cause]
+    cases = [Case(fault.broken(base), fault.healthy(base)) for base in (BASELINE.but(seed=s) for s in SEEDS)]
+    cases += [stored.case() for stored in RUNS.values() if stored.cause == cause]
+    seen: dict[str, set[str]] = {}
+    for case in cases:
+        for name, outcome in outcomes(case).items():
+            seen.setdefault(name, set()).add(outcome)
+    return {name: [word for word in WORDS if word in seen[name]] for name in OUTCOMES if name in seen}
+
+
+def same_text(said: str, measured: str) -> bool:
+    """Whether two texts agree, numbers to 2 % (plus one unit of a printed last digit)."""
+    if NUMBER.sub("#", said).split() != NUMBER.sub("#", measured).split():
+        return False
+    pairs = zip(NUMBER.findall(said), NUMBER.findall(measured), strict=True)
+    return all(_close(float(a.replace("−", "-")), float(b.replace("−", "-"))) for a, b in pairs)
+
+
+def _close(a: float, b: float) -> bool:
+    return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=0.0015)
+
+
+def differences(name: str, data: dict[str, Any], measured: Measured) -> list[str]:
+    """What the file of an incident says otherwise than its run."""
+    said = data.get("readings") or {}
+    found = [f"{name}: {r} is {measured[r][0]}, the file lacks it" for r in measured if r not in said]
+    for reading, row in said.items():
+        if reading not in measured:
+            found.append(f"{name}: {reading} makes no sense for this run; remove it")
+            continue
+        outcome, shows = measured[reading]
+        if row["outcome"] != outcome:
+            found.append(f"{name}: {reading} is {outcome}, the file says {row['outcome']}")
+        if not same_text(str(row["shows"]), shows):
+            found.append(f"{name}: {reading} shows other figures:\n{shows}")
+    strange = foreign(str(data.get("symptom", "")), measured)
+    return found + [f"{name}: the symptom has {text}, a figure that no reading shows" for text in strange]
+
+
+def foreign(text: str, measured: Measured) -> list[str]:
+    """Decimal figures of ``text`` that are no rounding of a figure in the readings."""
+    known = [float(n.replace("−", "-")) for _, shows in measured.values() for n in NUMBER.findall(shows)]
+    strange = []
+    for figure in re.findall(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?", text):
+        digits = len(figure.split("e")[0].partition(".")[2])
+        unit = 10.0 ** (int(figure.partition("e")[2] or 0) - digits)
+        if not any(abs(float(figure) - k) <= 0.51 * unit for k in known):
+            strange.append(figure)
+    return strange
+
+
+def decoys_standing(data: dict[str, Any], causes: dict[str, Any], name: str, measured: Measured) -> list[str]:
+    """Decoys that no reading rejects both by ``expects`` and when planted on this very set-up."""
+    found = []
+    for decoy in data["decoys"]:
+        planted = RUNS[name].case(decoy)
+        expects = causes[decoy]["expects"]
+        rejecting = [r for r, (word, _) in measured.items() if r in expects and word not in expects[r]]
+        possible = applicable(planted.setup)
+        if not any(r not in possible or OUTCOMES[r](planted) != measured[r][0] for r in rejecting):
+            found.append(f"{name}: no reading rejects the decoy {decoy}")
+    return found
+
+
+def readings_block(measured: Measured) -> str:
+    """The ``readings`` of an incident's file."""
+    lines = ["readings:"]
+    for name, (outcome, shows) in measured.items():
+        lines += [f"  {name}:", f"    outcome: {outcome}", "    shows: |-"]
+        lines += [f"      {line}" for line in shows.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def write_readings(path: Path, measured: Measured) -> None:
+    """Replace the ``readings`` of a file."""
+    text = path.read_text(encoding="utf-8")
+    block = readings_block(measured)
+    text = re.sub(r"^readings:.*\n(?:(?: .*)?\n)*", lambda _: block, text, count=1, flags=re.MULTILINE)
+    path.write_text(text, encoding="utf-8")
+
+
+def expects_line(expects: dict[str, list[str]]) -> str:
+    """The ``expects`` of a cause on one line."""
+    return "expects: {" + ", ".join(f"{r}: [{', '.join(words)}]" for r, words in expects.items()) + "}"
+
+
+def write_expects(path: Path, cause: str, expects: dict[str, list[str]]) -> None:
+    """Replace the ``expects`` of a cause."""
+    text = path.read_text(encoding="utf-8")
+    pattern = rf"(^  {re.escape(cause)}:\n(?:    .*\n)*?    )expects: .*"
+    line = expects_line(expects)
+    path.write_text(
+        re.sub(pattern, lambda m: m[1] + line, text, count=1, flags=re.MULTILINE), encoding="utf-8"
+    )
+
+
+def check_causes(folder: Path, *, write: bool) -> list[str]:
+    """What ``causes.yaml`` says otherwise than the lab."""
+    path = folder / "causes.yaml"
+    causes = yaml.safe_load(path.read_text(encoding="utf-8"))["causes"]
+    found = [f"causes.yaml lacks the cause {name}" for name in FAULTS if name not in causes]
+    for name, row in causes.items():
+        if name not in FAULTS:
+            found.append(f"causes.yaml: the lab cannot plant {name}")
+            continue
+        right = expected(name)
+        if write:
+            write_expects(path, name, right)
+        elif row.get("expects") != right:
+            found.append(f"causes.yaml: {name} {expects_line(right)}")
+    return found
+
+
+def check_incident(folder: Path, name: str, *, write: bool) -> list[str]:
+    """What the file of one incident says otherwise than its run."""
+    path = folder / f"{name}.yaml"
+    measured = measure(RUNS[name].case())
+    if not path.exists():
+        return [f"{path} is missing; its readings are\n{readings_block(measured)}"]
+    if write:
+        write_readings(path, measured)
+    data = yaml.safe_load(path.read_text(encoding="utf-8"))
+    causes = yaml.safe_load((folder / "causes.yaml").read_text(encoding="utf-8"))["causes"]
+    return differences(name, data, measured) + decoys_standing(data, causes, name, measured)
+
+
+def main(arguments: list[str]) -> int:
+    """Measure, print what differs, and return 1 where something does."""
+    parser = argparse.ArgumentParser(prog="python -m tools.incident_lab.measure")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="incidents (default: all, and every cause)")
+    parser.add_argument("--write", action="store_true", help="put the measured figures into the files")
+    options = parser.parse_args(arguments)
+    if unknown := [name for name in options.ids if name not in RUNS]:
+        parser.error(f"no incident {', '.join(unknown)}; known are {', '.join(RUNS)}")
+    folder = paths.content() / "incidents"
+    found = [] if options.ids else check_causes(folder, write=options.write)
+    for name in options.ids or RUNS:
+        wrong = check_incident(folder, name, write=options.write)
+        print(f"{name}: {'differs' if wrong else 'as measured'}", flush=True)
+        found += wrong
+    for text in found:
+        print(text, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
