@@ -208,9 +208,7 @@ def _bank(commands: Any) -> None:
     export.add_argument("path", type=Path, metavar="PATH")
     take_in = _add(commands, "import", ("content", "take_in"), "take over the reviews of another log")
     take_in.add_argument("path", type=Path, metavar="PATH", help="what 'quizapp export json' wrote elsewhere")
-    sync = _add(
-        commands, "sync", ("content", "sync"), "share the reviews with your other devices by a folder"
-    )
+    sync = _add(commands, "sync", ("content", "sync"), "share reviews with your other devices in a folder")
     sync.add_argument("folder", type=Path, metavar="DIR", help="a folder that all of them see")
     check = _add(commands, "check", ("content", "check"), "validate content and exercises")
     check.add_argument(
