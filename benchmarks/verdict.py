@@ -113,7 +113,8 @@ from pathlib import Path
 import torch
 from quizapp.judge.server.exercise_files import load_assets, load_module
 from quizapp.judge.testing.draw import Draw
-from quizapp.judge.testing.checks import Observe, run_test
+from quizapp.judge.server.test_runner import run_test
+from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.probes import Record, run_probes
 from quizapp.judge.worker.transcript import decode, encode
 from quizapp.judge.server.preload import warm

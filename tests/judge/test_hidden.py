@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 import torch
 
-from quizapp.judge.testing.checks import Finding, Observe, alike, close, expect, run_test, run_tests
+from quizapp.judge.server.test_runner import run_test, run_tests
+from quizapp.judge.testing.checks import Finding, Observe, alike, close, expect
 from quizapp.judge.worker.transcript import decode, encode
 
 

@@ -19,10 +19,11 @@ from quizapp.judge.server.evidence import Run
 from quizapp.judge.server.exercise_files import Assets, Library
 from quizapp.judge.server.outcome import cleaned, not_allowed, outcome, versions
 from quizapp.judge.server.printed_output import clean
+from quizapp.judge.server.test_runner import run_tests
 from quizapp.judge.server.worker_pool import Crew, Worker
 from quizapp.judge.server.worker_view import without_kept
 from quizapp.judge.server.zygote_link import Lost
-from quizapp.judge.testing.checks import Observe, run_tests
+from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.draw import Draw
 from quizapp.judge.verdict import ERROR, TestResult, Verdict
 from quizapp.judge.worker.job import Job

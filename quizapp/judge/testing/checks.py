@@ -1,7 +1,9 @@
-"""The judge's side of a hidden test: evidence in, a sentence for the learner out."""
+"""What hidden tests are written with: evidence in, a sentence for the learner out.
+
+Exercise authors import this module. The judge runs the tests with `quizapp.judge.server.test_runner`.
+"""
 
 import cmath
-import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -9,8 +11,6 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor
 
-from quizapp.judge.server.cpu_deadline import SECONDS, Patience, TooLong
-from quizapp.judge.verdict import TestResult
 from quizapp.judge.worker.transcript import Opaque
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -23,10 +23,7 @@ TOLERANCES = {
     torch.float16: (3e-3, 1e-3),
 }
 DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
-_LONGEST = 2000  # characters of a message: evidence that it quotes may be of any length
-
-
-_TOO_MUCH = "Looking at what your code returned took too long: it is far more than was asked for."
+MAX_MESSAGE = 2000  # characters: evidence that a message quotes may be of any length
 
 
 class Finding(AssertionError):
@@ -54,7 +51,7 @@ class Raised:
         self.types = tuple(str(name)[:200] for name in details["types"])
         if not self.types:
             raise ValueError("an exception has a type")
-        self.message = str(details["message"])[:_LONGEST]
+        self.message = str(details["message"])[:MAX_MESSAGE]
         if "gloo/transport" in self.message and "imed out" not in self.message:
             self.message = "the connection to another rank closed: it ended or failed without this call"
         self.line = int(details["line"])
@@ -263,40 +260,3 @@ def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
         return test
 
     return mark
-
-
-def run_tests(
-    tests: Iterable[Callable[[Observe], None]], observe: Observe, seconds: float = SECONDS
-) -> list[TestResult]:
-    """Run hidden tests on the evidence; those for which ``seconds`` do not suffice fail."""
-    with Patience(seconds) as patience:
-        return [run_test(test, observe, patience) for test in tests]
-
-
-def run_test(
-    test: Callable[[Observe], None], observe: Observe, patience: Patience | None = None
-) -> TestResult:
-    """Run one hidden test on the evidence."""
-    number = int(getattr(test, "behaviour", 0))
-    name = test.__name__.removeprefix("test_")
-    begin = time.perf_counter()
-    message = ""
-    try:
-        if patience is None:
-            test(observe)
-        else:
-            with patience.test():
-                test(observe)
-        passed = True
-    except TooLong:
-        passed, message = False, _TOO_MUCH
-    except CodeRaised as raised:
-        passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
-    except AssertionError as failed:
-        passed, message = False, str(failed) or "This behaviour does not hold."
-    except Exception as error:  # noqa: BLE001
-        # Evidence of an unforeseen type, shape or size: it is wrong, whatever it is.
-        passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
-    if len(message) > _LONGEST:
-        message = f"{message[:_LONGEST]}..."
-    return TestResult(name, number, passed, message, time.perf_counter() - begin)

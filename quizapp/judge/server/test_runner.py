@@ -1,0 +1,127 @@
+"""Runs an exercise's hidden tests on the evidence of one run, within a limit on processor time.
+
+A submission chooses the evidence, so it can make a test slow: a test may look at every value it is given.
+"""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from types import TracebackType
+from typing import Self
+
+from quizapp.judge.testing.checks import MAX_MESSAGE, CodeRaised, Observe
+from quizapp.judge.verdict import TestResult
+
+HiddenTest = Callable[[Observe], None]
+
+CPU_SECONDS = 10.0  # ten times what the slowest exercise needs on a slow machine
+_TOO_MUCH = "Looking at what your code returned took too long: it is far more than was asked for."
+
+_raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
+_raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
+
+
+class TooLong(BaseException):
+    """The tests have used up their processor time.
+
+    Not an `Exception`: a test that catches those must not swallow it.
+    """
+
+
+class CpuTimeLimit:
+    """Interrupts the test that is running once this thread has computed for ``seconds``.
+
+    Counts the thread's processor time where the system can measure it, so that a busy machine does not make
+    a test look slow. A call into C cannot be interrupted, but the limits of a transcript bound how long it
+    takes.
+    """
+
+    def __init__(self, seconds: float = CPU_SECONDS):
+        self.spent = False
+        self._thread = threading.get_ident()
+        # Reentrant: the interrupt may arrive right after this thread has acquired the lock in `test`, and
+        # leaving the test acquires it again.
+        self._lock = threading.RLock()
+        self._in_test = False
+        self._closed = threading.Event()
+        self._clock = time.CLOCK_MONOTONIC
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(self._thread)
+        self._end = time.clock_gettime(self._clock) + seconds
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._watch, daemon=True, name="cpu-time-limit").start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._closed.set()
+
+    @contextmanager
+    def test(self) -> Iterator[None]:
+        """Run one test under the limit.
+
+        Raises `TooLong` once the time is spent, including before the test starts.
+        """
+        if self.spent:
+            raise TooLong
+        with self._lock:
+            self._in_test = True
+        try:
+            yield
+        finally:
+            self._leave_test()
+
+    def _leave_test(self) -> None:
+        with self._lock:
+            self._in_test = False
+            # Withdraws an interrupt that was requested but not raised yet: it would hit the judge itself.
+            _raise_in_thread(self._thread, ctypes.py_object())
+
+    def _watch(self) -> None:
+        with suppress(OSError):  # the thread has ended, and its clock with it
+            while (left := self._end - time.clock_gettime(self._clock)) > 0:
+                if self._closed.wait(left):
+                    return
+            with self._lock:
+                self.spent = True
+                if self._in_test:
+                    _raise_in_thread(self._thread, TooLong)
+
+
+def run_tests(
+    tests: Iterable[HiddenTest], observe: Observe, seconds: float = CPU_SECONDS
+) -> list[TestResult]:
+    """Run hidden tests on the evidence. Those still to run once ``seconds`` are spent fail."""
+    with CpuTimeLimit(seconds) as limit:
+        return [run_test(test, observe, limit) for test in tests]
+
+
+def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = None) -> TestResult:
+    """Run one hidden test on the evidence; whatever it raises makes it fail with a sentence."""
+    begin = time.perf_counter()
+    message = ""
+    try:
+        if limit is None:
+            test(observe)
+        else:
+            with limit.test():
+                test(observe)
+        passed = True
+    except TooLong:
+        passed, message = False, _TOO_MUCH
+    except CodeRaised as raised:
+        passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
+    except AssertionError as failed:
+        passed, message = False, str(failed) or "This behaviour does not hold."
+    except Exception as error:  # noqa: BLE001
+        # The evidence has a type, shape or size that the test did not foresee, so it is wrong.
+        passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
+    if len(message) > MAX_MESSAGE:
+        message = f"{message[:MAX_MESSAGE]}..."
+    number = int(getattr(test, "behaviour", 0))
+    name = test.__name__.removeprefix("test_")
+    return TestResult(name, number, passed, message, time.perf_counter() - begin)
