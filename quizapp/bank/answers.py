@@ -8,10 +8,10 @@ import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from quizapp.bank.expressions import number_text
 from quizapp.bank.model import KeyPoint, Question
 from quizapp.bank.parameters import Drawn
 from quizapp.bank.units import parse
+from quizapp.util.text import number_text
 
 _VERB_ENDINGS = tuple(
     root + end for end in ("ations", "ation", "ing", "ed", "es", "e") for root in ("is", "iz")

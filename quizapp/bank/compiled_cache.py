@@ -3,10 +3,10 @@
 import contextlib
 import os
 import pickle
-import tempfile
 from pathlib import Path
 
 from quizapp.bank.model import Bank
+from quizapp.util.atomic import write_atomic
 
 
 def read_cache(path: Path, key: str) -> Bank | None:
@@ -34,14 +34,7 @@ def read_cache(path: Path, key: str) -> Bank | None:
 
 def write_cache(path: Path, key: str, bank: Bank) -> None:
     """Keep the bank for the next start; a cache that cannot be written is only slower."""
+    content = key.encode() + b"\n" + pickle.dumps(bank, protocol=pickle.HIGHEST_PROTOCOL)
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, name = tempfile.mkstemp(dir=path.parent)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                file.write(key.encode() + b"\n")
-                pickle.dump(bank, file, protocol=pickle.HIGHEST_PROTOCOL)
-            Path(name).replace(path)
-        except OSError:
-            Path(name).unlink(missing_ok=True)
-            raise
+        # A pickle runs code when it is read, so nobody else may be able to write it.
+        write_atomic(path, content, mode=0o600)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from quizapp.bank.model import Value
+from quizapp.util.text import number_text
 
 MAX_LENGTH = 400
 _MAX_EXPONENT = 400
@@ -126,23 +127,6 @@ def _comparison(left: Any, ops: list[ast.cmpop], values: list[Any]) -> bool:
             return False
         left = right
     return True
-
-
-def number_text(value: Any) -> str:
-    """A number as a person writes it: up to six significant digits, thousands separated, no lone ``.0``."""
-    if isinstance(value, str | bool):
-        return str(value)
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    size = abs(value)
-    if size and (size >= 1e12 or size < 1e-4):
-        mantissa, _, exponent = f"{value:.5e}".partition("e")
-        return f"{mantissa.rstrip('0').rstrip('.')}e{int(exponent)}"
-    if float(value).is_integer():
-        return f"{int(value):,}"
-    digits = max(0, 5 - math.floor(math.log10(size)))
-    text = f"{value:,.{digits}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def render(template: str, names: Mapping[str, Value]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from quizapp import __version__, paths
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
 from quizapp.errors import UnknownName
+from quizapp.util.suggest import did_you_mean
 
 Progress = Callable[[int, int], None]
 
@@ -188,8 +189,5 @@ def find_exercise(bank: Bank, slug: str) -> Exercise:
 
 
 def _unknown(what: str, name: str, known: Iterable[str], command: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, list(known), 3)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"'{command}' lists them"
+    hint = did_you_mean(name, known, f"'{command}' lists them")
     return f"there is no {what} '{name}'; {hint}"

@@ -5,7 +5,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields
-from difflib import get_close_matches
 from typing import Any
 
 from quizapp.bank.answers import weak_term
@@ -24,6 +23,7 @@ from quizapp.bank.model import (
     Tolerance,
 )
 from quizapp.bank.yaml_loader import LINE
+from quizapp.util.suggest import did_you_mean
 
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 COMMON_REQUIRED = ("id", "level", "kind", "prompt", "answer", "exercise")
@@ -74,8 +74,7 @@ def _key_faults(data: dict[Any, Any], line: int) -> Iterator[tuple[int, str]]:
     known = {*COMMON_REQUIRED, *COMMON_OPTIONAL, *required, *optional}
     for key in data:
         if key != LINE and key not in known:
-            close = get_close_matches(str(key), known, 1)
-            hint = f"did you mean '{close[0]}'?" if close else f"a {kind} question has no such key; remove it"
+            hint = did_you_mean(str(key), known, f"a {kind} question has no such key; remove it", most=1)
             yield line, f"unknown key '{key}'; {hint}"
     for key in (*COMMON_REQUIRED, *required):
         if data.get(key) in (None, "", [], {}) and not (key == "tolerance" and data.get(key) == 0):

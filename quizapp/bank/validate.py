@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from quizapp.bank.answers import gaps, shown_terms
-from quizapp.bank.expressions import ExpressionError, number_text
+from quizapp.bank.expressions import ExpressionError
 from quizapp.bank.loader import parse_bank
 from quizapp.bank.model import Bank, Exercise, Fault, Question
 from quizapp.bank.parameters import Drawn, draw
-from quizapp.util.text import plural
+from quizapp.util.text import number_text, plural
 
 DRAWS = 24
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)

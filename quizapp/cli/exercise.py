@@ -124,7 +124,7 @@ def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
 def _grade_folder(found: Exercise, options: Namespace) -> int:
     from quizapp.cli.progress import Progress
     from quizapp.judge.client.batch import grade_folder
-    from quizapp.judge.server.printed_output import clean
+    from quizapp.util.sanitize import escape_unprintable
 
     verdicts = []
     files = sorted(options.file.glob("*.py"))
@@ -141,7 +141,7 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
             tier=options.tier,
         ):
             verdicts.append(verdict)
-            line = f"{verdict.status:8} {clean(verdict.file)}"
+            line = f"{verdict.status:8} {escape_unprintable(verdict.file)}"
             progress.write(json.dumps(verdict.as_json()) if options.json else line)
             progress.tick()
     if options.junit is not None:

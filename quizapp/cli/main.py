@@ -59,9 +59,9 @@ def _bear_any_text() -> None:
 
 
 def _complain(text: str, code: int) -> int:
-    from quizapp.judge.server.printed_output import clean  # a file's name may hold what a terminal obeys
+    from quizapp.util.sanitize import escape_unprintable  # a file's name may hold what a terminal obeys
 
-    sys.stderr.write(f"quizapp: {clean(' '.join(text.split()))}\n")
+    sys.stderr.write(f"quizapp: {escape_unprintable(' '.join(text.split()))}\n")
     return code
 
 

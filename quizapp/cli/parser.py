@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from quizapp import __version__
 from quizapp.errors import USAGE
+from quizapp.util.suggest import did_you_mean
 
 LEVELS = ("easy", "medium", "hard")
 KINDS = ("recall", "numeric", "choice", "order", "cloze")
@@ -68,10 +69,8 @@ def _with_the_nearest(message: str) -> str:
     found = re.fullmatch(r"(.*invalid choice: '(.*)') \(choose from (.*)\)", message)
     if found is None:
         return message
-    from difflib import get_close_matches
-
-    near = get_close_matches(found[2], re.findall(r"[\w-]+", found[3]))
-    return f"{found[1]}; did you mean {' or '.join(near)}?" if near else message
+    hint = did_you_mean(found[2], re.findall(r"[\w-]+", found[3]))
+    return f"{found[1]}; {hint}" if hint else message
 
 
 def _late(module: str, function: str) -> Callable[[argparse.Namespace], int]:

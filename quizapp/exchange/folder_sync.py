@@ -5,9 +5,7 @@ finished interviews. Merging is the union by id, so that order and repetition do
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +13,7 @@ from quizapp.errors import QuizError
 from quizapp.exchange.log_import import BadLine, read_document, read_event, read_object
 from quizapp.scheduling.events import Event, compact
 from quizapp.store.documents import MockDocument, Submission
+from quizapp.util.atomic import write_atomic
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -126,16 +125,9 @@ def _key(document: Submission | MockDocument) -> tuple[Any, ...]:
 
 def _write(path: Path, lines: Iterable[str]) -> None:
     """Replace the file in one step: what another device reads is whole or is the old one."""
-    fresh = path.with_name(f".{path.name}.{os.getpid()}")
     try:
-        with fresh.open("w", encoding="utf-8", newline="\n") as file:
-            file.writelines(lines)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+        write_atomic(path, lines, durable=True)
     except OSError as error:
-        with suppress(OSError):
-            fresh.unlink()
         raise QuizError(
             f"{path} cannot be written: {error.strerror}; free space or name another folder"
         ) from None

@@ -1,9 +1,8 @@
 """Finding an incident by what somebody types."""
 
-from difflib import get_close_matches
-
 from quizapp.errors import UnknownName
 from quizapp.incidents.model import Incident, Library
+from quizapp.util.suggest import did_you_mean
 
 MOST_NEAR = 3
 
@@ -17,10 +16,9 @@ def find_incident(library: Library, text: str) -> Incident:
     begin = {word: one for word, one in by_word.items() if wanted and word.startswith(wanted)}
     if len({one.id for one in begin.values()}) == 1:
         return next(iter(begin.values()))
-    near = sorted(begin) or get_close_matches(wanted, list(by_word), MOST_NEAR)
-    hint = "'quizapp incident | cat' lists them"
     if begin:
-        hint = f"several begin so: {', '.join(near[:MOST_NEAR])}{', ...' * (len(near) > MOST_NEAR)}"
-    elif near:
-        hint = f"did you mean {' or '.join(near)}?"
+        names = sorted(begin)
+        hint = f"several begin so: {', '.join(names[:MOST_NEAR])}{', ...' * (len(names) > MOST_NEAR)}"
+    else:
+        hint = did_you_mean(wanted, by_word, "'quizapp incident | cat' lists them", most=MOST_NEAR)
     raise UnknownName(f"there is no incident '{text}'; {hint}")

@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from quizapp.bank.answers import weak_term
@@ -21,6 +20,7 @@ from quizapp.incidents.model import (
     Shown,
     State,
 )
+from quizapp.util.suggest import did_you_mean
 
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 REQUIRED = (
@@ -89,8 +89,7 @@ class Reader:
         """Whether a name is one of the known; a fault with close names where it is not."""
         if value in known:
             return True
-        close = get_close_matches(value, list(known), 1)
-        hint = f"do you mean '{close[0]}'?" if close else "mend the name"
+        hint = did_you_mean(value, known, "correct the name", most=1)
         self.fault(line, f"there is no {what} '{value}'; {hint}")
         return False
 
@@ -107,8 +106,7 @@ class Reader:
         """Report keys that nothing reads."""
         for key in data:
             if key != LINE and key not in allowed:
-                close = get_close_matches(str(key), allowed, 1)
-                hint = f"do you mean '{close[0]}'?" if close else f"known are {', '.join(allowed)}"
+                hint = did_you_mean(str(key), allowed, f"the keys are {', '.join(allowed)}", most=1)
                 self.fault(line, f"unknown key '{key}'; {hint}")
 
 

@@ -10,6 +10,7 @@ from quizapp.interview.archive import kappa
 from quizapp.interview.scoring import score
 from quizapp.interview.session.question import IN_WORDS, Item
 from quizapp.interview.single_run import is_alone
+from quizapp.util.sanitize import escape_unprintable
 from quizapp.util.text import plural
 
 Ask = Callable[[str], str]
@@ -93,7 +94,7 @@ def _opening(item: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> str
 
 def _fit(text: str, width: int, hanging: str = "") -> str:
     """Lines too long for the width broken between words; control characters made visible."""
-    lines = ["".join(c if c.isprintable() else repr(c)[1:-1] for c in line) for line in text.splitlines()]
+    lines = [escape_unprintable(line) for line in text.splitlines()]
     return "\n".join(
         textwrap.fill(line, width - 1, subsequent_indent=hanging) if len(line) >= width else line
         for line in lines

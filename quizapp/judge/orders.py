@@ -12,6 +12,7 @@ from quizapp.judge.devices import check_name
 from quizapp.judge.sandbox.tiers import TIERS
 from quizapp.judge.submission import check_source, read_source
 from quizapp.judge.verdict import ERROR, Verdict
+from quizapp.util.log import write_log
 
 
 class JudgeFailed(QuizError):
@@ -63,7 +64,7 @@ def read_answer(answer: dict[str, Any]) -> Verdict:
         error = QuizError(answer["fault"])
         error.exit_code = answer["exit"]
         raise error
-    _log(str(answer.get("broken", answer)))
+    write_log(str(answer.get("broken", answer)))
     raise JudgeFailed(f"The judge failed; details are in {paths.log_file()}.")
 
 
@@ -83,12 +84,3 @@ def lost_verdict(exercise: Exercise, order: dict[str, Any]) -> Verdict:
         tier=order["tier"] or "T0",
         error="The judge died twice while your code ran; code must not kill its parent.",
     )
-
-
-def _log(text: str) -> None:
-    try:
-        paths.log_file().parent.mkdir(parents=True, exist_ok=True)
-        with paths.log_file().open("a", encoding="utf-8") as log:
-            log.write(text + "\n")
-    except OSError:
-        return

@@ -1,15 +1,14 @@
 """The user's own exercise files: where they lie, how they begin, and how a submission is read."""
 
-import contextlib
 import errno
 import os
 import stat
-import tempfile
 from pathlib import Path
 
 from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
+from quizapp.util.atomic import create_atomic
 
 MAX_SOURCE = 256 << 10
 
@@ -33,25 +32,12 @@ def user_file(exercise: Exercise) -> Path:
     if os.path.lexists(path):
         return path
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        _create(path, exercise.starter)
+        create_atomic(path, exercise.starter, mode=0o644)
     except OSError as error:
         raise QuizError(
             f"{path} cannot be created: {error.strerror}; free the place or set QUIZAPP_HOME."
         ) from None
     return path
-
-
-def _create(path: Path, text: str) -> None:
-    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        Path(draft).chmod(0o644)
-        with contextlib.suppress(FileExistsError):
-            os.link(draft, path)  # unlike a rename, a link never replaces what is there
-    finally:
-        Path(draft).unlink()
 
 
 def read_source(path: Path) -> bytes:

@@ -20,6 +20,7 @@ from quizapp.scheduling.study_day import Clock, SystemClock, as_datetime, interv
 from quizapp.scheduling.views import Counts, DueCard, Filter, Preview
 from quizapp.settings.model import Settings, load_settings
 from quizapp.store.event_log import Store
+from quizapp.util.suggest import did_you_mean
 
 NO_FILTER = Filter()
 DEFAULTS = Settings()
@@ -102,13 +103,9 @@ class StudyCore:
         slug = name.removeprefix(EXERCISE)
         if slug != name and slug in self.bank.exercises:
             return name
-        from difflib import get_close_matches
-
-        close = get_close_matches(
-            name, [*self.bank.questions, *(EXERCISE + s for s in self.bank.exercises)], 3
-        )
-        hint = f"do you mean {' or '.join(close)}?" if close else "`quizapp questions` lists them."
-        raise UnknownName(f"There is no question {card_id!r}: {hint}")
+        names = [*self.bank.questions, *(EXERCISE + slug for slug in self.bank.exercises)]
+        hint = did_you_mean(name, names, "'quizapp questions' lists them")
+        raise UnknownName(f"there is no question '{card_id}'; {hint}")
 
     def _question(self, name: str) -> Question | None:
         return self.bank.questions.get(name)

@@ -5,6 +5,7 @@ from typing import NamedTuple, Protocol
 
 from quizapp.bank.model import KeyPoint
 from quizapp.scheduling.rating import Rating
+from quizapp.util.text import plural
 
 SLOW = 1.5  # times the budget from which an answer counts as laboured
 
@@ -82,7 +83,7 @@ def propose_verdict(
     if not passed:
         return None
     if hints:
-        return Proposal(Rating.Hard, f"passed with {hints} hint{'s' * (hints > 1)}")
+        return Proposal(Rating.Hard, f"passed with {plural(hints, 'hint')}")
     if submissions > 2:
         return Proposal(Rating.Hard, f"passed after {submissions} submissions")
     if budget and seconds > budget:
@@ -94,7 +95,7 @@ def propose_verdict(
 
 def _by_effort(what: str, full: bool, seconds: float, budget: float, hints: int) -> Proposal:
     if hints:
-        return Proposal(Rating.Hard, f"{what}, with {hints} hint{'s' * (hints > 1)}")
+        return Proposal(Rating.Hard, f"{what}, with {plural(hints, 'hint')}")
     if budget and seconds > SLOW * budget:
         return Proposal(Rating.Hard, f"{what}, but slowly")
     if full and budget and 0 < seconds <= budget / 2:

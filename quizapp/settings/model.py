@@ -1,6 +1,5 @@
 """The user's settings: one TOML file, every key with a default, wrong values named by file and line."""
 
-import os
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -9,6 +8,8 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from quizapp.errors import QuizError
+from quizapp.util.atomic import write_atomic
+from quizapp.util.suggest import did_you_mean
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
@@ -225,10 +226,7 @@ def write_setting(path: Path, key: str, value: Any) -> None:
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
         document[key] = plain
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(f".{path.name}.{os.getpid()}")
-        part.write_text(tomlkit.dumps(document), encoding="utf-8")
-        part.replace(path)
+        write_atomic(path, tomlkit.dumps(document))
     except (OSError, UnicodeDecodeError) as error:
         raise QuizError(f"The settings file {path} cannot be written ({error}).") from error
     except ParseError as error:
@@ -256,7 +254,4 @@ def _line(text: str, key: str, table: str = "") -> int:
 
 def _closest(key: str, known: Iterable[str] = CHECKS) -> str:
     """The end of a sentence about an unknown key."""
-    from difflib import get_close_matches
-
-    close = get_close_matches(key, known, 1)
-    return f", do you mean {close[0]!r}?" if close else f"; known are {', '.join(known)}."
+    return "; " + did_you_mean(key, known, f"the settings are {', '.join(known)}.", most=1)

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from quizapp.errors import BrokenData
 from quizapp.store.errors import Corrupt, explain, explained
+from quizapp.util.atomic import publish
 
 _NAME = re.compile(r"quizapp-(\d{8}T\d{6}Z)-(\d+)(?:-([a-z]+))?\.db")
 SPACING = timedelta(minutes=30)  # scripts may start the program every second
@@ -80,7 +81,7 @@ def take(source: Path, folder: Path, *, now: datetime, reason: str = "start") ->
         events = _copy(source, part)
         name = f"quizapp-{now:%Y%m%dT%H%M%SZ}-{events}" + ("" if reason == "start" else f"-{reason}")
         path = folder / f"{name}.db"
-        _settle(part, path)
+        publish(part, path)
     except OSError as error:
         raise BrokenData(f"The backup in {folder} failed ({error.strerror}).") from error
     finally:
@@ -108,13 +109,6 @@ def _copy(source: Path, target: Path) -> int:
         if isinstance(sentence, Corrupt):
             raise sentence from error
         raise BrokenData(f"The backup in {target.parent} failed ({error}).") from error
-
-
-def _settle(part: Path, path: Path) -> None:
-    """Give the finished copy its name, durably."""
-    with part.open("rb+") as file:
-        os.fsync(file.fileno())
-    part.replace(path)
 
 
 def newest_good(folder: Path | None) -> Backup | None:

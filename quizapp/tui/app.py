@@ -159,7 +159,7 @@ class QuizApp(App[int]):
         """End with a sentence on standard error."""
         from rich.text import Text
 
-        from quizapp.tui.rendering.text import one_line
+        from quizapp.util.sanitize import one_line
 
         self.exit(code, return_code=code, message=Text(f"quizapp: {one_line(sentence)}"))
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from quizapp.tui import actions
-from quizapp.tui.rendering.text import one_line
 from quizapp.tui.screens.base import _Placed
+from quizapp.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp

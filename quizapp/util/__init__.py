@@ -1,1 +1,1 @@
-"""Small things that every package shares; it imports nothing of quizapp."""
+"""Small things that every package shares; nothing here knows a question, a card or a screen."""

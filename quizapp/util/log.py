@@ -1,4 +1,4 @@
-"""Writes the details of an internal error where the user can find them."""
+"""The one log file: details of internal errors, where the user can find them."""
 
 import tempfile
 import traceback
@@ -11,18 +11,24 @@ _MAX_BYTES = 1 << 20
 
 
 def write_crash(error: BaseException) -> Path:
-    """Append the error's traceback to the log file and return its path.
+    """Append the error's traceback to the log file and return the path of the log."""
+    return write_log("".join(traceback.format_exception(error)))
 
-    Where the data folder cannot be written, the log goes to the system's temporary folder.
+
+def write_log(text: str) -> Path:
+    """Append ``text`` under the time and the program's version; return the path of the log.
+
+    The log starts again once it has grown beyond 1 MiB. Where the data folder cannot be written, it goes to
+    the system's temporary folder. Never raises.
     """
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
-    text = f"--- {stamp} quizapp {__version__}\n{''.join(traceback.format_exception(error))}\n"
+    entry = f"--- {stamp} quizapp {__version__}\n{text.rstrip()}\n\n"
     for path in (paths.log_file(), Path(tempfile.gettempdir()) / "quizapp.log"):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            old = path.stat().st_size if path.exists() else 0
-            with path.open("a" if old < _MAX_BYTES else "w", encoding="utf-8") as log:
-                log.write(text)
+            size = path.stat().st_size if path.exists() else 0
+            with path.open("a" if size < _MAX_BYTES else "w", encoding="utf-8") as log:
+                log.write(entry)
         except OSError:
             continue
         return path

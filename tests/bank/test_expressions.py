@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quizapp.bank.expressions import ExpressionError, evaluate, number_text, render
+from quizapp.bank.expressions import ExpressionError, evaluate, render
+from quizapp.util.text import number_text
 
 
 @pytest.mark.parametrize(

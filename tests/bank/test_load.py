@@ -108,7 +108,7 @@ def test_former_ids_lead_to_the_question(tmp_path: Path) -> None:
     deck.write_text(GOOD + "    aliases: [former]\n")
     bank = load_bank([deck])
     assert find_question(bank, "former").id == "first"
-    with pytest.raises(UnknownName, match="did you mean first"):
+    with pytest.raises(UnknownName, match="did you mean 'first'"):
         find_question(bank, "firts")
 
 

@@ -34,7 +34,7 @@ def test_wrong_usage_is_two_and_one_line(capsys: pytest.CaptureFixture[str], arg
 
 
 def test_unknown_id_suggests_the_close_one(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "did you mean lr-warmup" in run(capsys, "show", "lr-warmpu")[2]
+    assert "did you mean 'lr-warmup'" in run(capsys, "show", "lr-warmpu")[2]
 
 
 def test_questions_lists_the_bank(capsys: pytest.CaptureFixture[str]) -> None:

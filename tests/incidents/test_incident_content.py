@@ -51,7 +51,7 @@ def test_a_folder_without_a_vocabulary_holds_no_incident(tmp_path: Path) -> None
         ('terms: ["assert"]', 'terms: ["a"]', "the term 'a'"),
         ('terms: ["assert"]', 'terms: ["momentum"]', "stand in set-up or symptom"),
         (", verify: true", "", "has 'verify: true'"),
-        ("symptom: |", "sympton: |", "do you mean 'symptom'?"),
+        ("symptom: |", "sympton: |", "did you mean 'symptom'?"),
         ("id: flat-loss", "id: other-loss", "the file must be called other-loss.yaml"),
         ("  - Look at what is drawn anew for every batch.\n", "", "1 hints; 2 are wanted"),
         ("  - Look at what", "  - The labels shuffled here are what", "a hint names the cause"),

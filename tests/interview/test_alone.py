@@ -315,7 +315,7 @@ def test_a_run_is_found_by_id_name_and_the_beginning_of_either(made) -> None:
         assert find_incident(library, text) is one
     with pytest.raises(UnknownName, match=r"several begin so: a-loss-that-does.*, a-loss-that-settles"):
         find_incident(library, "a-loss-that")
-    with pytest.raises(UnknownName, match="did you mean double-softmax"):
+    with pytest.raises(UnknownName, match="did you mean 'double-softmax'"):
         find_incident(library, "doubel-softmax")
     with pytest.raises(UnknownName, match="lists them"):
         find_incident(library, "")

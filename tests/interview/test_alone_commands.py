@@ -70,7 +70,7 @@ def test_one_run_is_told_with_the_prices_of_its_readings_but_without_what_they_s
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("doubel-softmax", "did you mean double-softmax"),
+        ("doubel-softmax", "did you mean 'double-softmax'"),
         ("a-loss", "several begin so: a-loss-that-does-not-move-a-digit, a-loss-that-settles-far-too-high"),
         ("zzz", "'quizapp incident | cat' lists them"),
     ],

@@ -13,9 +13,10 @@ from quizapp.judge.client.one_shot import grade
 from quizapp.judge.hints import hints
 from quizapp.judge.render.junit import write_junit
 from quizapp.judge.render.text import verdict_text
-from quizapp.judge.server.printed_output import HEAD, TAIL, Printed, clean
+from quizapp.judge.server.printed_output import HEAD, TAIL, Printed
 from quizapp.judge.server.stack_dump import line_in, read_stack
 from quizapp.judge.verdict import TestResult, Verdict
+from quizapp.util.sanitize import escape_unprintable
 from tests.judge.field import DATA, exercise
 
 FAILED = Verdict(
@@ -115,7 +116,7 @@ def test_short_output_is_kept_whole() -> None:
     ],
 )
 def test_control_characters_become_visible(raw: str, shown: str) -> None:
-    assert clean(raw) == shown
+    assert escape_unprintable(raw) == shown
 
 
 def test_the_line_comes_from_the_main_thread_first() -> None:

@@ -37,9 +37,9 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("editor = 3", "text in quotes"),
         ('decks = "one"', "list of texts"),
         ("keys = 1", "table"),
-        ("new_per_days = 5", "do you mean 'new_per_day'"),
+        ("new_per_days = 5", "did you mean 'new_per_day'"),
         ("new_per_days = 5", "'new_per_day'?"),
-        ("colour = 5", "known are"),
+        ("colour = 5", "the settings are"),
         ("plan = 30", "a table such as [plan]"),
         ("minutes = 30", "'minutes' is a setting of [plan]; write it below a line [plan]."),
     ],
@@ -62,7 +62,7 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
         ("target = 85", "target must be a number from 0.05 to 0.99"),
         ('days_off = ["sunday"]', "days_off must be a list of days"),
         ("sat = 9999", "sat must be a whole number from 0 to 720"),
-        ("minuts = 5", "no setting 'minuts' in [plan], do you mean 'minutes'"),
+        ("minuts = 5", "no setting 'minuts' in [plan]; did you mean 'minutes'"),
     ],
 )
 def test_wrong_value_of_the_plan_names_its_own_line(tmp_path: Path, line: str, said: str) -> None:

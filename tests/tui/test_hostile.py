@@ -16,7 +16,7 @@ from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
 from quizapp.tui.rendering.blocks import fold_code
 from quizapp.tui.rendering.markdown import document
-from quizapp.tui.rendering.text import ascii_character, clean, one_line, plain
+from quizapp.tui.rendering.text import ascii_character, plain
 from quizapp.tui.screens.browse import draw
 from quizapp.tui.screens.browsing import Row
 from quizapp.tui.widgets.choice import Choice
@@ -24,6 +24,7 @@ from quizapp.tui.widgets.fields import ClozeText
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.verdict_view import VerdictView
+from quizapp.util.sanitize import escape_controls, one_line
 
 PIECES = [
     "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00",
@@ -42,7 +43,7 @@ def hostile(count: int) -> list[str]:
 
 def test_ten_thousand_hostile_strings_are_literal_and_harmless() -> None:
     for raw in hostile(10_000):
-        shown = clean(raw)
+        shown = escape_controls(raw)
         assert not any(ord(c) < 32 and c != "\n" for c in shown)
         assert not set(shown) & set("\x7f\x9b\u202e\u2066\ufeff\ud800")
         for piece in ("[red]", "[/x]", "<bos>", "$text", "loss[i]"):
@@ -67,7 +68,9 @@ SURFACES = {
     "table": lambda raw: [draw(_row(raw), 100)],
     "prompt": lambda raw: document(raw).at(60).split("\n", allow_blank=True),
     "code": lambda raw: [
-        piece for line in Content(clean(raw)).split("\n", allow_blank=True) for piece in fold_code(line, 60)
+        piece
+        for line in Content(escape_controls(raw)).split("\n", allow_blank=True)
+        for piece in fold_code(line, 60)
     ],
 }
 LITERAL = {"verdict", "gaps", "code"}
@@ -118,7 +121,7 @@ def test_ten_thousand_hostile_strings_on_every_surface(surface: str) -> None:
         assert all(ord(c) >= 32 or c == "\n" for c in shown), raw
         assert not set(shown) & set("\x7f\x9b\u202e\u2066\ufeff\ud800"), raw
         if surface in LITERAL:
-            assert _solid(clean(raw)) in _solid(shown), raw
+            assert _solid(escape_controls(raw)) in _solid(shown), raw
         if surface != "table":  # which cuts
             assert all(line.cell_length <= 62 for line in lines), raw
 
@@ -137,7 +140,9 @@ def test_ascii_stand_ins_are_as_wide(character: str) -> None:
 async def test_a_screen_draws_what_it_was_given() -> None:
     class Bare(App[None]):
         def compose(self):
-            yield Static(plain("\n".join(text[:60] for text in map(clean, hostile(20)))), markup=False)
+            yield Static(
+                plain("\n".join(text[:60] for text in map(escape_controls, hostile(20)))), markup=False
+            )
 
     running = Bare()
     async with running.run_test(size=(80, 30)) as pilot:

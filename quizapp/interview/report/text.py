@@ -4,11 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quizapp.bank.answers import GAP
-from quizapp.bank.expressions import number_text
 from quizapp.interview.scoring.incident_terms import parts
 from quizapp.interview.session.question import EMPTY, IN_WORDS
 from quizapp.interview.single_run import is_alone
-from quizapp.util.text import plural
+from quizapp.util.text import number_text, plural
 
 BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
 STATES = {

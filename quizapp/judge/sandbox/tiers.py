@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from quizapp import paths
+from quizapp.util.atomic import write_atomic
 
 TIERS = ("T0", "T1", "T2", "T3")
 LAYERS = {
@@ -42,10 +43,7 @@ def describe(cache: Path | None = None) -> list[TierReport]:
             return [TierReport(**item) for item in kept["tiers"]]
     reports = _in_clean_process()
     with suppress(OSError):
-        place.parent.mkdir(parents=True, exist_ok=True)
-        draft = place.with_name(f"{place.name}.{os.getpid()}")
-        draft.write_text(json.dumps({"key": key, "tiers": [asdict(r) for r in reports]}), encoding="utf-8")
-        draft.replace(place)
+        write_atomic(place, json.dumps({"key": key, "tiers": [asdict(report) for report in reports]}))
     return reports
 
 

@@ -18,7 +18,6 @@ from quizapp.judge.server.collector import COMPLETE, STOPPED, Report, gather
 from quizapp.judge.server.evidence import Run
 from quizapp.judge.server.exercise_files import Assets, Library
 from quizapp.judge.server.outcome import cleaned, not_allowed, outcome, versions
-from quizapp.judge.server.printed_output import clean
 from quizapp.judge.server.test_runner import run_tests
 from quizapp.judge.server.worker_pool import Crew, Worker
 from quizapp.judge.server.worker_view import without_kept
@@ -28,6 +27,7 @@ from quizapp.judge.testing.draw import Draw
 from quizapp.judge.verdict import ERROR, TestResult, Verdict
 from quizapp.judge.worker.job import Job
 from quizapp.judge.worker.transcript import encode
+from quizapp.util.sanitize import escape_unprintable
 
 _LOST = "The process that starts workers died twice while your code ran; code must not kill its parent."
 _SECOND = 0x5DEECE66D
@@ -133,7 +133,7 @@ class Engine:
             seconds=time.monotonic() - begin,
             seed=seed,
             tier=task.tier,
-            error=clean(error) or None,
+            error=escape_unprintable(error) or None,
             printed=tracks[0].run.printed,
             notes=notes,
             versions=versions(order.source),

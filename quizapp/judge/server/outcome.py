@@ -11,9 +11,9 @@ import quizapp
 from quizapp.bank.model import Exercise
 from quizapp.judge.server.evidence import memory_sentence
 from quizapp.judge.server.name_rules import first_of, used_names
-from quizapp.judge.server.printed_output import clean
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.verdict import ERROR, FAILED, MEMORY, PASSED, TestResult
+from quizapp.util.sanitize import escape_unprintable
 
 if TYPE_CHECKING:
     from quizapp.judge.server.grader import Track
@@ -37,7 +37,9 @@ def outcome(track: "Track", exercise: Exercise) -> tuple[str, str]:
 def cleaned(tests: Iterable[TestResult]) -> Iterable[TestResult]:
     """The results with messages that a terminal shows as they are."""
     for test in tests:
-        yield TestResult(test.name, test.behaviour, test.passed, clean(test.message), test.seconds)
+        yield TestResult(
+            test.name, test.behaviour, test.passed, escape_unprintable(test.message), test.seconds
+        )
 
 
 def not_allowed(exercise: Exercise, source: bytes) -> list[TestResult]:

@@ -9,7 +9,8 @@ from quizapp.bank.model import Bank, Question
 from quizapp.bank.parameters import Drawn, draw
 from quizapp.scheduling.views import CardFacts, DueCard
 from quizapp.tui.rendering.markdown import Document
-from quizapp.tui.rendering.text import duration, one_line, percent
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import duration, percent
 
 
 @dataclass(slots=True)

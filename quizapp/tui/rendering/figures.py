@@ -10,9 +10,9 @@ from textual.content import Content
 from quizapp.interview import archive
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.views import Group, Stats
-from quizapp.tui.rendering.text import duration, one_line, percent
 from quizapp.tui.widgets.meter import REST, meter
-from quizapp.util.text import plural
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import duration, percent, plural
 
 PAGES = ("Overview", "Retention", "Load", "Topics", "Exercises")
 

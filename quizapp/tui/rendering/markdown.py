@@ -16,8 +16,8 @@ from textual.visual import RenderOptions, Visual
 
 from quizapp.tui.rendering.blocks import Block, lay_out
 from quizapp.tui.rendering.highlight import highlight
-from quizapp.tui.rendering.text import clean
 from quizapp.tui.theme import without_colour
+from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -36,7 +36,7 @@ def _parser() -> "MarkdownIt":
 
 def parse(source: str) -> list[Block]:
     """The blocks of a Markdown text."""
-    return _Builder().build(_parser().parse(clean(source)))
+    return _Builder().build(_parser().parse(escape_controls(source)))
 
 
 class _Builder:
@@ -185,7 +185,7 @@ def phrase(text: str, style: str = "") -> Content:
     """A short text in one style in which only code in backticks is marked up: nothing else is interpreted."""
     parts: list[Content] = []
     end = 0
-    text = clean(text)
+    text = escape_controls(text)
     for match in _CODE_SPAN.finditer(text):
         parts += [
             Content.styled(text[end : match.start()], style),

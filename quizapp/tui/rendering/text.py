@@ -1,6 +1,5 @@
-"""Foreign text made harmless: shown literally, never as markup, controls or direction marks."""
+"""Foreign text shown literally, and what a terminal without colors or Unicode shows in place of a screen."""
 
-import re
 import unicodedata
 from functools import lru_cache
 
@@ -10,8 +9,8 @@ from textual.color import Color
 from textual.content import Content
 from textual.filter import LineFilter, NoColor
 
-_BIDI = "\u200e\u200f\u061c\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
-_CONTROL = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff{_BIDI}\ud800-\udfff]")
+from quizapp.util.sanitize import escape_controls
+
 _ASCII = {
     **dict.fromkeys("─━═┄╌▔▁", "-"),
     **dict.fromkeys("│┃║▌▐▏▕▎▊", "|"),
@@ -36,48 +35,9 @@ _ASCII = {
 }  # fmt: skip
 
 
-def clean(text: str) -> str:
-    """``text`` with control and direction characters written as visible escapes."""
-    text = text.replace("\r\n", "\n").expandtabs(4)
-    return _CONTROL.sub(_visible, text)
-
-
-def _visible(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}"
-
-
 def plain(text: str, style: str = "") -> Content:
     """Foreign text as content, in one style, with nothing in it interpreted."""
-    return Content.styled(clean(text), style) if style else Content(clean(text))
-
-
-def one_line(text: str) -> str:
-    """``text`` on one line with single spaces, harmless, for lists and titles."""
-    return " ".join(clean(text).split())
-
-
-def duration(seconds: float) -> str:
-    """Seconds as people say them: ``45 s``, ``12 min``, ``3 h 5 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
-
-
-def clock(seconds: float) -> str:
-    """Seconds on a clock face: ``4:05`` or ``1:04:05``."""
-    whole = int(seconds)
-    hours, rest = divmod(whole, 3600)
-    minutes, second = divmod(rest, 60)
-    return f"{hours}:{minutes:02d}:{second:02d}" if hours else f"{minutes}:{second:02d}"
-
-
-def percent(share: float | None) -> str:
-    """A share from 0 to 1 as people write it, ``84 %``, or a dash where there is none."""
-    return "–" if share is None else f"{100 * share:.0f} %"
+    return Content.styled(escape_controls(text), style) if style else Content(escape_controls(text))
 
 
 @lru_cache(4096)

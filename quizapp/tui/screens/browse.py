@@ -16,11 +16,11 @@ from quizapp.scheduling.views import Filter
 from quizapp.tui import actions, clipboard
 from quizapp.tui.rendering.cards import facts_text, question_text
 from quizapp.tui.rendering.markdown import Document, phrase
-from quizapp.tui.rendering.text import one_line
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.browsing import Browser, Row
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
+from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
 NO_MATCH = """No question matches all of it. Words are sought in prompts, answers and tags; beside them:

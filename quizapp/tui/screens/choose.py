@@ -11,9 +11,9 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from quizapp.tui.rendering.text import one_line
 from quizapp.tui.rendering.wrap import wrap
 from quizapp.tui.screens.base import Fleeting
+from quizapp.util.sanitize import one_line
 
 _KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold $primary"), " cancel")
 

@@ -11,12 +11,12 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.tui import actions
-from quizapp.tui.rendering.text import duration, one_line
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.heatmap import HeatMap
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
-from quizapp.util.text import plural
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import duration, plural
 
 if TYPE_CHECKING:
     from quizapp.scheduling.views import Counts, TopicProgress

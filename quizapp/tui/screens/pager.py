@@ -10,10 +10,11 @@ from textual.widgets import Static
 from quizapp.tui import actions, clipboard
 from quizapp.tui.rendering.blocks import fold_code
 from quizapp.tui.rendering.markdown import document
-from quizapp.tui.rendering.text import one_line, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Dialog
 from quizapp.tui.widgets.key_bar import KeyBar
 from quizapp.tui.widgets.lines import Lines
+from quizapp.util.sanitize import one_line
 
 
 class _Code(Lines):

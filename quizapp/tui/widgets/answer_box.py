@@ -12,7 +12,7 @@ from textual.widgets.text_area import TextAreaTheme
 
 from quizapp.bank.answers import shown_terms, words
 from quizapp.bank.model import KeyPoint
-from quizapp.tui.rendering.text import clean
+from quizapp.util.sanitize import escape_controls
 
 _WORD = re.compile(r"[^\W_]+")
 
@@ -35,7 +35,7 @@ def lit(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def own_words(text: str, points: Sequence[KeyPoint]) -> Content:
     """The typed answer with its telling words in colour."""
-    text = clean(text.strip())
+    text = escape_controls(text.strip())
     terms = [term for found in heard(points, text).values() for term in found]
     return Content(text, spans=[Span(start, end, "$success bold") for start, end in lit(text, terms)])
 

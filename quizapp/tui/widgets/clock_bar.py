@@ -5,8 +5,8 @@ from textual.widget import Widget
 
 from quizapp.interview.session.session import Session
 from quizapp.interview.session.state import PhaseTime
-from quizapp.tui.rendering.text import clock
 from quizapp.tui.widgets.meter import meter
+from quizapp.util.text import clock
 
 
 class ClockBar(Widget):

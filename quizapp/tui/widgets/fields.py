@@ -11,10 +11,11 @@ from textual.message import Message
 from textual.widgets import Input, Label
 
 from quizapp.bank.answers import GAP
-from quizapp.bank.expressions import number_text
 from quizapp.bank.units import parse
-from quizapp.tui.rendering.text import clean, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines
+from quizapp.util.sanitize import escape_controls
+from quizapp.util.text import number_text
 
 
 class Number(Vertical):
@@ -106,14 +107,14 @@ class ClozeText(Lines):
         return Content("").join(pieces).wrap(width)
 
     def _gap(self, index: int, accepted: str) -> Content:
-        given = clean(self.answers[index]) if index < len(self.answers) else ""
+        given = escape_controls(self.answers[index]) if index < len(self.answers) else ""
         if self.marks is None:
             shown = given or "____"
             # no blank inside the brackets, where a narrow screen would break the gap in two
             return Content.styled(
                 f"[{index + 1}:{shown}]", "$primary bold" + (" underline" * (index == self.active))
             )
-        right = clean(accepted.split("|", maxsplit=1)[0].strip())
+        right = escape_controls(accepted.split("|", maxsplit=1)[0].strip())
         if index < len(self.marks) and self.marks[index]:
             return Content.styled(f"[{given}]", "$success bold")
         wrong = Content.styled(f"[{given or '–'}]", "$error strike")

@@ -3,8 +3,8 @@
 from textual.content import Content
 from textual.widget import Widget
 
-from quizapp.tui.rendering.text import clock, percent
 from quizapp.tui.widgets.meter import meter
+from quizapp.util.text import clock, percent
 
 
 class SessionBar(Widget):

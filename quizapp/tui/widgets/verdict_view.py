@@ -11,8 +11,9 @@ from quizapp.judge.devices import CPU_ALONE
 from quizapp.judge.verdict import isolation
 from quizapp.tui.rendering.blocks import lay_out
 from quizapp.tui.rendering.markdown import parse
-from quizapp.tui.rendering.text import clean, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import TestResult, Verdict
@@ -80,7 +81,7 @@ class VerdictView(Lines):
         if verdict.tests:
             head = head.append(f"  {verdict.held} of {len(verdict.tests)} tests")
         head = head.append(
-            Content.styled(f"  {verdict.seconds:.2f} s on {clean(verdict.device)}", "$text-muted")
+            Content.styled(f"  {verdict.seconds:.2f} s on {escape_controls(verdict.device)}", "$text-muted")
         )
         lines = hanging(Content(""), head, width)
         if self.stale:
@@ -152,6 +153,6 @@ def _shared(groups: "Iterable[Sequence[TestResult]]") -> str:
 
 def _block(text: str, width: int, indent: str = "") -> list[Content]:
     lines: list[Content] = []
-    for line in clean(text.strip("\n")).split("\n"):
+    for line in escape_controls(text.strip("\n")).split("\n"):
         lines += hanging(Content(indent), Content(line), width) if line.strip() else [Content("")]
     return lines

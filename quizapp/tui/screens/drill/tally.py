@@ -8,8 +8,7 @@ from quizapp.bank.model import Bank
 from quizapp.scheduling.rating import Rating
 from quizapp.scheduling.views import Answered
 from quizapp.tui.rendering.cards import Card
-from quizapp.tui.rendering.text import duration, percent
-from quizapp.util.text import plural
+from quizapp.util.text import duration, percent, plural
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from textual.widgets import Input, Static
 from quizapp.bank.model import Exercise
 from quizapp.scheduling.views import ExerciseState, Filter
 from quizapp.tui import actions
-from quizapp.tui.rendering.text import one_line, percent
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
-from quizapp.util.text import plural
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import percent, plural
 
 _STATES = {
     "due": ("↻ due", "$accent bold"),

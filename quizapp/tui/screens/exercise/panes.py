@@ -12,10 +12,12 @@ from textual.content import Content
 from textual.style import Style
 from textual.widgets import Input, Static
 
-from quizapp.tui.rendering.text import clock, one_line
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.widgets.verdict_view import VerdictView
+from quizapp.util.atomic import write_atomic
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
@@ -105,9 +107,7 @@ class ExercisePanes(Place):
         if text == self.saved and self.path.exists():
             return True
         try:
-            draft = self.path.with_name(f".{self.path.name}.saving")
-            draft.write_text(text, encoding="utf-8")
-            draft.replace(self.path)
+            write_atomic(self.path, text)
         except OSError as error:
             self.quiz.say(f"The file cannot be written: {error.strerror} ({self.path}).", bad=True)
             return False

@@ -9,10 +9,10 @@ from textual.widgets import Input
 from quizapp.errors import QuizError
 from quizapp.tui import actions
 from quizapp.tui.rendering.highlight import highlight
-from quizapp.tui.rendering.text import clean
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.exercise.grading import ExerciseGrading
 from quizapp.tui.screens.exercise.panes import DEVICES
+from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
     from quizapp.store.documents import Submission
@@ -132,7 +132,7 @@ class ExerciseScreen(ExerciseGrading):
     def _show_solution(self) -> None:
         source = self.exercise.solution
         difference = _diff_lines(self.editor.text, source) if self.passed else Content("")
-        text = highlight(clean(source))
+        text = highlight(escape_controls(source))
         if difference:
             text = text.append(Content.styled("\n\nFrom your code to this one\n\n", "bold")).append(
                 difference
@@ -188,7 +188,9 @@ def _past_line(submission: "Submission") -> str:
 
 def _diff_lines(before: str, after: str) -> Content:
     lines = []
-    for line in difflib.unified_diff(clean(before).splitlines(), clean(after).splitlines(), lineterm="", n=3):
+    for line in difflib.unified_diff(
+        escape_controls(before).splitlines(), escape_controls(after).splitlines(), lineterm="", n=3
+    ):
         if line.startswith(("---", "+++")):
             continue
         style = {"+": "$success", "-": "$error", "@": "$primary"}.get(line[:1], "$text-muted")

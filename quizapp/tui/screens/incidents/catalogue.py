@@ -18,12 +18,13 @@ from quizapp.interview.session.timing import CUT_SHARE
 from quizapp.interview.single_run import seconds_for
 from quizapp.interview.trends import day
 from quizapp.tui import actions
-from quizapp.tui.rendering.text import clock, one_line
 from quizapp.tui.rendering.wrap import wrap
 from quizapp.tui.screens.interview import setup_lines
 from quizapp.tui.screens.interview.start import Starting
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock
 
 from quizapp.tui.screens.interview import keys as interview_keys  # isort: skip
 

@@ -8,10 +8,11 @@ from textual.content import Content
 from quizapp.interview.report.text import STATES
 from quizapp.interview.scoring.incident_terms import Part, parts
 from quizapp.interview.scoring.score import level_of
-from quizapp.tui.rendering.text import clock, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.interview.scorecard import LEVELS, Parts, ScoreCard
 from quizapp.tui.widgets.lines import hanging
 from quizapp.tui.widgets.meter import meter
+from quizapp.util.text import clock
 
 _NAME = 17
 

@@ -15,10 +15,11 @@ from quizapp.errors import QuizError
 from quizapp.interview.marking.self_check import Checked, run_check
 from quizapp.interview.session.question import Item
 from quizapp.tui.rendering.markdown import document
-from quizapp.tui.rendering.text import clean, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.workers import beside, tell
+from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
@@ -107,7 +108,7 @@ class CodingPart:
 
     def say(self, text: str, style: str = "$text-muted") -> None:
         """A few lines below the panes."""
-        lines = clean(text.strip()).splitlines()
+        lines = escape_controls(text.strip()).splitlines()
         shown = lines if len(lines) <= _OUTPUT else ["…", *lines[-_OUTPUT:]]
         self.screen.query_one("#output", Static).update(plain("\n".join(shown), style))
 

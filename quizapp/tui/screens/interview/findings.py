@@ -11,8 +11,9 @@ from quizapp.interview.scoring.score import terms_of
 from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 from quizapp.interview.session.question import IN_WORDS, INCIDENT, Item, points_of
 from quizapp.tui.rendering.markdown import Document
-from quizapp.tui.rendering.text import clean, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import own_words
+from quizapp.util.sanitize import escape_controls
 
 _SIGNS = {1: "✓", 0.5: "½", 0: "✗", None: "–"}
 
@@ -47,7 +48,11 @@ def found_text(item: Item, marking: Mapping[str, Any]) -> VisualType:
     lines = [Content.styled(head, "bold $success" if right else "bold $error")]
     if marking["note"] and not right:
         lines.append(plain(marking["note"], "$text-muted"))
-    lines += [Content(""), Content.styled("Right", "bold"), Content(clean(right_text(item.as_json())))]
+    lines += [
+        Content(""),
+        Content.styled("Right", "bold"),
+        Content(escape_controls(right_text(item.as_json()))),
+    ]
     return Content("\n").join(lines)
 
 

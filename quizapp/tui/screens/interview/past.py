@@ -14,12 +14,12 @@ from quizapp.interview import archive, trends
 from quizapp.interview.report.topic_names import items_named, named
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui import actions
-from quizapp.tui.rendering.text import one_line
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
+from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
 assert interview_keys  # importing it adds the actions to the table

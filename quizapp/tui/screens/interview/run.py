@@ -8,12 +8,12 @@ from textual.widgets import TextArea
 
 from quizapp.interview.session.question import INCIDENT, OPEN
 from quizapp.tui import actions
-from quizapp.tui.rendering.text import one_line
 from quizapp.tui.screens.interview.running import Asking
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.diagnosis import DiagnosisForm
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.readings import Readings
+from quizapp.util.sanitize import one_line
 
 WRITE = {
     "readings": "f3 is where you write; here you take readings.",

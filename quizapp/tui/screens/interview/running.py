@@ -12,7 +12,6 @@ from textual.widgets import ContentSwitcher, Input, Static
 from quizapp.bank.answers import gaps
 from quizapp.interview.session.question import CONFIDENCE, INCIDENT, OPEN, Item, question_of
 from quizapp.tui.rendering.markdown import Document
-from quizapp.tui.rendering.text import clock, one_line
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.incidents.running import IncidentPart
 from quizapp.tui.screens.interview import keys as interview_keys
@@ -23,7 +22,8 @@ from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
 from quizapp.tui.widgets.order import Order
-from quizapp.util.text import plural
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock, plural
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview

@@ -16,13 +16,14 @@ from quizapp.interview.report.topic_names import named
 from quizapp.interview.single_run import is_alone
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import phrase
-from quizapp.tui.rendering.text import clock, one_line, plain
+from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.widgets.lines import Lines, hanging
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
-from quizapp.util.text import plural
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock, plural
 
 assert interview_keys
 _BAND = {"strong": "$success", "pass": "$success", "below": "$warning"}

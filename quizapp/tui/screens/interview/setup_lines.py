@@ -9,10 +9,10 @@ from textual.style import Style
 from quizapp.interview import archive, trends
 from quizapp.interview.blueprint import Plan
 from quizapp.interview.single_run import is_alone
-from quizapp.tui.rendering.text import clock, one_line
 from quizapp.tui.rendering.wrap import wrap
 from quizapp.tui.widgets.lines import hanging
-from quizapp.util.text import plural
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock, plural
 
 
 def _link(text: Content, action: str) -> Content:
