@@ -66,7 +66,7 @@ class QuizCommands(Provider):
         for act in sorted(actions.live(place, phase), key=lambda act: not act.rank):
             if act.action == "command_palette":
                 continue
-            name = f"{actions.AREAS[act.place]}: {act.label or act.help.rstrip('.').lower()}"
+            name = f"{actions.TABLE[act.place].title}: {act.label or act.help.rstrip('.').lower()}"
             pressed = ", ".join(map(actions.display, act.key_list()))
             yield Entry(name, f"{act.help} ({pressed})", partial(self._act, act))
         for target, name, text in GOES:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from quizapp.settings.model import Settings
-from quizapp.tui.actions import PHASES, of_place
+from quizapp.tui.actions import of_place, places
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def template() -> str:
         "# Time until an interview, for `quizapp plan`: take the # away and put in your own.\n"
         '# [plan]\n# minutes = 45\n# days_off = ["sun"]\n# sat = 90\n# target = 0.85'
     )
-    own = [f'# "{act.id}" = "{act.keys}"  # {act.help}' for place in PHASES for act in of_place(place)]
+    own = [f'# "{act.id}" = "{act.keys}"  # {act.help}' for place in places() for act in of_place(place)]
     parts.append(
         "\n".join(
             ["# Your own keys: take the # from [keys] and from the lines to be changed.", "# [keys]", *own]

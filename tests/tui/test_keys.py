@@ -13,13 +13,11 @@ from quizapp.tui.app import PLACES, QuizApp
 from quizapp.tui.palette import QuizCommands
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.help import HelpTable, acts, help_lines
-from quizapp.tui.screens.interview import keys as interview_keys
 from tests.tui.waiting import until
 
 App = Callable[..., QuizApp]
 OPTIONS = {"exercise": {"slug": "double"}}
 WALK = list(PLACES)
-assert interview_keys  # importing it adds the mock screens to the table
 CLICKED = {"home": {"drill_topic"}, "mock": {"at"}, "mockpast": {"at"}}
 """Clicks on a row: the keys reach the same by a list (topic) or by moving the cursor (at)."""
 EVERYWHERE = {"command_palette", "help", "next_theme", "suspend_process", "leave"}
@@ -176,6 +174,13 @@ async def test_a_users_own_key_replaces_the_tables(app: App, study) -> None:
             assert any(keys == "z" for keys, *_ in help_lines("drill", "recall"))
         finally:
             actions.override({})
+
+
+def test_a_key_for_an_action_that_no_screen_has_is_named() -> None:
+    assert actions.unknown(["drill.bury", "mockrun.answer", "mockrun.nothing", "nowhere.bury"]) == [
+        "mockrun.nothing",
+        "nowhere.bury",
+    ]
 
 
 def test_no_binding_stands_outside_the_table() -> None:

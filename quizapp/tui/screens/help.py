@@ -16,18 +16,6 @@ from quizapp.tui.widgets.lines import Lines, hanging
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-ABOUT = {
-    "home": "What is due today and the ways onward.",
-    "drill": "Recall the answer, aloud or typed, then reveal it and rate how it went. The proposed rating "
-    "rests on what you ticked or answered; enter takes it.",
-    "exercise": "Write the module until every hidden test is green. Your file lies in your own folder; "
-    "saving grades it, and your own editor works as well.",
-    "exercises": "Every exercise with its state.",
-    "browse": "The filter understands words and topic:, level:, kind:, exercise:, id:, state:, due:.",
-    "statistics": "How well you remember, and what is coming.",
-    "settings": "Kept in a text file that you may edit by hand.",
-}
-
 
 def help_lines(place: str, phase: str) -> "Iterator[tuple[str, str, bool]]":
     """(keys, sentence, possible now) of a place, the app's own last."""
@@ -52,8 +40,7 @@ class HelpTable(Lines):
     def lines(self, width: int) -> list[Content]:
         """A sentence about the place, then a line per action."""
         lines: list[Content] = []
-        about = ABOUT.get(self._place)
-        if about:
+        if about := actions.TABLE[self._place].about:
             lines += [*Content(about).wrap(width), Content("")]
         column = min(22, max(len(row[0]) for row in self._rows) + 2)
         later = [row for row in self._rows if not row[2]]
@@ -88,7 +75,7 @@ class HelpScreen(Dialog):
     def compose(self) -> ComposeResult:
         """The table in a scroll."""
         with Vertical(classes="box") as box:
-            box.border_title = f"Help: {actions.AREAS.get(self._place, 'App')}"
+            box.border_title = f"Help: {actions.TABLE[self._place].title}"
             with VerticalScroll(can_focus=False):
                 yield HelpTable(self._place, self._below_phase)
             yield KeyBar()

@@ -26,10 +26,6 @@ from quizapp.tui.widgets.table import Table
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock
 
-from quizapp.tui.screens.interview import keys as interview_keys  # isort: skip
-
-assert interview_keys  # importing it adds the actions to the table
-
 RULES = (
     "The clock starts with the run, and a reading costs seconds of it: you say first how it ends. "
     "Marked as in an interview."

@@ -16,13 +16,11 @@ from quizapp.interview.session.question import INCIDENT, Item
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.screens.interview.findings import found_text, own_text
 from quizapp.tui.widgets.rubric import POINT, WRONG, Line, Rubric
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock
 
-assert interview_keys
 ASK = "Which words of your answer say it? enter takes them, esc counts the point half."
 
 

@@ -15,14 +15,12 @@ from quizapp.interview.report.topic_names import items_named, named
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui import actions
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
-assert interview_keys  # importing it adds the actions to the table
 Report = Mapping[str, Any]
 LEVELS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
 _NAME, _NUMBER, _CHANGE = 17, 6, 8

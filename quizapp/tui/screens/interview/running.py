@@ -11,10 +11,10 @@ from textual.widgets import ContentSwitcher, Input, Static
 
 from quizapp.bank.answers import gaps
 from quizapp.interview.session.question import CONFIDENCE, INCIDENT, OPEN, Item, question_of
+from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.incidents.running import IncidentPart
-from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.screens.interview.coding import CodingPart
 from quizapp.tui.screens.interview.time_up import TimeUp
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -28,7 +28,6 @@ from quizapp.util.text import clock, plural
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
-assert interview_keys
 TICK = 0.2
 SAID = {
     "mark-50": "Half of the time for this question is used.",
@@ -40,7 +39,7 @@ CUT = "What you wrote stands and counts; the next opens now."
 OVER = "The interview is over; now you mark your answers."
 RUN_OVER = "The time for this run is over; now you mark your answer."
 SURE = ((0, "0 %"), (25, "25 %"), (50, "50 %"), (75, "75 %"), (100, "100 %"))
-UNTYPED = {"confidence", "brief", "wrap", "coding", *interview_keys.CASE, "predict"}
+UNTYPED = {"confidence", "brief", "wrap", "coding", *actions.INCIDENT, "predict"}
 """Phases that hold whatever field has the focus."""
 
 
@@ -281,7 +280,7 @@ class Asking(Place):
 
     def scroller(self) -> Widget:
         """The question, the task of a coding item, or the pane of an incident."""
-        if self._phase in interview_keys.CASE:
+        if self._phase in actions.INCIDENT:
             return self.case.scroller()
         return self.query_one("#pane-task" if self._phase == "coding" else "#talk")
 

@@ -18,14 +18,12 @@ from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.widgets.lines import Lines, hanging
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
 
-assert interview_keys
 _BAND = {"strong": "$success", "pass": "$success", "below": "$warning"}
 LEVELS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
 Parts = tuple[Callable[[int], list[Content]], ...]

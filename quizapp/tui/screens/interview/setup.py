@@ -13,11 +13,9 @@ from quizapp.errors import QuizError
 from quizapp.interview import archive
 from quizapp.interview.blueprint import LENGTHS, Blueprint, load_blueprint
 from quizapp.tui import actions
-from quizapp.tui.screens.interview import keys as interview_keys
 from quizapp.tui.screens.interview import setup_lines
 from quizapp.tui.screens.interview.start import Starting
 
-assert interview_keys  # importing it adds the actions to the table
 FIELDS = ("role", "minutes", "code", "seed")
 
 
