@@ -111,15 +111,15 @@ import sys, time
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 import torch
-from quizapp.judge.server.exercise_files import load_assets, load_module
+from quizapp.judge.server.exercise_files import load_exercise_code, load_module
 from quizapp.judge.testing.draw import Draw
 from quizapp.judge.server.test_runner import run_test
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.probes import Record, run_probes
 from quizapp.judge.worker.transcript import decode, encode
-from quizapp.judge.server.preload import warm
+from quizapp.judge.worker.preload import warm
 warm()
-assets = load_assets(Path({str(exercise.folder)!r}))
+assets = load_exercise_code(Path({str(exercise.folder)!r}))
 times = []
 for seed in range(5):
     begin = time.perf_counter()

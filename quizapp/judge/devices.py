@@ -52,7 +52,7 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
 
 def available() -> list[str]:
     """The devices of this machine, asked in a process that has torch."""
-    from quizapp.judge.client.process import clean_environment
+    from quizapp.judge.sandbox.launch import clean_environment
 
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter
@@ -80,7 +80,7 @@ def cuda_count() -> int:
     """How many CUDA (or ROCm) devices there are; asked in another process, so that none is touched."""
     import torch
 
-    from quizapp.judge.client.process import clean_environment
+    from quizapp.judge.sandbox.launch import clean_environment
 
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
         return 0

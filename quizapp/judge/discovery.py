@@ -15,7 +15,7 @@ import quizapp
 from quizapp import paths
 
 
-def door_key() -> str:
+def socket_key() -> str:
     """Names a judge that may stand in for one of our own: same user, code, interpreter and data folder."""
     code = max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
     parts = (
@@ -42,11 +42,11 @@ def _folder() -> Path:
     return folder
 
 
-def open_door(key: str) -> socket.socket | None:
+def listen(key: str) -> socket.socket | None:
     """Listen for others of this user; None if a judge does so already or no private folder is to be had."""
     try:
         path = _folder() / f"{key}.sock"
-        if knock(key) is not None:
+        if connect_running(key) is not None:
             return None
         path.unlink(missing_ok=True)
         door = socket.socket(socket.AF_UNIX)
@@ -58,14 +58,14 @@ def open_door(key: str) -> socket.socket | None:
     return door
 
 
-def close_door(door: socket.socket) -> None:
+def stop_listening(door: socket.socket) -> None:
     """Stop listening and remove the socket's file."""
     with contextlib.suppress(OSError):
         Path(door.getsockname()).unlink()
     door.close()
 
 
-def knock(key: str) -> socket.socket | None:
+def connect_running(key: str) -> socket.socket | None:
     """A connection to this user's warm judge, or None if there is none."""
     try:
         path = _folder() / f"{key}.sock"

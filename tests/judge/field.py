@@ -32,7 +32,7 @@ def exercise(name: str, folder: Path = DATA) -> Exercise:
 
 @dataclass
 class Field:
-    """A warm judge of one tier, an exercise folder of its own, a canary, doors that nobody may knock at."""
+    """A warm judge of one tier, an exercise folder of its own, a canary, doors that nobody may connect to."""
 
     tier: str
     place: Path
@@ -55,7 +55,7 @@ class Field:
             threading.Thread(target=self._listen, args=(door,), daemon=True).start()
         self.client = JudgeClient(tier=self.tier)
         self.client.start()
-        while (sock := discovery.knock(discovery.door_key())) is None:
+        while (sock := discovery.connect_running(discovery.socket_key())) is None:
             time.sleep(0.05)
         sock.close()
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
@@ -134,14 +134,14 @@ class Field:
                 continue  # without a command line it is killed and only its memory is being freed
             ours = any(str(self.place.parent) in part for part in line)
             orphan = process.info["ppid"] == 1 and process.info["create_time"] >= self.began
-            if ours or (orphan and any("quizapp.judge.worker.spawned" in part for part in line)):
+            if ours or (orphan and any("quizapp.judge.worker.main" in part for part in line)):
                 found.add(process.info["pid"])
         if self.client.pid:
             with contextlib.suppress(psutil.NoSuchProcess):
                 found |= {
                     child.pid
                     for child in psutil.Process(self.client.pid).children(recursive=True)
-                    if (words := child.cmdline()) and "spawned" not in " ".join(words)
+                    if (words := child.cmdline()) and "quizapp.judge.worker.main" not in " ".join(words)
                 }
         return found
 

@@ -13,7 +13,7 @@ from quizapp.judge.client.one_shot import grade
 from quizapp.judge.hints import hints
 from quizapp.judge.render.junit import write_junit
 from quizapp.judge.render.text import verdict_text
-from quizapp.judge.server.printed_output import HEAD, TAIL, Printed
+from quizapp.judge.server.printed_output import HEAD, TAIL, PrintedOutput
 from quizapp.judge.server.stack_dump import line_in, read_stack
 from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.util.sanitize import escape_unprintable
@@ -85,7 +85,7 @@ def test_report_fits_the_width_asked_for() -> None:
 
 
 def test_output_keeps_head_and_tail_in_bounded_memory() -> None:
-    printed = Printed()
+    printed = PrintedOutput()
     for number in range(20_000):
         printed.add(f"line {number}\n".encode())
     text = printed.text()
@@ -96,7 +96,7 @@ def test_output_keeps_head_and_tail_in_bounded_memory() -> None:
 
 
 def test_short_output_is_kept_whole() -> None:
-    printed = Printed()
+    printed = PrintedOutput()
     printed.add(b"a" * HEAD)
     printed.add(b"b" * TAIL)
     assert printed.text() == "a" * HEAD + "b" * TAIL

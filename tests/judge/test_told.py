@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.judge.client.one_shot import grade
-from quizapp.judge.server.worker_view import without_kept, worker_part
+from quizapp.judge.server.worker_view import probe_code_without_inputs, strip_expected_answers
 from tests.judge.field import DATA, Field, exercise
 
 SPY = """
@@ -38,7 +38,7 @@ def test_a_submission_that_looks_around_finds_neither_answers_nor_what_made_them
 
 def test_what_is_kept_is_left_out_at_any_depth() -> None:
     given = {"a": [{"x": 1, "kept": 2}, ({"kept": 3},)], "kept": {"y": 4}, "b": {"kept": 5, "c": "kept"}}
-    assert without_kept(given) == {"a": [{"x": 1}, ({},)], "b": {"c": "kept"}}
+    assert strip_expected_answers(given) == {"a": [{"x": 1}, ({},)], "b": {"c": "kept"}}
     assert given["kept"] == {"y": 4}
 
 
@@ -48,7 +48,7 @@ def test_what_the_probes_need_stays_with_its_line() -> None:
         "def far(n):\n    return near(n)\ndef near(n):\n    return n\ndef inputs(draw):\n    return ANSWERS\n"
         "def probe_a(code, given, record):\n    return TABLE[1](2)\nWANTED = probe_b = None\n"
     )
-    tree = worker_part(text)
+    tree = probe_code_without_inputs(text)
     names: dict[str, int] = {}
     for statement in tree.body:
         names[getattr(statement, "name", type(statement).__name__) + str(statement.lineno)] = statement.lineno
@@ -65,7 +65,7 @@ def test_probes_leave_comparing_tensors_to_the_judge(path: Path) -> None:
     compares = {"equal", "allclose", "isclose", "assert_close"}
     used = {
         n.attr
-        for n in ast.walk(worker_part(path.read_text(encoding="utf-8")))
+        for n in ast.walk(probe_code_without_inputs(path.read_text(encoding="utf-8")))
         if isinstance(n, ast.Attribute)
     }
     assert not used & compares

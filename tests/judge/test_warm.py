@@ -109,7 +109,7 @@ def test_a_seed_that_no_generator_takes_is_refused(blend: Exercise) -> None:
 
 
 def test_grade_uses_the_warm_judge_of_the_same_user(told: Told, blend: Exercise) -> None:
-    sock = discovery.knock(discovery.door_key())
+    sock = discovery.connect_running(discovery.socket_key())
     assert sock is not None
     sock.close()
     before = {p.pid for p in psutil.process_iter()}
@@ -182,7 +182,7 @@ def test_a_judge_that_breaks_by_itself_is_no_fault_of_the_code(
     blend: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    monkeypatch.setattr(process, "command", lambda *_: [sys.executable, "-c", "raise SystemExit(1)"])
+    monkeypatch.setattr(process, "python_command", lambda *_: [sys.executable, "-c", "raise SystemExit(1)"])
     with pytest.raises(JudgeFailed, match="cannot start"):
         grade(blend, RIGHT)
     with pytest.raises(JudgeFailed, match="cannot start"):
@@ -204,8 +204,8 @@ def test_a_door_of_another_user_is_not_trusted(monkeypatch: pytest.MonkeyPatch, 
     folder = tmp_path / f"quizapp-{os.getuid()}"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
-    assert discovery.open_door("key") is None
-    assert discovery.knock("key") is None
+    assert discovery.listen("key") is None
+    assert discovery.connect_running("key") is None
 
 
 def test_watch_grades_each_save_and_the_last_one_wins(blend: Exercise, tmp_path: Path) -> None:

@@ -19,15 +19,15 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from quizapp import paths
-from quizapp.judge.client.process import clean_environment
+from quizapp.judge.sandbox.launch import clean_environment
 from quizapp.judge.sandbox.tiers import best, describe
 from quizapp.judge.verdict import TestResult
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
-    from quizapp.judge.server.evidence import Run
-    from quizapp.judge.server.exercise_files import Assets
-    from quizapp.judge.server.grader import Track
+    from quizapp.judge.server.evidence import RunEvidence
+    from quizapp.judge.server.exercise_files import LoadedExercise
+    from quizapp.judge.server.grader import SeededRun
 
 
 @dataclass
@@ -74,29 +74,29 @@ class Matrix:
             {k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")}
         )
         reports = describe(paths.cache())
-        from quizapp.judge.server.preload import warm
-        from quizapp.judge.server.worker_pool import Crew
+        from quizapp.judge.server.worker_pool import WorkerPool
+        from quizapp.judge.worker.preload import warm
 
         warm()
-        self._crew = Crew(best(reports, tier).name)
-        from quizapp.judge.server.grader import Engine
+        self._pool = WorkerPool(best(reports, tier).name)
+        from quizapp.judge.server.grader import GradingEngine
 
-        self.engine = Engine(self._crew, reports)
+        self.engine = GradingEngine(self._pool, reports)
 
-    def observe(self, folder: Path, path: Path, seed: int) -> "Track":
+    def observe(self, folder: Path, path: Path, seed: int) -> "SeededRun":
         """One run of the submission at ``path`` under one seed, with its evidence and tests."""
-        from quizapp.judge.server.grader import Order
+        from quizapp.judge.server.grader import GradeOrder
 
-        return self.engine.judge_once(Order(folder, path.read_bytes(), str(path), device="cpu"), seed)
+        return self.engine.judge_once(GradeOrder(folder, path.read_bytes(), str(path), device="cpu"), seed)
 
-    def judge(self, folder: Path, path: Path, seed: int) -> "tuple[Run, list[TestResult]]":
+    def judge(self, folder: Path, path: Path, seed: int) -> "tuple[RunEvidence, list[TestResult]]":
         """Run one submission under one seed; evidence and tests."""
         track = self.observe(folder, path, seed)
         return track.run, track.tests
 
     def close(self) -> None:
         """End the processes behind it."""
-        self._crew.close()
+        self._pool.close()
 
 
 def header(source: str, key: str) -> str:
@@ -127,13 +127,13 @@ class Plan:
 def check(matrix: Matrix, folder: Path, plan: Plan) -> Report:
     """Check the exercise in ``folder``."""
     from quizapp.bank.parse_exercise import load_exercise
-    from quizapp.judge.server.exercise_files import load_assets
+    from quizapp.judge.server.exercise_files import load_exercise_code
 
     exercise, faults = load_exercise(folder)
     report = Report(folder.name, [str(fault) for fault in faults])
     if exercise is None:
         return report
-    assets = load_assets(folder)
+    assets = load_exercise_code(folder)
     report.behaviours, report.tests = len(exercise.behaviours), len(assets.tests)
     report.seconds = _compute(matrix, folder)
     tripped: set[str] = set()
@@ -178,7 +178,14 @@ def submissions(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _faults(
-    path: Path, kind: str, seed: int, run: "Run", results: list[TestResult], *, first: bool, report: Report
+    path: Path,
+    kind: str,
+    seed: int,
+    run: "RunEvidence",
+    results: list[TestResult],
+    *,
+    first: bool,
+    report: Report,
 ) -> Iterator[str]:
     failed = [result for result in results if not result.passed]
     name = f"{path.parent.name}/{path.name}"
@@ -199,7 +206,7 @@ def _faults(
 
 
 def _wrong(
-    path: Path, name: str, run: "Run", failed: list[TestResult], *, first: bool, report: Report
+    path: Path, name: str, run: "RunEvidence", failed: list[TestResult], *, first: bool, report: Report
 ) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     numbers = {int(n) for n in re.findall(r"\d+", header(source, "fails"))}
@@ -219,7 +226,7 @@ def _wrong(
         yield f"{name}: no message holds {expected!r}; it says: {' | '.join(texts)}"
 
 
-def _coverage(report: Report, exercise: "Exercise", assets: "Assets", tripped: set[str]) -> None:
+def _coverage(report: Report, exercise: "Exercise", assets: "LoadedExercise", tripped: set[str]) -> None:
     tested = {getattr(test, "behaviour", 0) for test in assets.tests}
     tested |= {rule.behaviour for rule in exercise.forbidden}
     for number in sorted(set(exercise.behaviours) - tested):

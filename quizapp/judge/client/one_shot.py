@@ -45,7 +45,7 @@ def _ask(sock: socket.socket, judge: int, order: dict[str, Any]) -> dict[str, An
 
 def _ask_warm(order: dict[str, Any]) -> dict[str, Any] | None:
     """The answer of this user's warm judge, or None if there is none or it dies."""
-    sock = discovery.knock(discovery.door_key())
+    sock = discovery.connect_running(discovery.socket_key())
     if sock is None:
         return None
     with sock:

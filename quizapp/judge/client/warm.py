@@ -45,7 +45,7 @@ class JudgeClient:
         with self._lock:
             if self._sock is not None or self._stopped:
                 return
-            door = discovery.door_key()
+            door = discovery.socket_key()
             self._process, self._sock = start_judge(door=door, tier=self._tier, idle=self._idle)
             threading.Thread(target=self._listen, args=(self._sock, self._process), daemon=True).start()
             with contextlib.suppress(OSError):

@@ -49,7 +49,7 @@ def kill_tree(pid: int) -> None:
         _send(child, signal.SIGKILL)
 
 
-def kill_strays(known: Collection[int]) -> None:
+def reap_orphans(known: Collection[int]) -> None:
     """Kill and reap children of this process that are not in ``known``: orphans that it adopted.
 
     One that forks and leaves at once is another one by the time that the signal comes, so they are looked

@@ -18,7 +18,7 @@ def new_folder() -> Path:
         owner = old.name.removeprefix(prefix).partition("-")[0]
         with suppress(OSError):
             if old.stat().st_uid == os.getuid() and owner.isdigit() and not _alive(int(owner)):
-                Scratch(old).remove()
+                ScratchFolder(old).remove()
     return Path(tempfile.mkdtemp(prefix=f"{prefix}{os.getpid()}-"))
 
 
@@ -32,14 +32,14 @@ def _alive(pid: int) -> bool:
     return True
 
 
-class Scratch:
+class ScratchFolder:
     """One scratch folder, with its watch and its removal."""
 
     def __init__(self, base: Path):
         self.base = base
         self.work = base / "work"
 
-    def prepare(self) -> "Scratch":
+    def prepare(self) -> "ScratchFolder":
         """Make the writable part."""
         self.work.mkdir(mode=0o700)
         return self

@@ -62,10 +62,10 @@ def _key() -> str:
 
 def _in_clean_process() -> list[TierReport]:
     """Forking is safe only where no other thread runs, so the trial has an interpreter of its own."""
-    from quizapp.judge.client.process import clean_environment, command
+    from quizapp.judge.sandbox.launch import clean_environment, python_command
 
     done = subprocess.run(  # noqa: S603 - our own interpreter and module
-        command("quizapp.judge.sandbox.tiers"),
+        python_command("quizapp.judge.sandbox.tiers"),
         env=clean_environment(),
         stdin=subprocess.DEVNULL,
         capture_output=True,

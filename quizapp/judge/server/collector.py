@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from quizapp.judge.sandbox import limits
-from quizapp.judge.server.printed_output import Printed
+from quizapp.judge.server.printed_output import PrintedOutput
 from quizapp.judge.server.stack_dump import read_stack
-from quizapp.judge.server.worker_pool import Worker
-from quizapp.judge.server.zygote_link import Lost
+from quizapp.judge.server.worker_pool import RunningWorker
+from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.worker.job import HELLO, HELLO_MAGIC
 from quizapp.judge.worker.transcript import HEADER, MAX_BYTES, MAX_HEADER, message_size
 
@@ -28,13 +28,13 @@ _CAP = MAX_BYTES + MAX_HEADER + 1024
 
 
 @dataclass
-class Report:
+class WorkerReport:
     """What came from one worker. ``code`` is its wait status, None if it had to be killed."""
 
-    worker: Worker
+    worker: RunningWorker
     state: str = RUNNING
     message: bytearray = field(default_factory=bytearray)
-    printed: Printed = field(default_factory=Printed)
+    printed: PrintedOutput = field(default_factory=PrintedOutput)
     pid: int = 0
     code: int | None = None
     stack: str = ""
@@ -47,13 +47,15 @@ class Report:
         return os.WTERMSIG(self.code)
 
 
-def gather(workers: list[Worker], module: str, deadline: float, cancelled: threading.Event) -> list[Report]:
+def collect_reports(
+    workers: list[RunningWorker], module: str, deadline: float, cancelled: threading.Event
+) -> list[WorkerReport]:
     """Wait until every worker has sent its transcript, one has failed, or the deadline has passed.
 
     ``module`` is the user's file, whose line is looked for where a worker has to be stopped;
     ``deadline`` is on the monotonic clock. All workers are ended before this returns.
     """
-    reports = [Report(worker) for worker in workers]
+    reports = [WorkerReport(worker) for worker in workers]
     try:
         with selectors.DefaultSelector() as selector:
             for report in reports:
@@ -66,12 +68,12 @@ def gather(workers: list[Worker], module: str, deadline: float, cancelled: threa
     finally:
         lost = [report for report in reports if not _finish(report, module)]
     if lost:
-        raise Lost("the zygote died under its workers")
+        raise ZygoteLost("the zygote died under its workers")
     return reports
 
 
 def _pump(
-    selector: selectors.BaseSelector, reports: list[Report], deadline: float, cancelled: threading.Event
+    selector: selectors.BaseSelector, reports: list[WorkerReport], deadline: float, cancelled: threading.Event
 ) -> None:
     ticks = 0
     next_tick = time.monotonic() + _TICK
@@ -94,14 +96,14 @@ def _pump(
             return
 
 
-def _stop_others(reports: list[Report]) -> None:
+def _stop_others(reports: list[WorkerReport]) -> None:
     """One failure decides the grade, so the rest need not go on."""
     for report in reports:
         if report.state == RUNNING:
             report.state = STOPPED
 
 
-def _read(report: Report, descriptor: int) -> bool:
+def _read(report: WorkerReport, descriptor: int) -> bool:
     """Take what a pipe holds; False once nothing more is wanted from it."""
     try:
         part = os.read(descriptor, 1 << 18)
@@ -126,7 +128,7 @@ def _read(report: Report, descriptor: int) -> bool:
     return report.state == RUNNING
 
 
-def _watch(reports: list[Report], *, folders: bool) -> None:
+def _watch(reports: list[WorkerReport], *, folders: bool) -> None:
     """What no limit of the kernel covers: shared memory, threads with small stacks, the sum of all files."""
     for report in reports:
         if report.state == RUNNING and report.pid > 0:
@@ -148,7 +150,7 @@ def _usage(pid: int) -> tuple[int, int]:
     return 0, 0
 
 
-def _locate(reports: list[Report], module: str) -> None:
+def _locate(reports: list[WorkerReport], module: str) -> None:
     """Ask the workers that still run where they are, before they are killed."""
     asked = [report for report in reports if report.state in (LATE, HUNGRY, OVERFULL, CROWDED)]
     for report in asked:
@@ -159,13 +161,13 @@ def _locate(reports: list[Report], module: str) -> None:
         report.stack = read_stack(path, module, limit - time.monotonic())
 
 
-def _finish(report: Report, module: str) -> bool:
+def _finish(report: WorkerReport, module: str) -> bool:
     """End the worker and take what is left in its pipes; False if the zygote has died."""
     worker = report.worker
     alive = True
     try:
         report.code = worker.handle.end(0.05 if report.state == ENDED else 0.0)
-    except Lost:
+    except ZygoteLost:
         alive = False
     if report.state == ENDED:
         report.stack = read_stack(worker.scratch.stack(worker.rank), module, 0.0)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from quizapp.judge.server.collector import Report
+from quizapp.judge.server.collector import WorkerReport
 from quizapp.judge.server.feedback import MEMORY_TEXT, explain
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.verdict import ERROR, MEMORY
@@ -13,7 +13,7 @@ from quizapp.judge.worker.transcript import TranscriptError, decode
 
 
 @dataclass
-class Run:
+class RunEvidence:
     """The evidence of one run: values and errors by path, or why there is none."""
 
     values: dict[str, Any] = field(default_factory=dict)
@@ -27,7 +27,9 @@ class Run:
         if not self.status:
             self.status, self.problem = status, problem
 
-    def absorb(self, reports: Sequence[Report], nonce: str, module: str, source: str, seconds: float) -> None:
+    def absorb(
+        self, reports: Sequence[WorkerReport], nonce: str, module: str, source: str, seconds: float
+    ) -> None:
         """Add what one group of workers sent: a single one, or the ranks of a process group."""
         for report in reports:
             # The scratch folder's name means nothing to the learner.
@@ -44,7 +46,7 @@ class Run:
         for report in reports:
             self._take(report, len(reports), nonce, module)
 
-    def _take(self, report: Report, world: int, nonce: str, module: str) -> None:
+    def _take(self, report: WorkerReport, world: int, nonce: str, module: str) -> None:
         try:
             sent = decode(bytes(report.message[HELLO.size :]))
             if sent["nonce"] != nonce:

@@ -13,13 +13,13 @@ from types import ModuleType
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.errors import QuizError
-from quizapp.judge.server.worker_view import worker_part
+from quizapp.judge.server.worker_view import probe_code_without_inputs
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.probes import probe_names
 
 
 @dataclass(frozen=True)
-class Assets:
+class LoadedExercise:
     """An exercise with its probes and hidden tests loaded.
 
     ``probe_code`` is the marshalled code of what workers need of the probes; ``preload`` what they import.
@@ -34,20 +34,20 @@ class Assets:
     distributed_names: tuple[str, ...]
 
 
-class Library:
+class ExerciseCache:
     """Keeps loaded exercises until one of their files changes; several threads may use it."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[object, ...], Assets]] = {}
+        self._kept: dict[Path, tuple[tuple[object, ...], LoadedExercise]] = {}
         self._lock = threading.Lock()
 
-    def load(self, folder: Path) -> Assets:
+    def load(self, folder: Path) -> LoadedExercise:
         """The exercise in ``folder``; a broken one is a `QuizError`."""
         with self._lock:
             stamp = _stamp(folder)
             kept = self._kept.get(folder)
             if kept is None or kept[0] != stamp:
-                self._kept[folder] = kept = (stamp, load_assets(folder))
+                self._kept[folder] = kept = (stamp, load_exercise_code(folder))
             return kept[1]
 
 
@@ -56,7 +56,7 @@ def _stamp(folder: Path) -> tuple[object, ...]:
     return tuple((str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in files if p.is_file())
 
 
-def load_assets(folder: Path) -> Assets:
+def load_exercise_code(folder: Path) -> LoadedExercise:
     """Load the exercise in ``folder``; a broken one is a `QuizError` that names the file and line."""
     exercise, faults = load_exercise(folder)
     if exercise is None:
@@ -70,11 +70,11 @@ def load_assets(folder: Path) -> Assets:
         raise QuizError(f"{folder / 'hidden'} holds no test; a submission could not be judged.")
     path = folder / "probes.py"
     text = path.read_text(encoding="utf-8")
-    return Assets(
+    return LoadedExercise(
         exercise,
         probes,
         tests,
-        marshal.dumps(compile(worker_part(text), str(path), "exec", dont_inherit=True)),
+        marshal.dumps(compile(probe_code_without_inputs(text), str(path), "exec", dont_inherit=True)),
         _imports(text),
         tuple(probe_names(probes, distributed=False)),
         tuple(probe_names(probes, distributed=True)),

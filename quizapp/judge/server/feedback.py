@@ -15,7 +15,7 @@ from quizapp.judge.server.collector import (
     MAX_THREADS,
     OVERFULL,
     STOPPED,
-    Report,
+    WorkerReport,
 )
 from quizapp.judge.server.stack_dump import place
 from quizapp.judge.verdict import ERROR, MEMORY, TIMEOUT
@@ -30,7 +30,7 @@ _CRASHES: dict[int, str] = {
 }
 
 
-def explain(reports: Sequence[Report], module: str, source: str, seconds: float) -> tuple[str, str]:
+def explain(reports: Sequence[WorkerReport], module: str, source: str, seconds: float) -> tuple[str, str]:
     """Status and sentence for workers that did not all send a transcript; empty if they did."""
     for state, tell in _TELL.items():
         for report in reports:
@@ -43,7 +43,7 @@ def explain(reports: Sequence[Report], module: str, source: str, seconds: float)
     return "", ""
 
 
-def _ranks(reports: Sequence[Report], module: str, source: str) -> str:
+def _ranks(reports: Sequence[WorkerReport], module: str, source: str) -> str:
     waiting, done = [], []
     for report in reports:
         if report.state == COMPLETE:
@@ -57,34 +57,34 @@ def _ranks(reports: Sequence[Report], module: str, source: str) -> str:
     )
 
 
-def _late(_: Report, where: str, seconds: float) -> tuple[str, str]:
+def _late(_: WorkerReport, where: str, seconds: float) -> tuple[str, str]:
     return TIMEOUT, f"Your code did not finish within {seconds:g} s" + (f"; it was{where}." if where else ".")
 
 
-def _hungry(_: Report, where: str, __: float) -> tuple[str, str]:
+def _hungry(_: WorkerReport, where: str, __: float) -> tuple[str, str]:
     return MEMORY, f"Your code took more memory than {MEMORY_TEXT}" + (f"; it was{where}." if where else ".")
 
 
-def _overfull(_: Report, where: str, __: float) -> tuple[str, str]:
+def _overfull(_: WorkerReport, where: str, __: float) -> tuple[str, str]:
     limit = f"{MAX_BYTES >> 20} MiB"
     text = f"Your code wrote more files than the {limit} it may, or folders too deep or locked to look into"
     return ERROR, text + (f"; it was{where}." if where else ".")
 
 
-def _crowded(_: Report, where: str, __: float) -> tuple[str, str]:
+def _crowded(_: WorkerReport, where: str, __: float) -> tuple[str, str]:
     text = f"Your code started more than the {MAX_THREADS} threads it may have"
     return ERROR, text + (f"; it was{where}." if where else ".")
 
 
-def _flooded(_: Report, __: str, ___: float) -> tuple[str, str]:
+def _flooded(_: WorkerReport, __: str, ___: float) -> tuple[str, str]:
     return ERROR, "Your code wrote into the judge's own pipe; leave descriptors alone that it did not open."
 
 
-def _stopped(_: Report, __: str, ___: float) -> tuple[str, str]:
+def _stopped(_: WorkerReport, __: str, ___: float) -> tuple[str, str]:
     return ERROR, "This grade was called off for a newer one."
 
 
-def _ended(report: Report, where: str, _: float) -> tuple[str, str]:
+def _ended(report: WorkerReport, where: str, _: float) -> tuple[str, str]:
     number = report.signal
     if number in _CRASHES:
         return ERROR, f"Your code crashed Python with {_CRASHES[number]}{where}."
@@ -104,7 +104,7 @@ def _name(number: int) -> str:
         return f"signal {number}"
 
 
-_TELL: dict[str, Callable[[Report, str, float], tuple[str, str]]] = {
+_TELL: dict[str, Callable[[WorkerReport, str, float], tuple[str, str]]] = {
     HUNGRY: _hungry,
     OVERFULL: _overfull,
     CROWDED: _crowded,

@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.judge.devices import resolve
-from quizapp.judge.sandbox.scratch import Scratch
+from quizapp.judge.sandbox.scratch import ScratchFolder
 from quizapp.judge.sandbox.tiers import TierReport, best
-from quizapp.judge.server.collector import COMPLETE, STOPPED, Report, gather
-from quizapp.judge.server.evidence import Run
-from quizapp.judge.server.exercise_files import Assets, Library
+from quizapp.judge.server.collector import COMPLETE, STOPPED, WorkerReport, collect_reports
+from quizapp.judge.server.evidence import RunEvidence
+from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise
 from quizapp.judge.server.outcome import cleaned, not_allowed, outcome, versions
 from quizapp.judge.server.test_runner import run_tests
-from quizapp.judge.server.worker_pool import Crew, Worker
-from quizapp.judge.server.worker_view import without_kept
-from quizapp.judge.server.zygote_link import Lost
+from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
+from quizapp.judge.server.worker_view import strip_expected_answers
+from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.draw import Draw
 from quizapp.judge.verdict import ERROR, TestResult, Verdict
-from quizapp.judge.worker.job import Job
+from quizapp.judge.worker.job import WorkerJob
 from quizapp.judge.worker.transcript import encode
 from quizapp.util.sanitize import escape_unprintable
 
@@ -34,7 +34,7 @@ _SECOND = 0x5DEECE66D
 
 
 @dataclass(frozen=True)
-class Order:
+class GradeOrder:
     """What a client asks for: grade ``source``, which the verdict calls ``file``.
 
     ``beside`` runs the second seed at the same time instead of after the first.
@@ -49,19 +49,19 @@ class Order:
     tier: str | None = None
     beside: bool = (os.cpu_count() or 1) > 1
 
-    def one_by_one(self) -> "Order":
+    def one_by_one(self) -> "GradeOrder":
         """The same with the second seed after the first: cheaper where many submissions wait."""
         return replace(self, beside=False)
 
 
 @dataclass
-class Track:
+class SeededRun:
     """One run of a submission under one seed; the ``second`` has its probes in reverse order."""
 
     seed: int
     given: Any
     second: bool = False
-    run: Run = field(default_factory=Run)
+    run: RunEvidence = field(default_factory=RunEvidence)
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     tests: list[TestResult] = field(default_factory=list)
 
@@ -77,10 +77,10 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Task:
+class GradingTask:
     """A submission with all that its runs share."""
 
-    assets: Assets
+    assets: LoadedExercise
     source: bytes
     device: str
     tier: str
@@ -93,17 +93,17 @@ class Task:
         return self.source.decode("utf-8-sig")
 
 
-class Engine:
+class GradingEngine:
     """Grades submissions; several threads may call it."""
 
-    def __init__(self, crew: Crew, tiers: list[TierReport]):
-        self._crew = crew
+    def __init__(self, pool: WorkerPool, tiers: list[TierReport]):
+        self._pool = pool
         self._tiers = tiers
-        self._library = Library()
+        self._library = ExerciseCache()
         # Hidden tests may use torch's global random numbers; one thread at a time.
         self._lock = threading.Lock()
 
-    def grade(self, order: Order, cancelled: threading.Event | None = None) -> Verdict:
+    def grade(self, order: GradeOrder, cancelled: threading.Event | None = None) -> Verdict:
         """The verdict on one submission. Raises `QuizError` for an absent device or a broken exercise."""
         begin = time.monotonic()
         device, notes = resolve(order.device)
@@ -139,34 +139,34 @@ class Engine:
             versions=versions(order.source),
         )
 
-    def task(self, order: Order, device: str, cancelled: threading.Event) -> Task:
+    def task(self, order: GradeOrder, device: str, cancelled: threading.Event) -> GradingTask:
         """What the runs of ``order`` share."""
         assets = self._library.load(order.folder)
         tier = best(self._tiers, order.tier).name if device == "cpu" else "T0"
         seconds = assets.exercise.timeout if order.timeout is None else order.timeout
         forbidden = [name for rule in assets.exercise.forbidden for name in rule.names]
-        self._crew.preload(tier, assets.preload, forbidden)
-        return Task(assets, order.source, device, tier, seconds, cancelled)
+        self._pool.preload(tier, assets.preload, forbidden)
+        return GradingTask(assets, order.source, device, tier, seconds, cancelled)
 
-    def track(self, task: Task, seed: int, *, second: bool = False) -> Track:
+    def track(self, task: GradingTask, seed: int, *, second: bool = False) -> SeededRun:
         """A run to come: inputs drawn from ``seed``."""
         with self._lock:
-            return Track(seed, task.assets.probes.inputs(Draw(seed)), second)
+            return SeededRun(seed, task.assets.probes.inputs(Draw(seed)), second)
 
-    def run(self, task: Task, tracks: list[Track]) -> None:
+    def run(self, task: GradingTask, tracks: list[SeededRun]) -> None:
         """Run the probes of every track: first the plain ones, then those of each group size."""
         left = task.seconds
         groups = [(1, task.assets.probe_names)]
         groups += [(world, task.assets.distributed_names) for world in task.assets.exercise.ranks]
-        messages = [encode(without_kept(track.given)) for track in tracks]
+        messages = [encode(strip_expected_answers(track.given)) for track in tracks]
         for world, names in groups:
             if names and not any(track.run.status for track in tracks):
                 left -= self._run_group(task, tracks, messages, names, world, left)
 
     def _run_group(
         self,
-        task: Task,
-        tracks: list[Track],
+        task: GradingTask,
+        tracks: list[SeededRun],
         messages: list[bytes],
         names: tuple[str, ...],
         world: int,
@@ -177,7 +177,7 @@ class Engine:
         for attempt in (1, 2):
             try:
                 reports = self._send_out(task, tracks, messages, names, world, left)
-            except Lost:
+            except ZygoteLost:
                 if attempt == 2:
                     tracks[0].run.fail(ERROR, _LOST)
             else:
@@ -187,26 +187,28 @@ class Engine:
 
     def _send_out(
         self,
-        task: Task,
-        tracks: list[Track],
+        task: GradingTask,
+        tracks: list[SeededRun],
         messages: list[bytes],
         names: tuple[str, ...],
         world: int,
         left: float,
-    ) -> list[list[Report]]:
-        workers: list[Worker] = []
-        scratches: list[Scratch] = []
+    ) -> list[list[WorkerReport]]:
+        workers: list[RunningWorker] = []
+        scratches: list[ScratchFolder] = []
         try:
             for track, given in zip(tracks, messages, strict=True):
-                scratch = self._crew.scratch().prepare()
+                scratch = self._pool.scratch().prepare()
                 scratches.append(scratch)
                 # Reversed, any two probes are seen in both orders.
                 order = names[::-1] if track.second else names
                 for rank in range(world):
                     job = self._job(task, track, given, order, rank, world, scratch)
-                    workers.append(self._crew.start(job, scratch))
+                    workers.append(self._pool.start(job, scratch))
             # From here on: a spawned worker may have had to load torch first.
-            reports = gather(workers, task.assets.exercise.module, time.monotonic() + left, task.cancelled)
+            reports = collect_reports(
+                workers, task.assets.exercise.module, time.monotonic() + left, task.cancelled
+            )
             workers.clear()
         finally:
             for worker in workers:
@@ -215,7 +217,7 @@ class Engine:
                 scratch.remove()
         return [reports[i * world : (i + 1) * world] for i in range(len(tracks))]
 
-    def _absorb(self, task: Task, tracks: list[Track], reports: list[list[Report]]) -> None:
+    def _absorb(self, task: GradingTask, tracks: list[SeededRun], reports: list[list[WorkerReport]]) -> None:
         module = task.assets.exercise.module
         failed = None
         for track, mine in zip(tracks, reports, strict=True):
@@ -230,15 +232,15 @@ class Engine:
 
     def _job(
         self,
-        task: Task,
-        track: Track,
+        task: GradingTask,
+        track: SeededRun,
         given: bytes,
         names: tuple[str, ...],
         rank: int,
         world: int,
-        scratch: Scratch,
-    ) -> Job:
-        return Job(
+        scratch: ScratchFolder,
+    ) -> WorkerJob:
+        return WorkerJob(
             module=task.assets.exercise.module,
             names=names,
             forbidden=tuple((rule.names, rule.says) for rule in task.assets.exercise.forbidden),
@@ -255,7 +257,7 @@ class Engine:
             given=given,
         )
 
-    def _judge(self, task: Task, tracks: Iterable[Track]) -> None:
+    def _judge(self, task: GradingTask, tracks: Iterable[SeededRun]) -> None:
         module = task.assets.exercise.module
         for track in tracks:
             if not track.run.status:
@@ -266,7 +268,7 @@ class Engine:
             if not track.good:
                 break
 
-    def judge_once(self, order: Order, seed: int) -> Track:
+    def judge_once(self, order: GradeOrder, seed: int) -> SeededRun:
         """One run under one seed, with its tests: for the check of an exercise."""
         task = self.task(order, resolve(order.device)[0], threading.Event())
         track = self.track(task, seed)

@@ -17,15 +17,15 @@ from quizapp.judge.sandbox.syscalls import hide_memory
 from quizapp.judge.sandbox.tiers import best, describe
 
 if TYPE_CHECKING:
-    from quizapp.judge.server.grader import Engine
+    from quizapp.judge.server.grader import GradingEngine
 
 IDLE_SECONDS = 15 * 60
 
 
-class Server:
+class JudgeServer:
     """Takes orders from connections and grades them in a few threads."""
 
-    def __init__(self, engine: "Engine", idle: float):
+    def __init__(self, engine: "GradingEngine", idle: float):
         self._engine = engine
         self._idle = idle
         self._last = time.monotonic()
@@ -58,7 +58,7 @@ class Server:
                 guest.close()
 
     def _connection(self, sock: socket.socket) -> None:
-        desk = Desk(self, sock)
+        desk = ClientConnection(self, sock)
         with contextlib.suppress(OSError):
             while (message := protocol.receive(sock)) is not None:
                 desk.take(message)
@@ -79,11 +79,11 @@ class Server:
                     self._last = time.monotonic()
 
     def _answer(self, message: dict[str, Any], cancelled: threading.Event) -> dict[str, Any]:
-        from quizapp.judge.server.grader import Order
+        from quizapp.judge.server.grader import GradeOrder
 
         ticket = message.get("id")
         try:
-            order = Order(
+            order = GradeOrder(
                 folder=Path(message["folder"]),
                 source=base64.b64decode(message["source"]),
                 file=message["file"],
@@ -101,10 +101,10 @@ class Server:
             return {"id": ticket, "broken": traceback.format_exc()}
 
 
-class Desk:
+class ClientConnection:
     """One connection: its orders, the ones under way, and which of them are called off."""
 
-    def __init__(self, server: Server, sock: socket.socket):
+    def __init__(self, server: JudgeServer, sock: socket.socket):
         self._server = server
         self._sock = sock
         self._under_way: dict[int, threading.Event] = {}
@@ -156,23 +156,23 @@ def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = st
     """
     client = socket.socket(fileno=int(descriptor))
     # Open before the slow imports: a grade that comes meanwhile waits here and starts no second judge.
-    door = discovery.open_door(key) if key else None
+    door = discovery.listen(key) if key else None
     reports = describe(Path(cache))
-    from quizapp.judge.server.preload import warm
-    from quizapp.judge.server.worker_pool import Crew  # imports torch: 1 to 3 s
+    from quizapp.judge.server.worker_pool import WorkerPool  # imports torch: 1 to 3 s
+    from quizapp.judge.worker.preload import warm
 
     warm()
     # It forks: before the first thread and the first hidden test.
-    crew = Crew(best(reports, wanted or None).name)
-    from quizapp.judge.server.grader import Engine
+    pool = WorkerPool(best(reports, wanted or None).name)
+    from quizapp.judge.server.grader import GradingEngine
 
     if sys.platform == "linux":
         hide_memory()  # from here on it holds hidden tests
     try:
-        Server(Engine(crew, reports), float(idle)).serve(client, door)
+        JudgeServer(GradingEngine(pool, reports), float(idle)).serve(client, door)
     finally:
         if door is not None:
-            discovery.close_door(door)
-        crew.close()
+            discovery.stop_listening(door)
+        pool.close()
     sys.stdout.flush()
     os._exit(0)  # threads still grading for someone who has gone are not waited for

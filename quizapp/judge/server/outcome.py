@@ -16,10 +16,10 @@ from quizapp.judge.verdict import ERROR, FAILED, MEMORY, PASSED, TestResult
 from quizapp.util.sanitize import escape_unprintable
 
 if TYPE_CHECKING:
-    from quizapp.judge.server.grader import Track
+    from quizapp.judge.server.grader import SeededRun
 
 
-def outcome(track: "Track", exercise: Exercise) -> tuple[str, str]:
+def outcome(track: "SeededRun", exercise: Exercise) -> tuple[str, str]:
     """Status and error text of the run that decides."""
     if track.run.status:
         return track.run.status, track.run.problem

@@ -5,7 +5,7 @@ from quizapp.util.sanitize import escape_unprintable
 HEAD = TAIL = 4000
 
 
-class Printed:
+class PrintedOutput:
     """Collects a stream of bytes in bounded memory."""
 
     def __init__(self) -> None:

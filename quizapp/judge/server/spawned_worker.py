@@ -7,7 +7,7 @@ import signal
 import subprocess
 from collections.abc import Callable
 
-from quizapp.judge.client.process import clean_environment, command
+from quizapp.judge.sandbox.launch import clean_environment, python_command
 from quizapp.judge.sandbox.process_cleanup import kill_tree
 
 _LOADING = 120.0
@@ -41,7 +41,7 @@ class SpawnedHandle:
         return status
 
 
-class Spare:
+class PrewarmedWorker:
     """A spawned worker that has torch loaded and waits for its one job."""
 
     def __init__(self, device: str):
@@ -49,7 +49,7 @@ class Spare:
         (job_read, self.job), (self.result, result_write), (self.printed, printed_write) = pipes
         theirs = (job_read, result_write, printed_write)
         self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-            command("quizapp.judge.worker.spawned", device, *map(str, theirs)),
+            python_command("quizapp.judge.worker.main", device, *map(str, theirs)),
             pass_fds=theirs,
             stdin=subprocess.DEVNULL,
             env=clean_environment(accelerator=device != "cpu"),

@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def without_kept(given: Any) -> Any:
+def strip_expected_answers(given: Any) -> Any:
     """The inputs without what stands under the key ``kept`` of any dict in them: answers, for the judge."""
     if isinstance(given, dict):
-        return {key: without_kept(value) for key, value in given.items() if key != "kept"}
+        return {key: strip_expected_answers(value) for key, value in given.items() if key != "kept"}
     if isinstance(given, list | tuple):
-        return type(given)(map(without_kept, given))
+        return type(given)(map(strip_expected_answers, given))
     return given
 
 
-def worker_part(text: str) -> ast.Module:
+def probe_code_without_inputs(text: str) -> ast.Module:
     """The syntax tree of ``text``, a ``probes.py``, without what only ``inputs`` needs.
 
     Whoever draws inputs often knows the answers to them. Left out are ``inputs`` and every function, class

@@ -13,12 +13,12 @@ import time
 from typing import Any
 
 from quizapp.judge.sandbox.namespaces import PidNamespaces, enter
-from quizapp.judge.sandbox.process_cleanup import kill_strays, kill_tree
+from quizapp.judge.sandbox.process_cleanup import kill_tree, reap_orphans
 from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import adopt_orphans, hide_memory
-from quizapp.judge.server.preload import preload, warm
 from quizapp.judge.worker import call_guard
 from quizapp.judge.worker.main import host_pid, work
+from quizapp.judge.worker.preload import preload, warm
 
 
 class Zygote:
@@ -105,7 +105,7 @@ class Zygote:
             kill_tree(pid)
         code = self._leave(pid, grace)
         if self._maker is None:
-            kill_strays({*self._workers.values(), *self._dying})
+            reap_orphans({*self._workers.values(), *self._dying})
         return code
 
     def _leave(self, pid: int, grace: float) -> int | None:
@@ -126,7 +126,7 @@ class Zygote:
         gone = {pid for pid in self._dying if os.waitpid(pid, os.WNOHANG)[0]}
         self._dying -= gone
         if gone and self._maker is None:
-            kill_strays({*self._workers.values(), *self._dying})
+            reap_orphans({*self._workers.values(), *self._dying})
 
 
 def run(control: socket.socket, *, namespaces: bool) -> None:

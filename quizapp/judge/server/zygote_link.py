@@ -11,13 +11,13 @@ import subprocess
 import threading
 import time
 
-from quizapp.judge.client.process import clean_environment, command
+from quizapp.judge.sandbox.launch import clean_environment, python_command
 from quizapp.judge.server.zygote import fork_zygote
 
 _PATIENCE = 60.0
 
 
-class Lost(ConnectionError):
+class ZygoteLost(ConnectionError):
     """The zygote has died; the next worker comes from a new one."""
 
 
@@ -41,7 +41,9 @@ class ZygoteLink:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                command("quizapp.judge.server.zygote", str(theirs.fileno()), str(int(self._namespaces))),
+                python_command(
+                    "quizapp.judge.server.zygote", str(theirs.fileno()), str(int(self._namespaces))
+                ),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=clean_environment(),
@@ -50,7 +52,7 @@ class ZygoteLink:
         return ours
 
     def ask(self, message: dict[str, object], descriptors: tuple[int, ...] = ()) -> dict[str, object]:
-        """Send one order and wait for the answer; `Lost` if the zygote is gone, and a new one is started."""
+        """Send one command and return the answer. A dead zygote is replaced, and `ZygoteLost` raised."""
         with self._lock:
             try:
                 socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
@@ -59,7 +61,7 @@ class ZygoteLink:
                 answer = b""
             if not answer:
                 self._replace()
-                raise Lost("the process that starts workers has died")
+                raise ZygoteLost("the process that starts workers has died")
         decoded: dict[str, object] = json.loads(answer)
         return decoded
 
@@ -116,13 +118,13 @@ class ForkedHandle:
 
     def dump(self) -> None:
         """Have the worker write where it is."""
-        with contextlib.suppress(Lost):
+        with contextlib.suppress(ZygoteLost):
             self._link.ask({"op": "dump", "id": self._number})
 
     def end(self, grace: float) -> int | None:
         """Kill the worker and what it left; its wait status, None if it was still running after ``grace``.
 
-        Raises `Lost` where the zygote died under it.
+        Raises `ZygoteLost` where the zygote died under it.
         """
         code = self._link.ask({"op": "end", "id": self._number, "grace": grace})["code"]
         assert code is None or isinstance(code, int)

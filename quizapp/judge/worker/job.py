@@ -11,7 +11,7 @@ HELLO_MAGIC = b"QZPD"
 
 
 @dataclass(frozen=True)
-class Job:
+class WorkerJob:
     """One worker's job: ``probes`` is marshalled code, ``given`` an encoded message; ``nonce`` comes back.
 
     ``forbidden`` holds pairs of names and what to say about them.
@@ -40,7 +40,7 @@ class Job:
         return b"".join([sizes, head, self.source, self.probes, self.given])
 
 
-def read_job(descriptor: int) -> Job | None:
+def read_job(descriptor: int) -> WorkerJob | None:
     """The job that comes through a pipe, or None if the judge closed it without one."""
     parts = []
     while part := os.read(descriptor, 1 << 20):
@@ -55,4 +55,4 @@ def read_job(descriptor: int) -> Job | None:
         start += size
     plain = json.loads(pieces[0])
     plain["names"] = tuple(plain["names"])
-    return Job(**plain, source=pieces[1], probes=pieces[2], given=pieces[3])
+    return WorkerJob(**plain, source=pieces[1], probes=pieces[2], given=pieces[3])

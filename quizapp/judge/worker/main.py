@@ -12,6 +12,7 @@ import random
 import signal
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any, NoReturn
@@ -23,7 +24,8 @@ from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import COLUMN, adopt_orphans, die_with_parent
 from quizapp.judge.testing.probes import Record, run_probes
 from quizapp.judge.worker import call_guard
-from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, Job, read_job
+from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerJob, read_job
+from quizapp.judge.worker.preload import warm, warm_device
 from quizapp.judge.worker.transcript import TranscriptError, decode, encode
 
 _leave = os._exit
@@ -78,7 +80,7 @@ def host_pid() -> int:
         return os.getpid()
 
 
-def _answer(job: Job, result: int, *, own_network: bool) -> None:
+def _answer(job: WorkerJob, result: int, *, own_network: bool) -> None:
     try:
         message = encode(_evidence(job, own_network=own_network) | {"nonce": job.nonce})
     except TranscriptError as error:
@@ -97,7 +99,7 @@ class _Unprepared(Exception):
     """The scratch folder cannot be used: no fault of the submission."""
 
 
-def _settle(job: Job, base: Path) -> Path:
+def _settle(job: WorkerJob, base: Path) -> Path:
     """Put the submission into its place in the scratch folder and go there; its path."""
     place = base / "work" / f"rank{job.rank}"
     try:
@@ -112,7 +114,7 @@ def _settle(job: Job, base: Path) -> Path:
     return path
 
 
-def _evidence(job: Job, *, own_network: bool) -> dict[str, Any]:
+def _evidence(job: WorkerJob, *, own_network: bool) -> dict[str, Any]:
     base = Path(job.base)
     path = _settle(job, base)
     place = path.parent
@@ -144,7 +146,7 @@ def _arrange_stack_dump(path: Path) -> None:
     faulthandler.register(STACK_SIGNAL, stack, all_threads=True, chain=False)
 
 
-def _load_probes(job: Job) -> ModuleType:
+def _load_probes(job: WorkerJob) -> ModuleType:
     module = ModuleType("_probes")
     sys.modules["_probes"] = module
     code = marshal.loads(job.probes)  # noqa: S302 - from the judge, which compiled it
@@ -161,3 +163,31 @@ def _import(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module
+
+
+def main(device: str, job: str, result: str, printed: str) -> int:
+    """Be a worker with an interpreter of its own, for where forking is unsafe.
+
+    Loads torch and the device ahead of time, then waits for its one job and leaves. The arguments are the
+    device and the descriptors of the pipes for the job, the result and the output.
+    """
+    _end_if_abandoned()
+    warm()
+    if device != "cpu":
+        warm_device(device)
+    work(int(job), int(result), int(printed))
+
+
+def _end_if_abandoned() -> None:
+    """End this process when the judge has gone. On Linux the kernel does that; elsewhere poll the parent."""
+    if hasattr(os, "pidfd_open"):
+        return
+    parent = os.getppid()
+
+    def watch() -> None:
+        tick = threading.Event()
+        while os.getppid() == parent:
+            tick.wait(1.0)
+        os._exit(0)
+
+    threading.Thread(target=watch, daemon=True, name="parent-watch").start()
