@@ -115,7 +115,7 @@ from quizapp.judge.server.exercise_files import load_exercise_code, load_module
 from quizapp.judge.testing.draw import Draw
 from quizapp.judge.server.test_runner import run_test
 from quizapp.judge.testing.checks import Observe
-from quizapp.judge.testing.probes import Record, run_probes
+from quizapp.judge.testing.probes import Recorder, run_probes
 from quizapp.judge.worker.transcript import decode, encode
 from quizapp.judge.worker.preload import warm
 warm()
@@ -126,7 +126,7 @@ for seed in range(5):
     given = assets.probes.inputs(Draw(seed))
     message = encode(given)
     code = load_module(Path({str(source)!r}), "user")
-    record = Record(torch.device("cpu"), {str(source)!r})
+    record = Recorder(torch.device("cpu"), {str(source)!r})
     run_probes(code, assets.probes, list(assets.probe_names), lambda: decode(message), record, seed)
     observe = Observe(given, record.values, record.errors, "user.py", "cpu")
     for test in assets.tests: run_test(test, observe)

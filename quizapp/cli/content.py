@@ -134,9 +134,11 @@ def check(options: Namespace) -> int:
             )
     folders = [found for path in named for found in _exercise_folders(path)]
     if folders:
-        from quizapp.judge.authoring.exercise_check import Plan, check_folders
+        from quizapp.judge.authoring.exercise_check import CheckPlan, check_folders
 
-        code = check_folders(folders, Plan(options.seeds, sample=options.sample, jobs=os.cpu_count() or 1))
+        code = check_folders(
+            folders, CheckPlan(options.seeds, sample=options.sample, jobs=os.cpu_count() or 1)
+        )
         if all(_exercise_folders(path) for path in named):
             return code
     content = _content_folder(named)

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quizapp.judge.testing.probes import Record
+from quizapp.judge.testing.probes import Recorder
 from quizapp.judge.worker.transcript import (
     DTYPES,
     HEADER,
@@ -161,7 +161,7 @@ def test_containers_that_hold_themselves_or_go_deep_are_recorded() -> None:
     deep: object = []
     for _ in range(5000):
         deep = [deep]
-    record = Record(torch.device("cpu"), "blend.py")
+    record = Recorder(torch.device("cpu"), "blend.py")
     with record.step("probe"):
         record("itself", itself)
         record("deep", deep)

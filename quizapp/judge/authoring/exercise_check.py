@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Report:
+class ExerciseReport:
     """What the check of one exercise found; ``faults`` is empty for a good one.
 
     ``right`` counts the solution too. ``seconds`` is the median of the solution's runs, one at a time, the
@@ -62,7 +62,7 @@ class Report:
 HEADING = f"{'exercise':<24}  behaviours  tests   wrong   right   named  seconds  flaked"
 
 
-class Matrix:
+class ExerciseChecker:
     """A judge in this process, for submissions that ship with an exercise: one run per seed.
 
     Make it before this process starts a thread: it forks.
@@ -106,7 +106,7 @@ def header(source: str, key: str) -> str:
 
 
 @dataclass(frozen=True)
-class Plan:
+class CheckPlan:
     """How much to judge: ``seeds`` for each submission, for the solution ``flakes`` if that is more.
 
     ``only`` names a part of the file names; ``sample`` is the share of the submissions.
@@ -124,23 +124,23 @@ class Plan:
         return [1000 + 7919 * n for n in range(count)]
 
 
-def check(matrix: Matrix, folder: Path, plan: Plan) -> Report:
+def check(checker: ExerciseChecker, folder: Path, plan: CheckPlan) -> ExerciseReport:
     """Check the exercise in ``folder``."""
     from quizapp.bank.parse_exercise import load_exercise
     from quizapp.judge.server.exercise_files import load_exercise_code
 
     exercise, faults = load_exercise(folder)
-    report = Report(folder.name, [str(fault) for fault in faults])
+    report = ExerciseReport(folder.name, [str(fault) for fault in faults])
     if exercise is None:
         return report
     assets = load_exercise_code(folder)
     report.behaviours, report.tests = len(exercise.behaviours), len(assets.tests)
-    report.seconds = _compute(matrix, folder)
+    report.seconds = _compute(checker, folder)
     tripped: set[str] = set()
     todo = _chosen([found for found in submissions(folder) if plan.only in found[0].name], plan.sample)
     runs = [(path, kind, seed) for path, kind in todo for seed in plan.seeds_of(kind)]
     with ThreadPoolExecutor(plan.jobs) as pool:
-        done = pool.map(lambda each: matrix.judge(folder, each[0], each[2]), runs)
+        done = pool.map(lambda each: checker.judge(folder, each[0], each[2]), runs)
         seen: set[Path] = set()
         for (path, kind, seed), (run, results) in zip(runs, done, strict=True):
             tripped |= {result.name for result in results if not result.passed}
@@ -151,12 +151,12 @@ def check(matrix: Matrix, folder: Path, plan: Plan) -> Report:
     return report
 
 
-def _compute(matrix: Matrix, folder: Path) -> float:
+def _compute(checker: ExerciseChecker, folder: Path) -> float:
     """Seconds of one run of the solution, with nothing beside it: the median of three."""
     seconds = []
     for _ in range(4):  # the first one also loads the exercise
         begin = time.perf_counter()
-        matrix.judge(folder, folder / "solution.py", 1000)
+        checker.judge(folder, folder / "solution.py", 1000)
         seconds.append(time.perf_counter() - begin)
     return median(seconds[1:])
 
@@ -185,7 +185,7 @@ def _faults(
     results: list[TestResult],
     *,
     first: bool,
-    report: Report,
+    report: ExerciseReport,
 ) -> Iterator[str]:
     failed = [result for result in results if not result.passed]
     name = f"{path.parent.name}/{path.name}"
@@ -206,7 +206,13 @@ def _faults(
 
 
 def _wrong(
-    path: Path, name: str, run: "RunEvidence", failed: list[TestResult], *, first: bool, report: Report
+    path: Path,
+    name: str,
+    run: "RunEvidence",
+    failed: list[TestResult],
+    *,
+    first: bool,
+    report: ExerciseReport,
 ) -> Iterator[str]:
     source = path.read_text(encoding="utf-8")
     numbers = {int(n) for n in re.findall(r"\d+", header(source, "fails"))}
@@ -226,7 +232,9 @@ def _wrong(
         yield f"{name}: no message holds {expected!r}; it says: {' | '.join(texts)}"
 
 
-def _coverage(report: Report, exercise: "Exercise", assets: "LoadedExercise", tripped: set[str]) -> None:
+def _coverage(
+    report: ExerciseReport, exercise: "Exercise", assets: "LoadedExercise", tripped: set[str]
+) -> None:
     tested = {getattr(test, "behaviour", 0) for test in assets.tests}
     tested |= {rule.behaviour for rule in exercise.forbidden}
     for number in sorted(set(exercise.behaviours) - tested):
@@ -241,19 +249,19 @@ def _coverage(report: Report, exercise: "Exercise", assets: "LoadedExercise", tr
         report.faults.append(f"has {report.right - 1} right solutions; at least 3 are needed")
 
 
-def check_folders(folders: Sequence[Path], plan: Plan, tier: str | None = None) -> int:
+def check_folders(folders: Sequence[Path], plan: CheckPlan, tier: str | None = None) -> int:
     """Check exercise folders, print what is found; 1 if any has a fault, else 0."""
-    matrix = Matrix(tier)
+    checker = ExerciseChecker(tier)
     bad = 0
     try:
         sys.stdout.write(f"{HEADING}\n")
         for folder in folders:
-            report = check(matrix, folder.resolve(), plan)
+            report = check(checker, folder.resolve(), plan)
             sys.stdout.write(f"{report.row()}\n" + "".join(f"  {fault}\n" for fault in report.faults))
             sys.stdout.flush()
             bad += bool(report.faults)
     finally:
-        matrix.close()
+        checker.close()
     return 1 if bad else 0
 
 
@@ -267,7 +275,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
     options = parser.parse_args()
-    plan = Plan(options.seeds, options.flakes, options.only, jobs=options.jobs)
+    plan = CheckPlan(options.seeds, options.flakes, options.only, jobs=options.jobs)
     return check_folders(options.folders, plan, options.tier)
 
 

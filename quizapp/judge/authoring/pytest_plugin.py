@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.judge.authoring.exercise_check import Matrix
+from quizapp.judge.authoring.exercise_check import ExerciseChecker
 from quizapp.judge.testing.checks import Observe
 
 _SEED = 1000
 
 
 @cache
-def _matrix() -> Matrix:
-    return Matrix()
+def _checker() -> ExerciseChecker:
+    return ExerciseChecker()
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +25,7 @@ def observe(request: pytest.FixtureRequest) -> Observe:
     """The evidence of one run of the submission."""
     folder = Path(request.path).parent.parent
     submission = Path(os.environ.get("QUIZAPP_SUBMISSION", folder / "solution.py"))
-    track = _matrix().observe(folder, submission, _SEED)
+    track = _checker().observe(folder, submission, _SEED)
     if track.run.status:
         pytest.fail(f"{submission.name}: {track.run.problem}", pytrace=False)
     from quizapp.bank.parse_exercise import load_exercise

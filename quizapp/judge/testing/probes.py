@@ -14,7 +14,7 @@ from quizapp.judge.worker.transcript import MAX_DEPTH
 F = TypeVar("F", bound=Callable[..., None])
 
 
-class Record:
+class Recorder:
     """What one worker saw: values and exceptions under paths such as ``probe/step/name``.
 
     ``device`` is where the inputs lie; ``rank`` and ``world`` are 0 and 1 unless the probe is distributed.
@@ -191,7 +191,7 @@ def run_probes(
     probes: ModuleType,
     names: list[str],
     given: Callable[[], Any],
-    record: Record,
+    record: Recorder,
     seed: int,
 ) -> None:
     """Run the named probes; each gets its own fresh copy of the inputs and a fixed global seed."""

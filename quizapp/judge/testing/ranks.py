@@ -18,7 +18,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from quizapp.judge.testing.probes import Record
+from quizapp.judge.testing.probes import Recorder
 
 NAMES = (
     *("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor", "reduce_scatter"),
@@ -90,7 +90,7 @@ def watch() -> bool:
 
 
 @contextlib.contextmanager
-def together(record: Record, name: str | int, group: Any = None) -> Iterator[None]:
+def together(record: Recorder, name: str | int, group: Any = None) -> Iterator[None]:
     """A step that every rank of the world takes; calls in it belong to ``group`` (None: the whole world)."""
     calls.clear()
     failed = 1

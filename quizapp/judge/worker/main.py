@@ -22,7 +22,7 @@ import torch
 from quizapp.judge.sandbox import layers
 from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import COLUMN, adopt_orphans, die_with_parent
-from quizapp.judge.testing.probes import Record, run_probes
+from quizapp.judge.testing.probes import Recorder, run_probes
 from quizapp.judge.worker import call_guard
 from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerJob, read_job
 from quizapp.judge.worker.preload import warm, warm_device
@@ -128,7 +128,7 @@ def _evidence(job: WorkerJob, *, own_network: bool) -> dict[str, Any]:
         torch.distributed.barrier()  # nobody runs, and perhaps ends, while another still connects
     probes = _load_probes(job)
     device = torch.device(job.device)
-    record = Record(device, str(path), job.rank, job.world)
+    record = Recorder(device, str(path), job.rank, job.world)
     layers.apply(job.tier, base / "work", job.seconds, sockets=own_network and job.world > 1)
     call_guard.install(job.forbidden, str(path))
     try:
