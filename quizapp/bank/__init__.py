@@ -1,1 +1,39 @@
-"""What is asked: questions, exercises, their YAML and its checks."""
+"""The question bank: content read from YAML, its formulas, and the marking of answers.
+
+The words below are here, and not in `model`, because the command line's parser offers them: importing
+`dataclasses` would double the time of ``quizapp --help``.
+"""
+
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """How hard a question, an exercise or an incident is, in ascending order."""
+
+    EASY = "easy"
+    MEDIUM = "medium"
+    HARD = "hard"
+
+
+class QuestionKind(StrEnum):
+    """How a question is asked and marked."""
+
+    RECALL = "recall"
+    NUMERIC = "numeric"
+    CHOICE = "choice"
+    ORDER = "order"
+    CLOZE = "cloze"
+
+
+class PointKind(StrEnum):
+    """What part of a good answer a key point is."""
+
+    CORE = "core"
+    TRADE_OFF = "trade-off"
+    PRODUCTION = "production"
+
+
+LEVELS = tuple(level.value for level in Level)
+KINDS = tuple(kind.value for kind in QuestionKind)
+ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
+TRACKS = ("core", *ROLES)

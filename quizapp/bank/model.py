@@ -4,10 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-LEVELS = ("easy", "medium", "hard")
-KINDS = ("recall", "numeric", "choice", "order", "cloze")
-POINT_KINDS = ("core", "trade-off", "production")
-TRACKS = ("core", "applied-fine-tuning", "training-infrastructure", "research-engineer")
+from quizapp.bank import Level, PointKind, QuestionKind
 
 Number = int | float
 Value = Number | str
@@ -31,7 +28,7 @@ class KeyPoint:
 
     text: str
     weight: int = 1
-    kind: str = "core"
+    kind: PointKind = PointKind.CORE
     terms: tuple[str, ...] = ()
 
 
@@ -74,8 +71,8 @@ class Question:
 
     id: str
     topic: str
-    level: str
-    kind: str
+    level: Level
+    kind: QuestionKind
     prompt: str
     answer: str
     exercise: str
@@ -141,7 +138,7 @@ class Exercise:
 
     slug: str
     title: str
-    level: str
+    level: Level
     topic: str
     minutes: int
     module: str

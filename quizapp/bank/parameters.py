@@ -13,7 +13,7 @@ _MAX_COMBINATIONS = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class SampledQuestion:
     """A question with its values filled in; ``result`` is the right number in the question's unit."""
 
     prompt: str
@@ -32,10 +32,10 @@ def combinations(question: Question) -> Iterator[dict[str, Value]]:
             yield values
 
 
-def draw(question: Question, seed: int) -> Drawn:
+def sample_question(question: Question, seed: int) -> SampledQuestion:
     """The question under ``seed``; raises `ExpressionError` where a formula has no finite value."""
     if question.kind != "numeric":
-        return Drawn(question.prompt, question.answer)
+        return SampledQuestion(question.prompt, question.answer)
     rng = random.Random(f"{question.id}:{seed}")  # noqa: S311 - reproducible values, not secrets
     values = _pick(question, rng)
     return fill(question, values)
@@ -52,7 +52,7 @@ def _pick(question: Question, rng: random.Random) -> dict[str, Value]:
     return rng.choice(admitted)
 
 
-def fill(question: Question, values: Mapping[str, Value]) -> Drawn:
+def fill(question: Question, values: Mapping[str, Value]) -> SampledQuestion:
     """The numeric question with the given values."""
     names: dict[str, Value] = dict(values)
     for name, formula in question.let.items():
@@ -61,7 +61,7 @@ def fill(question: Question, values: Mapping[str, Value]) -> Drawn:
     if isinstance(result, str) or not math.isfinite(result):
         raise ExpressionError(f"the formula gives {result} for {dict(values)}; a finite number is needed")
     names["result"] = result
-    return Drawn(
+    return SampledQuestion(
         prompt=render(question.prompt, names),
         answer=render(question.answer, names),
         worked=render(question.worked, names),

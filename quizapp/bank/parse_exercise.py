@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-from quizapp.bank.model import LEVELS, Exercise, Fault, Forbidden, Hint, KeyPoint
+from quizapp.bank import LEVELS, Level, PointKind
+from quizapp.bank.model import Exercise, Fault, Forbidden, Hint, KeyPoint
 from quizapp.bank.yaml_loader import LINE, read_yaml
 
 REQUIRED = ("title", "level", "topic", "minutes", "module", "behaviours", "hints", "rubric")
@@ -58,7 +59,7 @@ def _exercise(folder: Path, data: dict[str, Any]) -> Exercise:
     return Exercise(
         slug=folder.name,
         title=str(data["title"]),
-        level=str(data["level"]),
+        level=Level(data["level"]),
         topic=str(data["topic"]),
         minutes=int(data["minutes"]),
         module=str(data["module"]),
@@ -82,9 +83,8 @@ def _hint(item: Any) -> Hint:
 
 
 def _point(item: dict[str, Any]) -> KeyPoint:
-    return KeyPoint(
-        str(item["text"]), int(item.get("weight", 1)), "core", tuple(str(t) for t in item.get("terms") or [])
-    )
+    terms = tuple(str(term) for term in item.get("terms") or [])
+    return KeyPoint(str(item["text"]), int(item.get("weight", 1)), PointKind.CORE, terms)
 
 
 def load_exercises(folder: Path) -> tuple[dict[str, Exercise], list[Fault]]:

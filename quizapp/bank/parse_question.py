@@ -7,12 +7,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
-from quizapp.bank.answers import weak_term
+from quizapp.bank import KINDS, LEVELS, TRACKS, Level, PointKind, QuestionKind
+from quizapp.bank.key_terms import weak_term
 from quizapp.bank.model import (
-    KINDS,
-    LEVELS,
-    POINT_KINDS,
-    TRACKS,
     Fault,
     FollowUp,
     KeyPoint,
@@ -90,8 +87,8 @@ def _build(data: dict[Any, Any], topic: str, file: str, line: int) -> Question:
     question = Question(
         id=_text(data, "id", line),
         topic=topic,
-        level=data["level"],
-        kind=kind,
+        level=Level(data["level"]),
+        kind=QuestionKind(kind),
         prompt=_text(data, "prompt", line),
         answer=_text(data, "answer", line),
         exercise=_text(data, "exercise", line),
@@ -202,6 +199,10 @@ def _typed(value: Any, spec: Field[Any], line: int) -> Any:
         if type(value) is not bool:
             raise Unfit(line, f"'{spec.name}' must be true or false")
         return value
+    if spec.type is PointKind:
+        if value not in tuple(PointKind):
+            raise Unfit(line, f"a key point's kind must be one of {', '.join(PointKind)}, not '{value}'")
+        return PointKind(value)
     if isinstance(value, list):
         return tuple(str(item) for item in value)
     if isinstance(value, dict):
@@ -212,10 +213,6 @@ def _typed(value: Any, spec: Field[Any], line: int) -> Any:
 def _key_points(data: dict[Any, Any], line: int) -> tuple[KeyPoint, ...]:
     points: tuple[KeyPoint, ...] = _rows(data, "key_points", line, KeyPoint)
     for point in points:
-        if point.kind not in POINT_KINDS:
-            raise Unfit(
-                line, f"a key point's kind must be one of {', '.join(POINT_KINDS)}, not '{point.kind}'"
-            )
         if not 1 <= point.weight <= 3:
             raise Unfit(line, "a key point's weight must be 1, 2 or 3")
         if not point.terms:

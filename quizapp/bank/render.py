@@ -2,7 +2,7 @@
 
 from quizapp.bank.answers import GAP, gaps, result_text, shuffled
 from quizapp.bank.model import Question
-from quizapp.bank.parameters import draw
+from quizapp.bank.parameters import sample_question
 
 
 def question_text(question: Question, seed: int = 0) -> str:
@@ -14,12 +14,12 @@ def question_text(question: Question, seed: int = 0) -> str:
 
 def asked(question: Question, seed: int = 0) -> list[str]:
     """What is asked: prompt, and the options, steps or text with gaps."""
-    return [draw(question, seed).prompt.strip(), *_task(question, seed)]
+    return [sample_question(question, seed).prompt.strip(), *_task(question, seed)]
 
 
 def solved(question: Question, seed: int = 0) -> list[str]:
     """The solution, the answer and all that belongs to it."""
-    parts = [*_solution(question, seed), draw(question, seed).answer.strip()]
+    parts = [*_solution(question, seed), sample_question(question, seed).answer.strip()]
     if question.say:
         parts += ["Say: " + question.say.strip()]
     if question.key_points:
@@ -52,7 +52,7 @@ def _task(question: Question, seed: int) -> list[str]:
 
 def _solution(question: Question, seed: int) -> list[str]:
     if question.kind == "numeric":
-        drawn = draw(question, seed)
+        drawn = sample_question(question, seed)
         return [f"**{result_text(question, drawn)}**", drawn.worked.strip()]
     if question.kind == "choice":
         order = shuffled(question, seed)

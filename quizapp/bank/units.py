@@ -70,7 +70,7 @@ _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−–", "0123456
 _SIGNS = str.maketrans("×·−–", "**--")
 
 
-def parse(text: str, unit: str) -> float | None:
+def parse_number(text: str, unit: str) -> float | None:
     """The number in ``text`` in terms of ``unit``; None where there is no number or the unit does not fit.
 
     A bare number is taken to be in ``unit``. ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` name

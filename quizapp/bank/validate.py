@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from quizapp.bank.answers import gaps, shown_terms
+from quizapp.bank.answers import gaps
 from quizapp.bank.expressions import ExpressionError
+from quizapp.bank.key_terms import shown_terms
 from quizapp.bank.loader import parse_bank
 from quizapp.bank.model import Bank, Exercise, Fault, Question
-from quizapp.bank.parameters import Drawn, draw
+from quizapp.bank.parameters import SampledQuestion, sample_question
 from quizapp.util.text import number_text, plural
 
 DRAWS = 24
@@ -66,7 +67,7 @@ def _numeric_faults(question: Question) -> Iterator[str]:
     seen: set[str] = set()
     for seed in range(DRAWS):
         try:
-            drawn = draw(question, seed)
+            drawn = sample_question(question, seed)
         except ExpressionError as error:
             yield str(error)
             return
@@ -79,7 +80,7 @@ def _numeric_faults(question: Question) -> Iterator[str]:
         yield "every draw gives the same prompt; offer more values and use them in the prompt"
 
 
-def shows_result(question: Question, drawn: Drawn) -> bool:
+def shows_result(question: Question, drawn: SampledQuestion) -> bool:
     """Whether the worked solution prints the result within the question's tolerance."""
     share = max(question.tolerance.relative, 6e-6)
     slack = max(question.tolerance.absolute, share * abs(drawn.result))
@@ -92,7 +93,7 @@ def shows_result(question: Question, drawn: Drawn) -> bool:
 def python_blocks(question: Question) -> list[str]:
     """The fenced Python blocks of a question's answer, rendered with one draw where it is numeric."""
     try:
-        answer = draw(question, 0).answer
+        answer = sample_question(question, 0).answer
     except ExpressionError:
         answer = question.answer
     return PYTHON_BLOCK.findall(answer + "\n")

@@ -1,20 +1,19 @@
-"""Commands on the bank: list, show, export, check, and the user's own decks."""
+"""Commands on the question bank: list it, show a question, check content."""
 
 import json
 import os
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
 from pathlib import Path
 
 from quizapp import paths
 from quizapp.bank.loader import find_question, load_bank
-from quizapp.bank.model import Bank, Fault, Question
+from quizapp.bank.model import Bank, Fault
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.util.text import plural
 
 
-def bank_of_user() -> Bank:
+def load_user_bank() -> Bank:
     """The shipped bank together with the user's own decks."""
     from quizapp.settings.model import load_settings
 
@@ -25,7 +24,7 @@ def questions(options: Namespace) -> int:
     """List the bank: id, topic, level, kind, exercise."""
     from quizapp.bank.search import search
 
-    bank = bank_of_user()
+    bank = load_user_bank()
     if options.topic and options.topic not in bank.topics:
         raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(bank.topics)}")
     found = [
@@ -61,65 +60,9 @@ def show(options: Namespace) -> int:
     """Print one question with its answer."""
     from quizapp.bank.render import question_text
 
-    bank = bank_of_user()
+    bank = load_user_bank()
     sys.stdout.write(question_text(find_question(bank, options.id), options.seed) + "\n")
     return DONE
-
-
-def export(options: Namespace) -> int:
-    """Write the bank as a book or as notes for Anki, or the review log as JSON or CSV."""
-    if options.format in {"markdown", "anki"}:
-        from quizapp.exchange.anki import write_anki
-        from quizapp.exchange.book import write_book
-
-        write = write_book if options.format == "markdown" else write_anki
-        count = write(bank_of_user(), options.path)
-        sys.stdout.write(f"{plural(count, 'question')} written to {options.path}\n")
-        return DONE
-    from quizapp.exchange.log_export import write_log
-    from quizapp.scheduling.service import Study
-
-    with Study.open(bank_of_user()) as study:
-        count = write_log(study, options.path, options.format)
-    sys.stdout.write(f"{plural(count, 'event')} written to {options.path}\n")
-    return DONE
-
-
-def take_in(options: Namespace) -> int:
-    """Take over the reviews of another log."""
-    from quizapp.exchange.folder_sync import read_file, take
-    from quizapp.scheduling.service import Study
-
-    complaints: list[str] = []
-    found = read_file(options.path, complaints)
-    with Study.open(bank_of_user()) as study:
-        events, documents = take(study, found)
-    return _told(f"{_new(events, documents)} taken from {options.path}", complaints)
-
-
-def sync(options: Namespace) -> int:
-    """Share the log with other devices through a folder."""
-    from quizapp.exchange.folder_sync import sync as share
-    from quizapp.scheduling.service import Study
-
-    with Study.open(bank_of_user()) as study:
-        done = share(study, options.folder)
-    if done.made:
-        sys.stderr.write(f"quizapp: {options.folder} did not exist and was made; is it the shared folder?\n")
-    others = plural(done.others, "other device")
-    return _told(f"{_new(done.events, done.documents)} from {others} in {options.folder}", done.complaints)
-
-
-def _new(events: int, documents: int) -> str:
-    both = plural(documents, "submission or interview", "submissions and interviews")
-    return f"new: {plural(events, 'event')} of the log, {both},"
-
-
-def _told(text: str, complaints: Sequence[str]) -> int:
-    sys.stdout.write(text + "\n")
-    for complaint in complaints:
-        sys.stderr.write(f"quizapp: {complaint}\n")
-    return FAULTS if complaints else DONE
 
 
 def check(options: Namespace) -> int:
@@ -202,45 +145,3 @@ def _exercise_folders(path: Path) -> list[Path]:
 
 def _within(file: str, sources: list[Path]) -> bool:
     return any(Path(file).resolve().is_relative_to(source.resolve()) for source in sources)
-
-
-def deck(options: Namespace) -> int:
-    """Add, remove or list the user's own decks."""
-    from quizapp.settings.model import load_settings, write_setting
-
-    decks = list(load_settings(paths.config()).decks)
-    if options.action == "list":
-        sys.stdout.write("".join(f"{deck}\n" for deck in decks) or "no decks of your own yet\n")
-        return DONE
-    if options.path is None:
-        raise QuizError(f"name the file or folder to {options.action}")
-    path = str(options.path.expanduser().resolve())
-    if options.action == "remove":
-        if path not in decks:
-            raise QuizError(f"{path} is no deck of yours; 'quizapp deck list' shows them")
-        decks.remove(path)
-    else:
-        _refuse_empty(Path(path))
-        if path not in decks:
-            decks.append(path)
-    write_setting(paths.config(), "decks", decks)
-    sys.stdout.write(f"{'removed' if options.action == 'remove' else 'added'} {path}\n")
-    return DONE
-
-
-def _refuse_empty(path: Path) -> None:
-    from quizapp.bank.loader import read_file
-    from quizapp.bank.model import Topic
-    from quizapp.bank.yaml_loader import yaml_files
-
-    if not path.exists():
-        raise QuizError(f"{path} does not exist; name a YAML file or a folder of them")
-    good: dict[str, Question] = {}
-    topics: dict[str, Topic] = {}
-    faults = [
-        f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_file(file, good, topics)
-    ]
-    if not good:
-        raise QuizError(f"{path} holds no good question{': ' + str(faults[0]) if faults else ''}")
-    if faults:
-        sys.stderr.write(f"quizapp: {plural(len(faults), 'fault')}; 'quizapp check {path}' names them\n")

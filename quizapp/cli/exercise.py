@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from quizapp.bank.loader import find_exercise
 from quizapp.bank.model import Bank, Exercise
-from quizapp.cli.content import bank_of_user
+from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, FAULTS, QuizError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def exercise(options: Namespace) -> int:
         return _new(options.name)
     if options.name:
         raise QuizError(f"'{options.name}' is one name too many; open one exercise at a time")
-    bank = bank_of_user()
+    bank = load_user_bank()
     if options.slug is None:
         return _list(bank, as_json=options.json)
     found = find_exercise(bank, options.slug)
@@ -75,7 +75,7 @@ def _list(bank: Bank, *, as_json: bool) -> int:
 
 def grade(options: Namespace) -> int:
     """Grade a file (the user's own by default), a folder of files, or every save of a file."""
-    bank = bank_of_user()
+    bank = load_user_bank()
     found = find_exercise(bank, options.slug)
     if options.file is not None and options.file.is_dir():
         return _grade_folder(found, options)

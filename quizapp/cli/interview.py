@@ -4,7 +4,7 @@ import sys
 from argparse import Namespace
 from typing import TYPE_CHECKING, Any
 
-from quizapp.cli.content import bank_of_user
+from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, QuizError
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ def incident(options: Namespace) -> int:
     """Diagnose a broken run against the clock; not in a terminal: the list, or one run as text."""
     if sys.stdout.isatty() and sys.stdin.isatty():
         return _sit(options.id)
+    from quizapp.cli.render import list_lines, sheet_lines
     from quizapp.incidents.loader import load_library
     from quizapp.incidents.naming import find_incident
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.incident_pool import cases
-    from quizapp.interview.report.incident_list import list_lines, sheet_lines
     from quizapp.interview.single_run import seconds_for
 
     library = load_library()
@@ -75,7 +75,7 @@ def _sit(name: str | None) -> int:
 def _study() -> "Study":
     from quizapp.scheduling.service import Study
 
-    return Study.open(bank_of_user())
+    return Study.open(load_user_bank())
 
 
 def _list() -> int:

@@ -1,7 +1,10 @@
-"""The table of commands and their arguments. Importing it loads nothing of weight."""
+"""The table of commands and their arguments.
+
+Importing this module must stay cheap, because every start pays for it. Each command therefore has a short
+function here that imports the module behind it only when the command runs.
+"""
 
 import argparse
-import importlib
 import re
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -9,155 +12,149 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from quizapp import __version__
+from quizapp.bank import KINDS, LEVELS, ROLES
 from quizapp.errors import USAGE
 from quizapp.util.suggest import did_you_mean
 
-LEVELS = ("easy", "medium", "hard")
-KINDS = ("recall", "numeric", "choice", "order", "cloze")
-ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
+Command = Callable[[argparse.Namespace], int]
+
 EXPORTS = ("markdown", "anki", "json", "csv")
 EPILOG = """Exit codes: 0 done or passed, 1 not passed or faults found, 2 wrong usage,
 3 the program failed."""
 EXAMPLES = {
     "drill": ("drill --topic precision --limit 10", "ten due cards of one topic"),
     "due": ("due --json | jq '.[].id'", "the ids, for a script"),
-    "answer": ("answer lr-warmup good", "rate a card that was answered elsewhere"),
-    "plan": ("plan --date 2026-12-24 --minutes 45", "each day until the interview, and what it comes to"),
-    "stats": ("stats --json | jq .retention", "one figure, for a script"),
+    "answer": ("answer lr-warmup good", "rate a card that you answered elsewhere"),
+    "plan": ("plan --date 2026-12-24 --minutes 45", "what to do each day, and how much you will recall"),
+    "stats": ("stats --json | jq .retention", "one number, for a script"),
     "exercise": ("exercise lora", "in a pipe: prints the task and the path of your file"),
     "grade": ("grade lora --watch", "in one window, with your editor in another"),
     "mock": ("mock --minutes 45 --role research-engineer", "45 minutes against the clock"),
     "incident": ("incident healthy-until-step-11 | less", "in a pipe: the run as text, without the clock"),
     "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
     "show": ("show lr-warmup | less", "a question with its answer"),
-    "export": ("export markdown bank", "the bank as a book: a folder with a file for each topic"),
-    "import": ("import laptop.json", "again: known reviews are not doubled"),
+    "export": ("export markdown bank", "the bank as a book: a folder with one file per topic"),
+    "import": ("import laptop.json", "can be repeated: no review is counted twice"),
     "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
     "check": ("check my-deck/", "every fault with file, line and what to do"),
-    "deck": ("deck add ~/my-deck", "a folder of YAML files like the shipped ones"),
-    "doctor": ("doctor", "what to look at first when something is wrong"),
-    "restore": ("restore", "the list; with a name from it, that backup"),
+    "deck": ("deck add ~/my-deck", "a folder of YAML files in the format of docs/questions.md"),
+    "doctor": ("doctor", "the first thing to run when something is wrong"),
+    "restore": ("restore", "lists the backups; with a name from the list, restores that one"),
     "completion": ('eval "$(quizapp completion bash)"', "in ~/.bashrc"),
 }
 START = """Examples:
   quizapp                     the home screen; ? shows its keys
   quizapp drill --limit 10    ten cards and a summary
-  quizapp grade lora          the hidden tests on your lora.py
-  quizapp COMMAND --help      what a command takes, with an example
+  quizapp grade lora          run the hidden tests on your lora.py
+  quizapp COMMAND --help      the arguments of a command, with an example
 
-Data lie in the platform's own folder, or where QUIZAPP_HOME points; `quizapp
-doctor` names the places. NO_COLOR and QUIZAPP_ASCII=1 are respected.
+Your data are in the platform's own folder, or in the one that QUIZAPP_HOME
+names; `quizapp doctor` shows the paths. NO_COLOR and QUIZAPP_ASCII=1 are
+respected.
 
 """
 
 
 class _Parser(argparse.ArgumentParser):
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        found, rest = super().parse_known_args(args, namespace)
-        if rest and " " in self.prog:  # of a command, whose own help says what it takes
+        options, rest = super().parse_known_args(args, namespace)
+        # A subcommand reports its own strays, so that the message names the help that lists its arguments.
+        if rest and " " in self.prog:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
-        return found, rest
+        return options, rest
 
     def error(self, message: str) -> NoReturn:
-        message = _with_the_nearest(message)
+        message = _with_suggestion(message)
         stop = "" if message.endswith("?") else ";"
         self.exit(USAGE, f"quizapp: {message}{stop} '{self.prog} --help' shows the usage\n")
 
 
-def _with_the_nearest(message: str) -> str:
-    """Of the words that would have been right, only those near to a slip."""
-    found = re.fullmatch(r"(.*invalid choice: '(.*)') \(choose from (.*)\)", message)
-    if found is None:
+def _with_suggestion(message: str) -> str:
+    """Replace argparse's list of all choices by the ones close to what was typed, if there are any."""
+    match = re.fullmatch(r"(.*invalid choice: '(.*)') \(choose from (.*)\)", message)
+    if match is None:
         return message
-    hint = did_you_mean(found[2], re.findall(r"[\w-]+", found[3]))
-    return f"{found[1]}; {hint}" if hint else message
-
-
-def _late(module: str, function: str) -> Callable[[argparse.Namespace], int]:
-    """A command that imports its module when it is run."""
-
-    def run(options: argparse.Namespace) -> int:
-        command: Callable[[argparse.Namespace], int] = getattr(
-            importlib.import_module(f"quizapp.cli.{module}"), function
-        )
-        return command(options)
-
-    return run
+    hint = did_you_mean(match[2], re.findall(r"[\w-]+", match[3]))
+    return f"{match[1]}; {hint}" if hint else message
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """The parsed arguments; ``run`` is the command. Exits with 2 and one line where they are wrong."""
+    """Parse the arguments; ``run`` holds the command. Exits with 2 and one line where they are wrong."""
     return build_parser().parse_args(arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+    """Build the whole command line."""
     parser = _Parser(
         prog="quizapp",
-        description="Prepare for an ML-training interview: drill, practise, rehearse. No command: home.",
+        description="Prepare for an ML-training interview: drill, practise, rehearse. Without COMMAND: home.",
         epilog=START + EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"quizapp {__version__}")
-    parser.set_defaults(run=_late("study", "home"))
+    parser.set_defaults(run=_home)
     commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=_Parser)
-    for add in (_study, _practise, _rehearse, _bank, _system):
+    for add in (_add_study, _add_practice, _add_rehearsal, _add_content, _add_data, _add_system):
         add(commands)
     return parser
 
 
-def _add(commands: Any, name: str, run: tuple[str, str], text: str) -> argparse.ArgumentParser:
-    line, meaning = EXAMPLES.get(name, ("", ""))
+def _add(commands: Any, name: str, run: Command, text: str) -> argparse.ArgumentParser:
+    line, meaning = EXAMPLES[name]
     call = line if line.startswith("eval") else f"quizapp {line}"
     parser: argparse.ArgumentParser = commands.add_parser(
         name,
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
-        epilog=(f"Example:\n  {call}\n  {meaning}\n\n" if line else "") + EPILOG,
+        epilog=f"Example:\n  {call}\n  {meaning}\n\n{EPILOG}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.set_defaults(run=_late(*run))
+    parser.set_defaults(run=run)
     return parser
 
 
-def _filters(parser: argparse.ArgumentParser) -> None:
+def _add_filters(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--topic", metavar="T", help="only this topic")
     parser.add_argument("--level", choices=LEVELS, help="only this level")
     parser.add_argument("--kind", choices=KINDS, help="only this kind of question")
 
 
-def _study(commands: Any) -> None:
-    drill = _add(commands, "drill", ("study", "drill"), "go straight into the due cards")
-    _filters(drill)
+def _add_study(commands: Any) -> None:
+    drill = _add(commands, "drill", _drill, "go straight into the due cards")
+    _add_filters(drill)
     drill.add_argument("--limit", type=_count, metavar="N", help="stop after N cards")
-    due = _add(commands, "due", ("study", "due"), "list what is due, then new cards within the day's limit")
-    _filters(due)
+    due = _add(commands, "due", _due, "list what is due, then new cards within the day's limit")
+    _add_filters(due)
     due.add_argument("--json", action="store_true", help="print JSON")
-    answer = _add(commands, "answer", ("study", "answer"), "rate a card and print when it is due next")
+    answer = _add(commands, "answer", _answer, "rate a card and print when it is due next")
     answer.add_argument("id", metavar="ID", help="a question's id")
     answer.add_argument("rating", choices=("again", "hard", "good", "easy"))
-    stats = _add(commands, "stats", ("study", "stats"), "retention, forecast, calibration, per topic")
+    stats = _add(commands, "stats", _stats, "show retention, forecast and calibration, and each topic")
     stats.add_argument("--json", action="store_true", help="print JSON")
-    plan = _add(commands, "plan", ("study", "plan"), "what to do each day until the interview")
-    plan.add_argument("--date", type=_date, required=True, metavar="D", help="of the interview: 2026-12-24")
-    plan.add_argument("--minutes", type=_minutes, metavar="M", help="a day; default: settings, or your pace")
-    plan.add_argument("--role", choices=ROLES, help="whom the interview is for")
-    plan.add_argument("--weeks", action="store_true", help="a line for each week")
+    plan = _add(commands, "plan", _plan, "plan each day until the interview")
+    plan.add_argument(
+        "--date", type=_date, required=True, metavar="D", help="day of the interview: 2026-12-24"
+    )
+    plan.add_argument(
+        "--minutes", type=_minutes, metavar="M", help="minutes a day; default: settings, or your pace"
+    )
+    plan.add_argument("--role", choices=ROLES, help="the role that you interview for")
+    plan.add_argument("--weeks", action="store_true", help="one line per week instead of per day")
     plan.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _practise(commands: Any) -> None:
-    exercise = _add(commands, "exercise", ("exercise", "exercise"), "list the exercises, or open one")
+def _add_practice(commands: Any) -> None:
+    exercise = _add(commands, "exercise", _exercise, "list the exercises, or open one")
     exercise.add_argument("slug", nargs="?", metavar="SLUG", help="the exercise to open, or 'new'")
-    exercise.add_argument("name", nargs="?", metavar="NEW-SLUG", help="with 'new': the folder to scaffold")
+    exercise.add_argument("name", nargs="?", metavar="NEW-SLUG", help="with 'new': the folder to create")
     exercise.add_argument("--json", action="store_true", help="print the list as JSON")
-    grade = _add(commands, "grade", ("exercise", "grade"), "grade a file against the hidden tests")
+    grade = _add(commands, "grade", _grade, "grade a file against the hidden tests")
     grade.add_argument("slug", metavar="SLUG", help="the exercise")
     grade.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="a file or folder; default: your own"
+        "file", nargs="?", type=Path, metavar="FILE", help="a file or folder; default: your own file"
     )
     grade.add_argument("--device", default="auto", metavar="D", help="auto, cpu, cuda[:N] or mps")
-    grade.add_argument("--timeout", type=_seconds, metavar="S", help="seconds that one run may take")
+    grade.add_argument("--timeout", type=_seconds, metavar="S", help="time limit of one run, in seconds")
     grade.add_argument("--seed", type=int, metavar="N", help="repeat a verdict exactly")
     grade.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
     grade.add_argument("--jobs", type=_count, default=1, metavar="N", help="with a folder: workers at a time")
@@ -166,50 +163,39 @@ def _practise(commands: Any) -> None:
     grade.add_argument("--watch", action="store_true", help="grade again after every save")
 
 
-def _rehearse(commands: Any) -> None:
-    mock = _add(commands, "mock", ("interview", "mock"), "sit a timed mock interview, or report on one")
+def _add_rehearsal(commands: Any) -> None:
+    mock = _add(commands, "mock", _mock, "sit a timed mock interview, or report on one")
     mock.add_argument(
         "action", nargs="?", choices=("report", "review", "list"), help="default: sit an interview"
     )
     mock.add_argument("id", nargs="?", metavar="ID", help="the interview to report on or to review")
     mock.add_argument("--minutes", type=int, choices=(15, 30, 45, 60), help="length (default 30)")
-    mock.add_argument("--role", choices=ROLES, help="whom the interview is for")
-    mock.add_argument("--no-code", action="store_true", help="leave the coding phase out")
-    mock.add_argument("--seed", type=int, metavar="S", help="the same seed and state draw the same paper")
-    mock.add_argument("--format", choices=("md", "html", "json"), default="md", help="of the report")
+    mock.add_argument("--role", choices=ROLES, help="the role that you interview for")
+    mock.add_argument("--no-code", action="store_true", help="leave out the coding phase")
+    mock.add_argument("--seed", type=int, metavar="S", help="the same seed and state give the same paper")
+    mock.add_argument("--format", choices=("md", "html", "json"), default="md", help="format of the report")
     mock.add_argument("--redact", action="store_true", help="leave your answers out of the report")
-    mock.add_argument("--explain", metavar="ID", help="print the arithmetic of a score")
+    mock.add_argument("--explain", metavar="ID", help="print how a score was computed")
     incident = _add(
         commands,
         "incident",
-        ("interview", "incident"),
+        _incident,
         "diagnose a broken run against the clock; in a pipe: list the runs, or print one",
     )
     incident.add_argument(
-        "id", nargs="?", metavar="ID", help="which; its name or how it begins does; default: one for you"
+        "id", nargs="?", metavar="ID", help="its name, or how the name begins; default: one chosen for you"
     )
 
 
-def _bank(commands: Any) -> None:
-    questions = _add(commands, "questions", ("content", "questions"), "list the bank")
-    _filters(questions)
+def _add_content(commands: Any) -> None:
+    questions = _add(commands, "questions", _questions, "list the bank")
+    _add_filters(questions)
     questions.add_argument("--search", metavar="TEXT", help="words and fields such as topic:precision")
     questions.add_argument("--json", action="store_true", help="print JSON")
-    show = _add(commands, "show", ("content", "show"), "print a question with its answer")
-    show.add_argument("id", metavar="ID")
-    show.add_argument("--seed", type=int, default=0, metavar="N", help="draw other numbers")
-    export = _add(commands, "export", ("content", "export"), "write the bank or the review log to files")
-    export.add_argument(
-        "format",
-        choices=EXPORTS,
-        help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
-    )
-    export.add_argument("path", type=Path, metavar="PATH")
-    take_in = _add(commands, "import", ("content", "take_in"), "take over the reviews of another log")
-    take_in.add_argument("path", type=Path, metavar="PATH", help="what 'quizapp export json' wrote elsewhere")
-    sync = _add(commands, "sync", ("content", "sync"), "share reviews with your other devices in a folder")
-    sync.add_argument("folder", type=Path, metavar="DIR", help="a folder that all of them see")
-    check = _add(commands, "check", ("content", "check"), "validate content and exercises")
+    show = _add(commands, "show", _show, "print a question with its answer")
+    show.add_argument("id", metavar="ID", help="a question's id")
+    show.add_argument("--seed", type=int, default=0, metavar="N", help="show other numbers")
+    check = _add(commands, "check", _check, "validate content and exercises")
     check.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="files or folders; default: all content"
     )
@@ -217,23 +203,37 @@ def _bank(commands: Any) -> None:
     check.add_argument(
         "--sample", type=float, metavar="SHARE", help="judge only this share of the submissions"
     )
-    deck = _add(commands, "deck", ("content", "deck"), "add your own questions")
+
+
+def _add_data(commands: Any) -> None:
+    export = _add(commands, "export", _export, "write the bank or the review log to files")
+    export.add_argument(
+        "format",
+        choices=EXPORTS,
+        help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
+    )
+    export.add_argument("path", type=Path, metavar="PATH")
+    log_import = _add(commands, "import", _import, "add the reviews of another log")
+    log_import.add_argument("path", type=Path, metavar="PATH", help="a file from 'quizapp export json'")
+    sync = _add(commands, "sync", _sync, "share your reviews with your other devices through a folder")
+    sync.add_argument("folder", type=Path, metavar="DIR", help="a folder that all of them can reach")
+    deck = _add(commands, "deck", _deck, "add your own questions")
     deck.add_argument("action", choices=("add", "remove", "list"))
     deck.add_argument("path", nargs="?", type=Path, metavar="PATH")
 
 
-def _system(commands: Any) -> None:
-    _add(commands, "doctor", ("system", "doctor"), "check Python, torch, devices, isolation and database")
-    restore = _add(commands, "restore", ("system", "restore"), "list the backups, or restore one")
+def _add_system(commands: Any) -> None:
+    _add(commands, "doctor", _doctor, "check Python, torch, devices, isolation and database")
+    restore = _add(commands, "restore", _restore, "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")
-    completion = _add(commands, "completion", ("system", "completion"), "print a shell's completion script")
+    completion = _add(commands, "completion", _completion, "print a shell's completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def _count(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number above 0")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return number
 
 
@@ -241,13 +241,13 @@ def _date(text: str) -> date:
     try:
         return date.fromisoformat(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-12-24") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2026-12-24") from None
 
 
 def _minutes(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if not 1 <= number <= 720:
-        raise argparse.ArgumentTypeError(f"{text!r} is no whole number of minutes from 1 to 720")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of minutes from 1 to 720")
     return number
 
 
@@ -257,5 +257,125 @@ def _seconds(text: str) -> float:
     except ValueError:
         number = 0.0
     if not 0 < number <= 3600:
-        raise argparse.ArgumentTypeError(f"{text!r} is no number of seconds from 0 to 3600")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds above 0 and up to 3600")
     return number
+
+
+def _home(options: argparse.Namespace) -> int:
+    from quizapp.cli import study
+
+    return study.home(options)
+
+
+def _drill(options: argparse.Namespace) -> int:
+    from quizapp.cli import study
+
+    return study.drill(options)
+
+
+def _due(options: argparse.Namespace) -> int:
+    from quizapp.cli import study
+
+    return study.due(options)
+
+
+def _answer(options: argparse.Namespace) -> int:
+    from quizapp.cli import study
+
+    return study.answer(options)
+
+
+def _stats(options: argparse.Namespace) -> int:
+    from quizapp.cli import study
+
+    return study.stats(options)
+
+
+def _plan(options: argparse.Namespace) -> int:
+    from quizapp.cli import study
+
+    return study.plan(options)
+
+
+def _exercise(options: argparse.Namespace) -> int:
+    from quizapp.cli import exercise
+
+    return exercise.exercise(options)
+
+
+def _grade(options: argparse.Namespace) -> int:
+    from quizapp.cli import exercise
+
+    return exercise.grade(options)
+
+
+def _mock(options: argparse.Namespace) -> int:
+    from quizapp.cli import interview
+
+    return interview.mock(options)
+
+
+def _incident(options: argparse.Namespace) -> int:
+    from quizapp.cli import interview
+
+    return interview.incident(options)
+
+
+def _questions(options: argparse.Namespace) -> int:
+    from quizapp.cli import content
+
+    return content.questions(options)
+
+
+def _show(options: argparse.Namespace) -> int:
+    from quizapp.cli import content
+
+    return content.show(options)
+
+
+def _check(options: argparse.Namespace) -> int:
+    from quizapp.cli import content
+
+    return content.check(options)
+
+
+def _export(options: argparse.Namespace) -> int:
+    from quizapp.cli import data
+
+    return data.export(options)
+
+
+def _import(options: argparse.Namespace) -> int:
+    from quizapp.cli import data
+
+    return data.import_log(options)
+
+
+def _sync(options: argparse.Namespace) -> int:
+    from quizapp.cli import data
+
+    return data.sync(options)
+
+
+def _deck(options: argparse.Namespace) -> int:
+    from quizapp.cli import data
+
+    return data.deck(options)
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    from quizapp.cli import system
+
+    return system.doctor(options)
+
+
+def _restore(options: argparse.Namespace) -> int:
+    from quizapp.cli import system
+
+    return system.restore(options)
+
+
+def _completion(options: argparse.Namespace) -> int:
+    from quizapp.cli import system
+
+    return system.completion(options)

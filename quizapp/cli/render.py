@@ -1,9 +1,34 @@
-"""Statistics as plain text."""
+"""What the commands print as plain text: statistics, the plan to a date, incidents."""
 
-from collections.abc import Mapping
-from typing import Any
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from itertools import groupby
+from math import floor
+from typing import TYPE_CHECKING, Any
 
+from quizapp.scheduling.planner.alternatives import DROP, TIME, Way
+from quizapp.scheduling.planner.load_deck import TRACK
+from quizapp.scheduling.planner.plan import Plan, Planned
+from quizapp.settings.model import Settings
 from quizapp.util.text import plural
+
+if TYPE_CHECKING:
+    from quizapp.incidents.model import Library
+    from quizapp.interview.incident_pool import Case
+
+NARROW, WIDE = 60, 100
+_HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
+_INDENT = " " * 31
+_WEEK_DAYS = 7
+_FIXED = "\xa0"  # a space at which no line breaks
+_LEAST_TARGET = 0.05  # that the settings take
+_OWN_MINUTES = (
+    "The minutes are what your limits of new cards and reviews take at your pace; `--minutes`, or [plan] in "
+    "the settings, sets others."
+)
+COLUMNS = 80
 
 
 def stats_text(stats: Mapping[str, Any]) -> str:
@@ -21,3 +46,223 @@ def stats_text(stats: Mapping[str, Any]) -> str:
         for name, row in stats.get("topics", {}).items()
     ]
     return "\n".join(lines)
+
+
+def plan_text(
+    plan: Plan, settings: Settings, config: str, *, width: int = 80, weeks: bool = False, own: bool = False
+) -> list[str]:
+    """The lines of a plan, at most ``width`` columns (60 to 100) wide; ``weeks`` groups the days.
+
+    ``settings`` are those in force and ``config`` the path of their file, to say what to change where.
+    ``own`` tells that the minutes follow from the learner's pace.
+    """
+    width = min(max(width, NARROW), WIDE)
+    lines: list[str] = []
+    for paragraph in (*_verdict(plan, settings), *_ways(plan)):
+        lines += _wrapped(paragraph, width, "   " if paragraph[:1].isdigit() else "")
+        lines += [] if paragraph else [""]
+    lines += ["", _HEAD if weeks else f"{_HEAD} (min)"]
+    rows = _weeks(plan.days) if weeks else [_row(day) for day in plan.days]
+    for head, text in rows:
+        lines += _wrapped(f"{head}{text}", width, _INDENT)
+    lines += [f"{_date(plan.date)}  the interview", ""]
+    for paragraph in (*([_OWN_MINUTES] if own else []), *_advice(plan)):
+        lines += _wrapped(paragraph, width)
+    return [*lines, *_settings_lines(plan, settings, config)]
+
+
+def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
+    lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
+    return [line.replace(_FIXED, " ") for line in lines]
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}{_FIXED}%"
+
+
+def _date(when: date) -> str:
+    return f"{when:%a} {when.day:2} {when:%b}"
+
+
+def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
+    days = len(plan.days)
+    minutes = Counter(round(day.slot.minutes) for day in plan.days if day.slot.minutes > 0)
+    usual = minutes.most_common(1)[0][0] if minutes else 0
+    if days == 1:
+        left = f"1 day, {usual} minutes"
+    else:
+        left = f"{days} days, {usual} minutes a day" if usual else f"{days} days, all free"
+    yield f"Interview on {plan.date:%A}, {plan.date.day} {plan.date:%B %Y}: {left}."
+    yield ""
+    verdict = "on target" if plan.recall >= plan.target else "below the target"
+    yield (
+        f"Expected recall on the day: {_percent(plan.recall)} (80{_FIXED}% interval {100 * plan.low:.0f}-"
+        f"{100 * plan.high:.0f}), {verdict} of {_percent(plan.target)}."
+    )
+    yield (
+        f"Questions {_percent(plan.questions)}, with {_percent(plan.seen)} of {plan.cards} cards seen; "
+        f"code {_percent(plan.code)}, with {plan.written} of {plan.exercises} exercises passed."
+    )
+    if plan.choice.policy != plan.choice.usual:
+        present = f"{settings.new_per_day} new a day, desired retention {settings.desired_retention:.2f}"
+        what = f"Your present settings ({present})" if _changed(plan, settings) else "The usual order of work"
+        yield f"{what} would give {_percent(plan.usual)} in the same time."
+
+
+def _ways(plan: Plan) -> Iterator[str]:
+    if not plan.ways:
+        return
+    yield ""
+    yield "Three ways out:"
+    for number, way in enumerate(plan.ways, 1):
+        yield f"{number}. {_way(way, plan)}"
+
+
+def _way(way: Way, plan: Plan) -> str:
+    if way.kind == TIME:
+        if way.reaches:
+            return f"More time: {way.minutes} minutes a day more give {_percent(way.recall)}."
+        if not way.minutes:
+            return "More time: the days are full."
+        return f"More time: even {way.minutes} minutes a day more give only {_percent(way.recall)}."
+    if way.kind == DROP:
+        if not way.reaches:
+            return f"Less matter: even a single topic would only reach {_percent(way.recall)}."
+        what, cost, rest = _left_out(way, plan), _percent(way.cost), _percent(way.recall)
+        return f"Less matter: {what} ({cost} of the weight goes) and reach {rest} of the rest."
+    target = floor(100 * plan.recall) / 100
+    if target < _LEAST_TARGET:
+        return f"Accept {_percent(plan.recall)}."
+    return f"Accept {_percent(plan.recall)}: `target = {target:.2f}` under [plan] in the settings."
+
+
+def _left_out(way: Way, plan: Plan) -> str:
+    """What to leave out, or what to keep where that is shorter to say."""
+    if way.levels:
+        return f"leave out the {' and '.join(way.levels)} questions"
+    rest = [topic for topic in plan.topics if topic not in way.topics]
+    if len(rest) < len(way.topics):
+        return f"keep only {', '.join(rest)}"
+    return f"leave out {', '.join(way.topics)}"
+
+
+def _row(day: Planned) -> tuple[str, str]:
+    if day.slot.minutes <= 0 and not day.minutes:
+        return f"{_date(day.slot.date)}    -", "  free"
+    extra = [f"{slug} {_minutes(s)}{'' if finished else ' (part)'}" for slug, s, finished in _merged([day])]
+    if day.slot.rehearsal:
+        extra.insert(0, f"{day.slot.rehearsal} {day.slot.rehearsal_minutes}")
+    figures = f"{day.minutes:>4}  {day.done.reviews:>7}  {day.done.new:>3}"
+    return f"{_date(day.slot.date)} {figures}", f"  {', '.join(extra)}".rstrip()
+
+
+def _weeks(days: Sequence[Planned]) -> list[tuple[str, str]]:
+    """A row for each calendar week: sums, what is finished, rehearsals."""
+    rows = []
+    for _, group in groupby(days, key=lambda day: day.slot.date.isocalendar()[:2]):
+        own = list(group)
+        rehearsed = Counter(day.slot.rehearsal for day in own if day.slot.rehearsal)
+        extra = [name if number == 1 else f"{number} {name}s" for name, number in rehearsed.items()]
+        extra += [slug for slug, _, finished in _merged(own) if finished]
+        minutes = sum(day.minutes for day in own)
+        reviews, new = sum(day.done.reviews for day in own), sum(day.done.new for day in own)
+        head = f"{_date(own[0].slot.date)} {minutes:>4}  {reviews:>7}  {new:>3}"
+        rows.append((head, f"  {', '.join(extra)}".rstrip()))
+    return rows
+
+
+def _merged(days: Sequence[Planned]) -> list[tuple[str, float, bool]]:
+    """The parts of each exercise within the days as one, in order."""
+    found: dict[str, tuple[float, bool]] = {}
+    for day in days:
+        for slug, seconds, finished in day.done.code:
+            before, ended = found.get(slug, (0.0, False))
+            found[slug] = (before + seconds, ended or finished)
+    return [(slug, seconds, finished) for slug, (seconds, finished) in found.items()]
+
+
+def _minutes(seconds: float) -> str:
+    return f"{max(1, round(seconds / 60))}"
+
+
+def _advice(plan: Plan) -> Iterator[str]:
+    """What the figures alone do not say: which topics come first, a last pass, the taper."""
+    policy = plan.policy
+    soon = plan.days[0].slot.date + timedelta(days=_WEEK_DAYS)
+    topics = Counter[str]()
+    for day in plan.days:
+        if day.slot.date < soon:
+            topics.update(day.done.topics)
+    if policy.order != plan.choice.usual.order and topics:
+        if policy.order == TRACK:
+            yield "New cards of your track come first: name it in `tracks` of the settings."
+        else:
+            names = [name for name, _ in topics.most_common(3)]
+            yield f"New cards this week come from {', '.join(names)}: `quizapp drill --topic {names[0]}`."
+    if policy.ahead:
+        yield (
+            "In the last days review what is not due as well, the least known first: `quizapp show ID`, then "
+            "`quizapp answer ID good`."
+        )
+    if policy.late and any(day.done.new for day in plan.days):
+        yield "New cards until the end: so close to the day they bring more than a rest."
+    yield "The plan is made anew from what you know: run it each morning."
+
+
+def _settings_lines(plan: Plan, settings: Settings, config: str) -> list[str]:
+    """What to write into the settings file for the drill to follow the plan; nothing where it does."""
+    changed = _changed(plan, settings)
+    best = f"Best desired retention found: {plan.policy.retention:.2f}"
+    if not changed:
+        return [f"{best}; your settings fit the plan."]
+    lines = [
+        f"{best}. For the drill to follow",
+        "on the average day, set above the first [table] of",
+        f"  {config}",
+    ]
+    return lines + [f"    {key} = {value}" for key, value in changed.items()]
+
+
+def _changed(plan: Plan, settings: Settings) -> dict[str, float]:
+    wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
+    return {key: value for key, value in wanted.items() if getattr(settings, key) != value}
+
+
+def list_lines(found: Sequence["Case"]) -> Iterator[str]:
+    """A line for each incident, the one to sit next first: name, level, topic, last marks."""
+    width = max(len(case.incident.name) for case in found)
+    for case in found:
+        one = case.incident
+        yield f"{one.name:{width}}  {one.level:6}  {one.topic:15}  {case.standing}"
+
+
+def sheet_lines(case: "Case", library: "Library", seconds: int) -> Iterator[str]:
+    """What is before the learner when the clock starts: set-up, symptom, and the readings with prices."""
+    from quizapp.interview.history import when  # the plan and the statistics do without the interviews
+
+    one = case.incident
+    yield one.title
+    yield f"{one.level}, {one.topic}, {seconds // 60} minutes, {case.standing}"
+    for text in (one.setup, one.symptom):
+        yield ""
+        yield from textwrap.wrap(" ".join(text.split()), COLUMNS)
+    yield ""
+    yield "Readings, each for seconds of the clock; you say first how it ends:"
+    for name in one.readings:
+        reading = library.readings[name]
+        text = f"{reading.title}: {' '.join(reading.asks.split())} ({' / '.join(reading.outcomes)})"
+        first = f"{reading.seconds:>4} s  "
+        yield from textwrap.wrap(
+            text, COLUMNS, initial_indent=first, subsequent_indent=" " * len(first), break_on_hyphens=False
+        )
+    yield ""
+    yield from textwrap.wrap(
+        "To answer: the cause among a dozen or more, or that nothing is broken; its place; the state that a "
+        "replay must restore; a cause that you rejected, and by which reading; and in words how you would "
+        "replay it, mend it and prove it.",
+        COLUMNS,
+    )
+    if case.had is not None:
+        day, name = f"{when(case.had.report).astimezone():%Y-%m-%d}", case.had.report["id"]
+        yield f"Last sat on {day}, {case.had.marks} of 100: quizapp mock report {name}"
+    yield f"In a terminal, against the clock: quizapp incident {one.name}"

@@ -7,7 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from quizapp.bank.loader import find_question
-from quizapp.cli.content import bank_of_user
+from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, QuizError
 from quizapp.util.text import plural
 
@@ -26,7 +26,7 @@ def home(_options: Namespace) -> int:
         return run("home")
     from quizapp.scheduling.service import Study
 
-    with Study.open(bank_of_user()) as study:
+    with Study.open(load_user_bank()) as study:
         counts = study.counts()
         sys.stdout.write(f"{counts.due} due, {counts.new} new, about {plural(counts.minutes, 'minute')}\n")
         for card in study.due(limit=20):
@@ -39,7 +39,7 @@ def _filter(options: Namespace) -> Any:
     from quizapp.scheduling.views import Filter
 
     if options.topic:
-        topics = bank_of_user().topics
+        topics = load_user_bank().topics
         if options.topic not in topics:
             raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(topics)}")
     return Filter(topic=options.topic, level=options.level, kind=options.kind)
@@ -59,7 +59,7 @@ def due(options: Namespace) -> int:
     """List what is due, then new cards within the day's limit."""
     from quizapp.scheduling.service import Study
 
-    with Study.open(bank_of_user()) as study:
+    with Study.open(load_user_bank()) as study:
         cards = study.due(_filter(options))
     if options.json:
         sys.stdout.write(json.dumps([card.as_json() for card in cards], indent=1) + "\n")
@@ -84,7 +84,7 @@ def answer(options: Namespace) -> int:
     from quizapp.scheduling.rating import Rating
     from quizapp.scheduling.service import Study
 
-    bank = bank_of_user()
+    bank = load_user_bank()
     question = find_question(bank, options.id)
     with Study.open(bank) as study:
         answered = study.answer(question.id, Rating[options.rating.upper()], source="script")
@@ -96,7 +96,7 @@ def stats(options: Namespace) -> int:
     """Retention, forecast and progress per topic."""
     from quizapp.scheduling.service import Study
 
-    with Study.open(bank_of_user()) as study:
+    with Study.open(load_user_bank()) as study:
         found = study.stats()
     if options.json:
         sys.stdout.write(json.dumps(found.as_json(), indent=1) + "\n")
@@ -120,7 +120,7 @@ def plan(options: Namespace) -> int:
     from quizapp.scheduling.planner.today import plan_today
     from quizapp.scheduling.service import Study
 
-    with Study.open(bank_of_user()) as study, Progress("planning", unit="courses simulated") as progress:
+    with Study.open(load_user_bank()) as study, Progress("planning", unit="courses simulated") as progress:
         _check_date(options.date, study.today())
         weights = plan_weights(study.bank, load_blueprint(), options.role, done(study), study.clock.now())
         track = options.role or ""
@@ -135,7 +135,7 @@ def plan(options: Namespace) -> int:
     if found is None:
         sys.stdout.write("nothing to plan: there are no cards, or all are suspended\n")
         return DONE
-    from quizapp.cli.render_plan import plan_text
+    from quizapp.cli.render import plan_text
 
     width = get_terminal_size().columns
     own = not (options.minutes or settings.plan.minutes)

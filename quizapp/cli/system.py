@@ -1,8 +1,13 @@
 """Commands on the installation: doctor, restore, shell completion."""
 
+import importlib.metadata
+import platform
 import sys
 from argparse import Namespace
+from collections.abc import Callable
+from dataclasses import dataclass
 
+from quizapp import __version__, paths
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.util.text import plural
 
@@ -11,8 +16,6 @@ _AFTER_LIST = "'quizapp restore NAME' puts one of them in place; what is there n
 
 def doctor(_options: Namespace) -> int:
     """Say what works here and what does not, with the remedy."""
-    from quizapp.cli.doctor import examine
-
     findings = examine()
     width = max(len(finding.name) for finding in findings)
     for finding in findings:
@@ -25,7 +28,6 @@ def restore(options: Namespace) -> int:
     """List the backups, or restore one; what was there is kept."""
     from datetime import UTC, datetime
 
-    from quizapp import paths
     from quizapp.store.backups import listed
     from quizapp.store.backups import restore as put_back
 
@@ -55,3 +57,105 @@ def completion(options: Namespace) -> int:
 
     sys.stdout.write(script(build_parser(), options.shell))
     return DONE
+
+
+@dataclass(frozen=True, slots=True)
+class HealthCheck:
+    """One thing that was looked at."""
+
+    name: str
+    good: bool
+    text: str
+
+
+def examine() -> list[HealthCheck]:
+    """Every finding, in the order in which a person would want to know them."""
+    checks: list[tuple[str, Callable[[], str]]] = [
+        ("quizapp", lambda: __version__),
+        ("python", _python),
+        ("data folder", _folder),
+        ("settings", _settings),
+        ("database", _database),
+        ("content", _content),
+        ("torch", _torch),
+        ("devices", _devices),
+        ("isolation", _isolation),
+    ]
+    return [_run_check(name, check) for name, check in checks]
+
+
+def _run_check(name: str, check: Callable[[], str]) -> HealthCheck:
+    try:
+        return HealthCheck(name, good=True, text=check())
+    except QuizError as error:
+        return HealthCheck(name, good=False, text=str(error))
+
+
+def _python() -> str:
+    if not (3, 11) <= sys.version_info[:2] <= (3, 14):
+        raise QuizError(f"{platform.python_version()}; quizapp is made for 3.11 to 3.14")
+    return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+
+
+def _folder() -> str:
+    home = paths.home()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        probe = home / ".write-probe"
+        probe.write_text("")
+        probe.unlink()
+    except OSError as error:
+        raise QuizError(f"{home} cannot be written ({error.strerror}); set QUIZAPP_HOME to another") from None
+    return str(home)
+
+
+def _settings() -> str:
+    from quizapp.settings.model import load_settings
+
+    load_settings(paths.config())
+    return str(paths.config()) if paths.config().exists() else "the defaults; no config.toml yet"
+
+
+def _database() -> str:
+    from quizapp.store.event_log import Store
+
+    if not paths.database().exists():
+        return "none yet; the first answer makes it"
+    with Store.open(paths.database(), backups=None) as store:
+        problem = store.integrity()
+        if problem:
+            raise QuizError(f"{paths.database()} is damaged ({problem}); 'quizapp restore' lists the backups")
+        return f"{paths.database()}: whole"
+
+
+def _content() -> str:
+    from quizapp.bank.loader import load_bank
+
+    bank = load_bank()
+    text = f"{plural(len(bank.questions), 'question')}, {plural(len(bank.exercises), 'exercise')}"
+    if bank.faults:
+        raise QuizError(f"{text}, {plural(len(bank.faults), 'fault')}; 'quizapp check' names them")
+    return text
+
+
+def _torch() -> str:
+    try:
+        return importlib.metadata.version("torch")
+    except importlib.metadata.PackageNotFoundError:
+        raise QuizError("is not installed, so nothing can be graded; 'pip install torch'") from None
+
+
+def _devices() -> str:
+    from quizapp.judge.devices import available
+
+    return ", ".join(available())
+
+
+def _isolation() -> str:
+    from quizapp.judge.sandbox.tiers import describe
+    from quizapp.judge.verdict import ISOLATION
+
+    reports = describe()
+    best = next(report for report in reports if report.works)
+    others = "; ".join(f"{r.name} {r.text}" for r in reports if not r.works)
+    return f"{best.name}, {ISOLATION[best.name]}: {best.text}" + (f" ({others})" if others else "")

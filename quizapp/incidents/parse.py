@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from quizapp.bank.answers import weak_term
-from quizapp.bank.model import LEVELS, Fault, Misconception
+from quizapp.bank import LEVELS
+from quizapp.bank.key_terms import weak_term
+from quizapp.bank.model import Fault, Misconception
 from quizapp.bank.yaml_loader import LINE
 from quizapp.incidents.model import (
     NO_FAULT,

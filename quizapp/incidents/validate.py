@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from quizapp.bank.answers import shown_terms
+from quizapp.bank.key_terms import shown_terms
 from quizapp.bank.model import Bank, Fault, KeyPoint
 from quizapp.incidents.model import CONTROL, NO_FAULT, ONE_BATCH, Incident, Library, Point
 

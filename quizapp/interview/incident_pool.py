@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quizapp.bank.model import LEVELS
+from quizapp.bank import LEVELS
 from quizapp.errors import QuizError
 from quizapp.incidents.model import Incident, Library
 from quizapp.interview.history import when

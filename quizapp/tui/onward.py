@@ -1,6 +1,6 @@
 """Which exercise the home screen offers next."""
 
-from quizapp.bank.model import LEVELS
+from quizapp.bank import LEVELS
 from quizapp.scheduling.service import Study
 
 _ORDER = {"due": 0, "started": 1, "new": 2}

@@ -8,13 +8,11 @@ from quizapp.bank.answers import (
     mark_cloze,
     mark_numeric,
     mark_order,
-    said_words,
-    shown_terms,
     shuffled,
-    weak_term,
 )
+from quizapp.bank.key_terms import matched_words, shown_terms, weak_term
 from quizapp.bank.model import KeyPoint, Option, Question, Tolerance
-from quizapp.bank.parameters import draw
+from quizapp.bank.parameters import sample_question
 
 
 def question(kind: str, **fields: object) -> Question:
@@ -34,26 +32,28 @@ NUMERIC = question(
 
 
 def test_number_within_tolerance_is_right_in_any_unit() -> None:
-    drawn = draw(NUMERIC, 1)
+    drawn = sample_question(NUMERIC, 1)
     for text in (f"{drawn.result}", f"{drawn.result * 1.009} GB", f"{drawn.result / 1000} TB"):
         assert mark_numeric(NUMERIC, drawn, text).right == 1
 
 
 def test_wrong_number_is_told_by_how_much() -> None:
-    drawn = draw(NUMERIC, 1)
+    drawn = sample_question(NUMERIC, 1)
     mark = mark_numeric(NUMERIC, drawn, f"{drawn.result * 8}")
     assert mark.right == 0
     assert "8 times too large" in mark.note
 
 
 def test_gib_taken_for_gb_is_wrong() -> None:
-    drawn = draw(NUMERIC, 1)
+    drawn = sample_question(NUMERIC, 1)
     assert mark_numeric(NUMERIC, drawn, f"{drawn.result} GiB").right == 0
 
 
 def test_same_seed_draws_the_same_values() -> None:
-    assert [draw(NUMERIC, s).prompt for s in range(20)] == [draw(NUMERIC, s).prompt for s in range(20)]
-    assert len({draw(NUMERIC, s).prompt for s in range(20)}) == 2
+    assert [sample_question(NUMERIC, s).prompt for s in range(20)] == [
+        sample_question(NUMERIC, s).prompt for s in range(20)
+    ]
+    assert len({sample_question(NUMERIC, s).prompt for s in range(20)}) == 2
 
 
 CHOICE = question(
@@ -147,6 +147,6 @@ def test_formulas_and_words_are_good_terms(term: str) -> None:
 
 def test_what_shows_a_term_is_given_as_it_was_written() -> None:
     text = "We Unscaled the Gradients, checked them, and clipped after that."
-    assert said_words("unscale the gradient|unscale_", text) == "Unscaled the Gradients"
-    assert said_words("clip|norm + checks", text) == "clipped … checked"
-    assert said_words("nothing of it", text) == ""
+    assert matched_words("unscale the gradient|unscale_", text) == "Unscaled the Gradients"
+    assert matched_words("clip|norm + checks", text) == "clipped … checked"
+    assert matched_words("nothing of it", text) == ""

@@ -9,7 +9,7 @@ import pytest
 from quizapp.bank.answers import mark_numeric
 from quizapp.bank.loader import load_bank
 from quizapp.bank.model import Bank, Question
-from quizapp.bank.parameters import draw
+from quizapp.bank.parameters import sample_question
 from quizapp.bank.validate import python_blocks, shows_result
 
 BANK: Bank = load_bank(cache=False)
@@ -49,7 +49,7 @@ def test_recall_answer_has_a_readable_length(question: Question) -> None:
 @pytest.mark.parametrize("question", NUMERIC, ids=lambda q: q.id)
 def test_every_draw_is_finite_worked_and_accepted(question: Question) -> None:
     for seed in range(200):
-        drawn = draw(question, seed)
+        drawn = sample_question(question, seed)
         assert math.isfinite(drawn.result)
         assert abs(drawn.result) < 1e27
         assert shows_result(question, drawn), drawn.worked

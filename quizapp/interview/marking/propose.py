@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_order, said_words
+from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_order
+from quizapp.bank.key_terms import matched_words
 from quizapp.incidents.diagnosis import diagnose
 from quizapp.interview.blueprint import Beat
 from quizapp.interview.marking.text_evidence import (
@@ -50,7 +51,7 @@ def _points(item: Item, text: str) -> list[dict[str, Any]]:
             "weight": point.weight,
             "kind": point.kind,
             "proposed": bool(terms),
-            "words": list(dict.fromkeys(said_words(term, text) for term in terms)),
+            "words": list(dict.fromkeys(matched_words(term, text) for term in terms)),
             "ticked": bool(terms),
             "half": False,
             "quote": "",

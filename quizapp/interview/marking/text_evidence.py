@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
-from quizapp.bank.answers import shown_terms, words
+from quizapp.bank.key_terms import shown_terms, words
 from quizapp.bank.model import KeyPoint
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")

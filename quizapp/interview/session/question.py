@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from quizapp.bank import Level, QuestionKind
 from quizapp.bank.answers import shuffled
 from quizapp.bank.model import (
     Bank,
@@ -15,7 +16,7 @@ from quizapp.bank.model import (
     Question,
     Tolerance,
 )
-from quizapp.bank.parameters import Drawn, draw
+from quizapp.bank.parameters import SampledQuestion, sample_question
 from quizapp.incidents.model import Library
 from quizapp.interview.paper.model import Pick
 from quizapp.interview.session.incident_snapshot import incident_snapshot
@@ -160,7 +161,7 @@ def make_item(number: int, pick: Pick, bank: Bank, library: Library | None = Non
 
 def question_snapshot(question: Question, seed: int) -> dict[str, Any]:
     """The question as asked under ``seed``, with its rubric."""
-    drawn = draw(question, seed)
+    drawn = sample_question(question, seed)
     found: dict[str, Any] = {
         "content_hash": question.content_hash,
         "prompt": drawn.prompt,
@@ -219,8 +220,8 @@ def question_of(item: Item) -> Question:
     return Question(
         id=item.card,
         topic=item.topic,
-        level=item.level,
-        kind=item.kind,
+        level=Level(item.level),
+        kind=QuestionKind(item.kind),
         prompt=data["prompt"],
         answer=data["answer"],
         exercise=item.exercise,
@@ -236,10 +237,12 @@ def question_of(item: Item) -> Question:
     )
 
 
-def drawn_of(item: Item) -> Drawn:
+def drawn_of(item: Item) -> SampledQuestion:
     """The drawn values of an item, from the snapshot alone."""
     data = item.question
-    return Drawn(data["prompt"], data["answer"], data.get("worked", ""), {}, float(data.get("result", "nan")))
+    return SampledQuestion(
+        data["prompt"], data["answer"], data.get("worked", ""), {}, float(data.get("result", "nan"))
+    )
 
 
 def points_of(item: Item) -> tuple[KeyPoint, ...]:

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from quizapp.bank.answers import GAP, gaps, shuffled
 from quizapp.bank.model import Bank, Question
-from quizapp.bank.parameters import Drawn, draw
+from quizapp.bank.parameters import SampledQuestion, sample_question
 from quizapp.scheduling.views import CardFacts, DueCard
 from quizapp.tui.rendering.markdown import Document
 from quizapp.util.sanitize import one_line
@@ -25,7 +25,7 @@ class Card:
     seed: int
     prompt: Document
     question: Question
-    drawn: Drawn
+    drawn: SampledQuestion
     order: tuple[int, ...] = ()
     gap_count: int = 0
     _answer: Document | None = field(default=None)
@@ -48,7 +48,7 @@ def prepare(bank: Bank, due: DueCard, seed: int) -> Card | None:
     question = bank.questions.get(bank.resolve(due.id))
     if question is None:
         return None
-    drawn = draw(question, seed)
+    drawn = sample_question(question, seed)
     return Card(
         question.id, question.kind, question.topic, question.level, due.state, seed,
         Document(drawn.prompt), question=question, drawn=drawn,
@@ -57,7 +57,7 @@ def prepare(bank: Bank, due: DueCard, seed: int) -> Card | None:
     )  # fmt: skip
 
 
-def answer_text(question: Question, drawn: Drawn | None) -> str:
+def answer_text(question: Question, drawn: SampledQuestion | None) -> str:
     """The answer as Markdown: the spoken one first, then the full one, what is often confused, sources."""
     parts = []
     if question.say:
@@ -75,7 +75,7 @@ def answer_text(question: Question, drawn: Drawn | None) -> str:
 
 def question_text(question: Question, seed: int = 0) -> str:
     """A whole question as Markdown, for the preview and for copying."""
-    drawn = draw(question, seed)
+    drawn = sample_question(question, seed)
     parts = [f"**{drawn.prompt.strip()}**"]
     if question.options:
         parts.append("\n".join(f"- {'✓' if o.right else '✗'} {o.text}. *{o.why}*" for o in question.options))

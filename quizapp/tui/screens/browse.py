@@ -10,7 +10,7 @@ from textual.timer import Timer
 from textual.widgets import Input, Static
 
 from quizapp.bank.model import Question
-from quizapp.bank.parameters import draw as fill_in
+from quizapp.bank.parameters import sample_question
 from quizapp.errors import QuizError
 from quizapp.scheduling.views import Filter
 from quizapp.tui import actions, clipboard
@@ -61,7 +61,7 @@ def draw(row: Row, width: int) -> Content:
 def _prompt(question: Question) -> str:
     """The prompt on one line, with values filled in."""
     try:
-        return phrase(one_line(fill_in(question, 0).prompt)).plain
+        return phrase(one_line(sample_question(question, 0).prompt)).plain
     except QuizError:
         return one_line(question.prompt)
 

@@ -10,7 +10,7 @@ from textual.content import Content, Span
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
-from quizapp.bank.answers import shown_terms, words
+from quizapp.bank.key_terms import shown_terms, words
 from quizapp.bank.model import KeyPoint
 from quizapp.util.sanitize import escape_controls
 

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widgets import Input, Label
 
 from quizapp.bank.answers import GAP
-from quizapp.bank.units import parse
+from quizapp.bank.units import parse_number
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines
 from quizapp.util.sanitize import escape_controls
@@ -51,7 +51,7 @@ class Number(Vertical):
 
     def _say_what_is_understood(self, typed: str) -> None:
         unit = self._unit
-        number = parse(typed, unit)
+        number = parse_number(typed, unit)
         if not typed.strip():
             others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
             said = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
@@ -73,7 +73,7 @@ class Number(Vertical):
     @property
     def understood(self) -> bool:
         """Whether what was typed is a number in the unit asked for."""
-        return parse(self.text, self._unit) is not None
+        return parse_number(self.text, self._unit) is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Enter checks."""

@@ -1,0 +1,96 @@
+"""The words of typed answers, and the terms by which they show a key point."""
+
+import functools
+import re
+import unicodedata
+from collections.abc import Sequence
+
+from quizapp.bank.model import KeyPoint
+
+_VERB_ENDINGS = tuple(
+    root + end for end in ("ations", "ation", "ing", "ed", "es", "e") for root in ("is", "iz")
+)
+_EVERYDAY = frozenset(
+    {"a", "an", "and", "if", "in", "is", "it", "no", "not", "of", "on", "one", "or", "so", "the", "to"}
+)
+
+
+def words(text: str) -> list[str]:
+    """The words of ``text`` in a common form: case folded, ends such as -s, -ed and -ing dropped."""
+    return [_stem(word.casefold()) for word in _written(text)]
+
+
+def _written(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", unicodedata.normalize("NFKC", text))
+
+
+@functools.lru_cache(maxsize=65536)
+def _stem(word: str) -> str:
+    if len(word) > 3 and word.isascii() and word.isalpha():
+        for ending in _VERB_ENDINGS:
+            if word.endswith(ending) and len(word) - len(ending) >= 4:
+                return word[: -len(ending)]
+        for ending in ("ings", "ing", "edly", "ed", "es", "ly", "s"):
+            if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
+                word = word[: -len(ending)]
+                break
+        if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "lsz":
+            word = word[:-1]
+        word = word.removesuffix("e") if len(word) > 3 else word
+    return word
+
+
+@functools.lru_cache(maxsize=65536)
+def _term(text: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
+    """A term as its parts, each with its alternatives, each a sequence of stems."""
+    parts = text.split(" + ") if " + " in text else [text]
+    return tuple(tuple(tuple(words(choice)) for choice in part.split("|")) for part in parts)
+
+
+def weak_term(term: str) -> str:
+    """Why ``term`` cannot show a key point, with what to do about it; empty where it can.
+
+    One letter, one digit or a word such as *on* stands in nearly every answer.
+    """
+    parts = _term(term)
+    if not all(choice for part in parts for choice in part):
+        return "has an alternative without a word; '|' separates alternatives"
+    if re.search(r"[^\W\d_]{3,}[^+ ]*\+[^\W\d_]{2,}", term):
+        return "glues words with '+'; write ' + ' between parts that must all occur"
+    if all(any(_common(choice) for choice in part) for part in parts):
+        return "is shown by a single letter, digit or everyday word; say more"
+    return ""
+
+
+def _common(choice: tuple[str, ...]) -> bool:
+    word = choice[0]
+    return len(choice) == 1 and (word in _EVERYDAY or (len(word) == 1 and word.isascii()))
+
+
+def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
+    """The terms of ``point`` that the typed ``text`` holds; empty where it does not show the point."""
+    typed = _spaced(words(text))
+    return tuple(
+        term
+        for term in point.terms
+        if all(any(choice and _spaced(choice) in typed for choice in part) for part in _term(term))
+    )
+
+
+def matched_words(term: str, text: str) -> str:
+    """The words of ``text`` that show ``term``, as they were written; its parts joined by dots."""
+    written, stems = _written(text), words(text)
+    parts = []
+    for part in _term(term):
+        runs = (
+            " ".join(written[at : at + len(choice)])
+            for choice in part
+            for at in range(len(stems) - len(choice) + 1)
+            if choice and tuple(stems[at : at + len(choice)]) == choice
+        )
+        parts.append(next(runs, ""))
+    return " … ".join(filter(None, parts))
+
+
+def _spaced(stems: Sequence[str]) -> str:
+    return f" {' '.join(stems)} "
