@@ -41,16 +41,15 @@ def incident(options: Namespace) -> int:
     if sys.stdout.isatty() and sys.stdin.isatty():
         return _sit(options.id)
     from quizapp.cli.render import list_lines, sheet_lines
-    from quizapp.incidents.loader import load_library
-    from quizapp.incidents.naming import find_incident
+    from quizapp.incidents.loader import find_incident, load_library
     from quizapp.interview.blueprint import load_blueprint
-    from quizapp.interview.incident_pool import cases
+    from quizapp.interview.incident_pool import list_incidents
     from quizapp.interview.single_run import seconds_for
 
     library = load_library()
     wanted = find_incident(library, options.id) if options.id else None
     with _study() as study:
-        found = cases(study, library)
+        found = list_incidents(study, library)
     if wanted is None:
         sys.stdout.write("\n".join(list_lines(found)) + "\n")
         return DONE
@@ -63,8 +62,7 @@ def incident(options: Namespace) -> int:
 
 def _sit(name: str | None) -> int:
     if name:
-        from quizapp.incidents.loader import load_library
-        from quizapp.incidents.naming import find_incident
+        from quizapp.incidents.loader import find_incident, load_library
 
         find_incident(load_library(), name)  # a slip is told before the screen is taken
     from quizapp.tui.app import run

@@ -15,8 +15,8 @@ from quizapp.settings.model import Settings
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
-    from quizapp.incidents.model import Library
-    from quizapp.interview.incident_pool import Case
+    from quizapp.incidents.model import IncidentLibrary
+    from quizapp.interview.incident_pool import ListedIncident
 
 NARROW, WIDE = 60, 100
 _HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
@@ -228,7 +228,7 @@ def _changed(plan: Plan, settings: Settings) -> dict[str, float]:
     return {key: value for key, value in wanted.items() if getattr(settings, key) != value}
 
 
-def list_lines(found: Sequence["Case"]) -> Iterator[str]:
+def list_lines(found: Sequence["ListedIncident"]) -> Iterator[str]:
     """A line for each incident, the one to sit next first: name, level, topic, last marks."""
     width = max(len(case.incident.name) for case in found)
     for case in found:
@@ -236,7 +236,7 @@ def list_lines(found: Sequence["Case"]) -> Iterator[str]:
         yield f"{one.name:{width}}  {one.level:6}  {one.topic:15}  {case.standing}"
 
 
-def sheet_lines(case: "Case", library: "Library", seconds: int) -> Iterator[str]:
+def sheet_lines(case: "ListedIncident", library: "IncidentLibrary", seconds: int) -> Iterator[str]:
     """What is before the learner when the clock starts: set-up, symptom, and the readings with prices."""
     from quizapp.interview.history import when  # the plan and the statistics do without the interviews
 

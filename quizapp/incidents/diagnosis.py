@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from quizapp.incidents.model import CONTROL, NO_FAULT, Incident, Library
+from quizapp.incidents.model import CONTROL, NO_FAULT, Incident, IncidentLibrary
 
 FIELDS = ("cause", "place", "states", "decoy", "reading")
 
@@ -38,7 +38,7 @@ class Diagnosis:
     edit: bool
 
 
-def snapshot(incident: Incident, library: Library, seed: int) -> dict[str, Any]:
+def snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> dict[str, Any]:
     """The incident as asked under ``seed``, with all that marking needs."""
     rng = random.Random(f"{incident.id}:{seed}")  # noqa: S311 - a shuffle, not a secret
     offered = rng.sample(incident.offered, len(incident.offered))
@@ -76,13 +76,13 @@ def snapshot(incident: Incident, library: Library, seed: int) -> dict[str, Any]:
     }
 
 
-def _cause(name: str, incident: Incident, library: Library) -> dict[str, Any]:
+def _cause(name: str, incident: Incident, library: IncidentLibrary) -> dict[str, Any]:
     cause = library.causes[name]
     rejected = [key for key, row in incident.readings.items() if cause.excluded_by(key, row.outcome)]
     return {"id": name, "text": cause.text, "rejected_by": rejected}
 
 
-def cheapest_path(incident: Incident, library: Library) -> tuple[tuple[str, ...], int]:
+def cheapest_path(incident: Incident, library: IncidentLibrary) -> tuple[tuple[str, ...], int]:
     """The readings that settle the case for the least seconds, and their price.
 
     They reject every decoy; for a false alarm it is the control run alone.

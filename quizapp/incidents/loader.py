@@ -1,4 +1,4 @@
-"""Loads the shipped incidents when an interview asks for them."""
+"""Loads the shipped incidents when an interview asks for them, and finds one by what somebody types."""
 
 import re
 from functools import lru_cache
@@ -6,81 +6,105 @@ from pathlib import Path
 
 from quizapp import paths
 from quizapp.bank.model import Fault
-from quizapp.incidents.model import Incident, Library
+from quizapp.errors import UnknownName
+from quizapp.incidents.model import Incident, IncidentLibrary
+from quizapp.util.suggest import did_you_mean
 
 VOCABULARY = "causes.yaml"
+MOST_SUGGESTIONS = 3
 
 
-def load_library(folder: Path | None = None) -> Library:
-    """The incidents in ``folder`` (default: the shipped ones); empty where there are none.
+def load_library(folder: Path | None = None) -> IncidentLibrary:
+    """Return the incidents in ``folder`` (default: the shipped ones); empty where there are none.
 
-    Faulty incidents are left out and named in ``Library.faults``; nothing raises because of bad content.
+    Faulty incidents are left out and reported in ``IncidentLibrary.faults``. Bad content never raises.
     """
-    return _kept(folder or paths.content() / "incidents")
+    return _cached_library(folder or paths.content() / "incidents")
 
 
 @lru_cache(4)
-def _kept(folder: Path) -> Library:
+def _cached_library(folder: Path) -> IncidentLibrary:
     return parse_library(folder)
 
 
-def parse_library(folder: Path) -> Library:
-    """The incidents read from their YAML files."""
+def parse_library(folder: Path) -> IncidentLibrary:
+    """Read the incidents from their YAML files, without the cache."""
     if not (folder / VOCABULARY).is_file():
-        return Library()
-    from quizapp.bank.yaml_loader import yaml_files
-    from quizapp.incidents.parse import Reader, read_incident
+        return IncidentLibrary()
+    # the parser is imported here because most commands never load an incident
+    from quizapp.bank.yaml_loader import read_yaml, yaml_files
+    from quizapp.incidents.parse import MappingReader, read_incident
     from quizapp.incidents.validate import link_faults
 
-    words = read_vocabulary(folder / VOCABULARY)
-    if words.faults:
-        return words  # each incident would only echo them
+    vocabulary = read_vocabulary(folder / VOCABULARY)
+    if vocabulary.faults:
+        return vocabulary  # every incident would only repeat the same faults
     faults: list[Fault] = []
-    found: dict[str, Incident] = {}
+    incidents: dict[str, Incident] = {}
     for path in yaml_files(folder):
         if path.name == VOCABULARY:
             continue
-        data, fault = _read(path)
-        reader = Reader(str(path), "")
+        data, fault = read_yaml(path)
+        reader = MappingReader(str(path), "")
         incident = read_incident(data, reader) if fault is None else None
-        wrong = [fault] if fault else reader.faults
+        file_faults = [fault] if fault else reader.faults
         if incident is not None:
-            wrong = [
-                Fault(str(path), _line(path, key), f"incident '{incident.id}': {text}")
-                for key, text in link_faults(incident, words)
+            file_faults = [
+                Fault(str(path), _line_of_key(path, key), f"incident '{incident.id}': {text}")
+                for key, text in link_faults(incident, vocabulary)
             ]
-            if not wrong:
-                found[incident.id] = incident
-        faults += wrong
-    return Library(words.readings, words.places, words.states, words.causes, found, tuple(faults))
+            if not file_faults:
+                incidents[incident.id] = incident
+        faults += file_faults
+    return IncidentLibrary(
+        vocabulary.readings, vocabulary.places, vocabulary.states, vocabulary.causes, incidents, tuple(faults)
+    )
 
 
-def read_vocabulary(path: Path) -> Library:
-    """Readings, places, states and causes, without incidents."""
-    from quizapp.incidents.parse import Reader, read_causes, read_readings, read_states
+def read_vocabulary(path: Path) -> IncidentLibrary:
+    """Read readings, places, states and causes; the library it returns has no incidents yet."""
+    from quizapp.bank.yaml_loader import read_yaml
+    from quizapp.incidents.parse import MappingReader, read_causes, read_readings, read_states
 
-    data, fault = _read(path)
+    data, fault = read_yaml(path)
     if fault is not None or not isinstance(data, dict):
-        return Library(faults=(fault or Fault(str(path), 1, "must be a mapping"),))
-    reader = Reader(str(path), "")
+        return IncidentLibrary(faults=(fault or Fault(str(path), 1, "must be a mapping"),))
+    reader = MappingReader(str(path), "")
     reader.only(data, ("readings", "places", "states", "causes"), 1)
     readings = read_readings(data.get("readings"), reader)
     places = {name: str(text) for name, text in reader.mapping(data.get("places"), "places", 1).items()}
     states = read_states(data.get("states"), reader)
     causes = read_causes(data.get("causes"), readings, places, reader)
-    return Library(readings, places, states, causes, {}, tuple(reader.faults))
+    return IncidentLibrary(readings, places, states, causes, {}, tuple(reader.faults))
 
 
-def _read(path: Path) -> tuple[object, Fault | None]:
-    from quizapp.bank.yaml_loader import read_yaml
-
-    return read_yaml(path)
-
-
-def _line(path: Path, key: str) -> int:
-    """The line on which a key stands, 1 where it does not."""
+def _line_of_key(path: Path, key: str) -> int:
+    """Return the first line that holds the key, or 1 where no line does."""
     pattern = re.compile(rf"\s*(?:- )?\{{?\s*{re.escape(key)}\s*:")
     for number, text in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if pattern.match(text):
             return number
     return 1
+
+
+def find_incident(library: IncidentLibrary, text: str) -> Incident:
+    """Find an incident by its id or name, or by a prefix that only one incident has.
+
+    Raises ``UnknownName`` with suggestions where nothing or more than one incident matches.
+    """
+    wanted = text.strip().casefold()
+    by_word = {
+        word: incident for incident in library.incidents.values() for word in (incident.name, incident.id)
+    }
+    if wanted in by_word:
+        return by_word[wanted]
+    with_prefix = {word: one for word, one in by_word.items() if wanted and word.startswith(wanted)}
+    if len({incident.id for incident in with_prefix.values()}) == 1:
+        return next(iter(with_prefix.values()))
+    if with_prefix:
+        names = sorted(with_prefix)
+        more = ", ..." * (len(names) > MOST_SUGGESTIONS)
+        hint = f"several names begin with it: {', '.join(names[:MOST_SUGGESTIONS])}{more}"
+    else:
+        hint = did_you_mean(wanted, by_word, "'quizapp incident | cat' lists them", most=MOST_SUGGESTIONS)
+    raise UnknownName(f"there is no incident '{text}'; {hint}")

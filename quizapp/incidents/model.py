@@ -40,7 +40,7 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class StatePart:
     """A part of a run's state; ``right`` where a replay must restore it."""
 
     id: str
@@ -49,7 +49,7 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ReadingResult:
     """What a reading gave in the stored run: its outcome, and the numbers."""
 
     outcome: str
@@ -57,7 +57,7 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class RubricPoint:
     """One checkable statement of a full answer; ``verify`` where it says how the fix is proved."""
 
     text: str
@@ -83,8 +83,8 @@ class Incident:
     cause: str
     offered: tuple[str, ...]
     decoys: tuple[str, ...]
-    readings: Mapping[str, Shown]
-    points: Mapping[str, tuple[Point, ...]]
+    readings: Mapping[str, ReadingResult]
+    points: Mapping[str, tuple[RubricPoint, ...]]
     hints: tuple[str, ...]
     answer: str
     misconceptions: tuple[Misconception, ...] = ()
@@ -110,12 +110,12 @@ class Incident:
 
 
 @dataclass(frozen=True, slots=True)
-class Library:
+class IncidentLibrary:
     """All good incidents with their vocabulary, and the faults of those that were left out."""
 
     readings: Mapping[str, Reading] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)
-    states: tuple[State, ...] = ()
+    states: tuple[StatePart, ...] = ()
     causes: Mapping[str, Cause] = field(default_factory=dict)
     incidents: Mapping[str, Incident] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()

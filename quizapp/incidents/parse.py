@@ -16,10 +16,10 @@ from quizapp.incidents.model import (
     SECTIONS,
     Cause,
     Incident,
-    Point,
     Reading,
-    Shown,
-    State,
+    ReadingResult,
+    RubricPoint,
+    StatePart,
 )
 from quizapp.util.suggest import did_you_mean
 
@@ -31,7 +31,7 @@ REQUIRED = (
 OPTIONAL = ("misconceptions", "sources")
 
 
-class Reader:
+class MappingReader:
     """Reads typed values from one file's mappings and collects what is wrong, each with its line."""
 
     def __init__(self, file: str, name: str) -> None:
@@ -116,7 +116,7 @@ def line_of(data: Any, line: int) -> int:
     return int(data.get(LINE, line)) if isinstance(data, dict) else line
 
 
-def read_readings(data: Any, reader: Reader) -> dict[str, Reading]:
+def read_readings(data: Any, reader: MappingReader) -> dict[str, Reading]:
     """The instruments, in the order in which they are offered."""
     found = {}
     for name, row in reader.mapping(data, "readings", 1).items():
@@ -136,12 +136,12 @@ def read_readings(data: Any, reader: Reader) -> dict[str, Reading]:
     return found
 
 
-def read_states(data: Any, reader: Reader) -> tuple[State, ...]:
+def read_states(data: Any, reader: MappingReader) -> tuple[StatePart, ...]:
     """The parts of a run's state, right ones and distractors."""
 
-    def make(row: dict[str, Any], line: int) -> State:
+    def make(row: dict[str, Any], line: int) -> StatePart:
         reader.only(row, ("id", "text", "right"), line)
-        return State(
+        return StatePart(
             reader.text(row, "id", line), reader.text(row, "text", line), reader.flag(row, "right", line)
         )
 
@@ -154,7 +154,7 @@ def read_states(data: Any, reader: Reader) -> tuple[State, ...]:
 
 
 def read_causes(
-    data: Any, readings: Mapping[str, Reading], places: Mapping[str, str], reader: Reader
+    data: Any, readings: Mapping[str, Reading], places: Mapping[str, str], reader: MappingReader
 ) -> dict[str, Cause]:
     """The vocabulary of causes with the outcomes that each gives."""
     found = {}
@@ -177,7 +177,7 @@ def read_causes(
     return found
 
 
-def read_incident(data: Any, reader: Reader) -> Incident | None:
+def read_incident(data: Any, reader: MappingReader) -> Incident | None:
     """The incident of a file; None where its form is faulty. Links to the vocabulary are not looked at."""
     if not isinstance(data, dict):
         reader.fault(1, "the file must be a mapping that starts with 'id:'")
@@ -223,24 +223,24 @@ def read_incident(data: Any, reader: Reader) -> Incident | None:
     return None if reader.faults else found
 
 
-def _readings(data: Any, reader: Reader, line: int) -> dict[str, Shown]:
+def _readings(data: Any, reader: MappingReader, line: int) -> dict[str, ReadingResult]:
     found = {}
     for name, row in reader.mapping(data, "readings", line_of(data, line)).items():
         at = line_of(row, line)
         values = reader.mapping(row, name, at)
         reader.only(values, ("outcome", "shows"), at)
-        found[name] = Shown(reader.text(values, "outcome", at), reader.text(values, "shows", at))
+        found[name] = ReadingResult(reader.text(values, "outcome", at), reader.text(values, "shows", at))
     return found
 
 
-def _points(data: Any, reader: Reader, line: int) -> dict[str, tuple[Point, ...]]:
+def _points(data: Any, reader: MappingReader, line: int) -> dict[str, tuple[RubricPoint, ...]]:
     at = line_of(data, line)
     values = reader.mapping(data, "points", at)
     reader.only(values, SECTIONS, at)
 
-    def make(row: dict[str, Any], line: int) -> Point:
+    def make(row: dict[str, Any], line: int) -> RubricPoint:
         reader.only(row, ("text", "weight", "terms", "verify"), line)
-        point = Point(
+        point = RubricPoint(
             reader.text(row, "text", line),
             reader.whole(row, "weight", line, 1, 3, 1),
             reader.texts(row.get("terms"), "terms", line),
@@ -263,7 +263,7 @@ def _points(data: Any, reader: Reader, line: int) -> dict[str, tuple[Point, ...]
     return found
 
 
-def _misconceptions(data: Any, reader: Reader, line: int) -> tuple[Misconception, ...]:
+def _misconceptions(data: Any, reader: MappingReader, line: int) -> tuple[Misconception, ...]:
     def make(row: dict[str, Any], line: int) -> Misconception:
         reader.only(row, ("wrong", "right"), line)
         return Misconception(reader.text(row, "wrong", line), reader.text(row, "right", line))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quizapp.bank.key_terms import shown_terms
 from quizapp.bank.model import Bank, Fault, KeyPoint
-from quizapp.incidents.model import CONTROL, NO_FAULT, ONE_BATCH, Incident, Library, Point
+from quizapp.incidents.model import CONTROL, NO_FAULT, ONE_BATCH, Incident, IncidentLibrary, RubricPoint
 
 LEAST_OFFERED = 12
 LEAST_READINGS = 3
@@ -42,7 +42,7 @@ def _bank_faults(incident: Incident, bank: Bank) -> Iterator[str]:
         yield f"there is no exercise '{incident.exercise}'; mend the slug"
 
 
-def _unshown(incident: Incident) -> Iterator[tuple[Point, str]]:
+def _unshown(incident: Incident) -> Iterator[tuple[RubricPoint, str]]:
     """Points that the strong answer lacks; terms that set-up or symptom hold already are no evidence."""
     given = f"{incident.setup}\n{incident.symptom}"
     for point in itertools.chain.from_iterable(incident.points.values()):
@@ -52,13 +52,13 @@ def _unshown(incident: Incident) -> Iterator[tuple[Point, str]]:
             yield point, f"{text}; say it there, or add the words that do as a term"
 
 
-def _own_terms(point: Point, given: str) -> tuple[str, ...]:
+def _own_terms(point: RubricPoint, given: str) -> tuple[str, ...]:
     """The terms that the incident's own wording does not show by itself."""
     told = set(shown_terms(KeyPoint(point.text, terms=point.terms), given))
     return tuple(term for term in point.terms if term not in told)
 
 
-def link_faults(incident: Incident, library: Library) -> Iterator[tuple[str, str]]:
+def link_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
     """(key, text) of everything that contradicts the vocabulary or the incident itself."""
     if Path(incident.file).stem != incident.id:
         yield "id", f"the file must be called {incident.id}.yaml"
@@ -88,7 +88,7 @@ def _offer_faults(incident: Incident) -> Iterator[tuple[str, str]]:
         yield "decoys", "the cause is among its own decoys"
 
 
-def _reading_faults(incident: Incident, library: Library) -> Iterator[tuple[str, str]]:
+def _reading_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
     if len(incident.readings) < LEAST_READINGS:
         yield "readings", f"{len(incident.readings)} readings; at least {LEAST_READINGS} are wanted"
     expects = library.causes[incident.cause].expects
@@ -108,7 +108,7 @@ def _reading_faults(incident: Incident, library: Library) -> Iterator[tuple[str,
         yield "readings", f"a false alarm needs the reading '{CONTROL}', its evidence"
 
 
-def _decoy_faults(incident: Incident, library: Library) -> Iterator[tuple[str, str]]:
+def _decoy_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
     for name in incident.decoys:
         cause = library.causes[name]
         if not any(cause.excluded_by(reading, row.outcome) for reading, row in incident.readings.items()):

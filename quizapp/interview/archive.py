@@ -41,7 +41,7 @@ def report(study: "Study", name: str) -> Mapping[str, Any]:
         m for m in known if name and m.id.startswith(name)
     ]
     if len(found) != 1:
-        hint = "several begin so" if found else "`quizapp mock list` shows them"
+        hint = "several ids begin with it" if found else "`quizapp mock list` shows them"
         raise UnknownName(f"There is no mock interview {name!r}: {hint}.")
     if found[0].state == "running":
         raise UnknownName(f"The mock interview {name!r} is not finished: `quizapp mock` resumes it.")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from quizapp.bank import LEVELS
 from quizapp.errors import QuizError
-from quizapp.incidents.model import Incident, Library
+from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.interview.history import when
 from quizapp.interview.paper.incident_selection import alarm_turn, at_hand
 from quizapp.interview.paper.knowledge import BAND, Known, knowledge
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Had:
+class LastSitting:
     """The last time that an incident was put before the learner, in an interview or by itself."""
 
     report: Mapping[str, Any]
@@ -25,14 +25,14 @@ class Had:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ListedIncident:
     """An incident; ``had`` is None where it was never sat.
 
     ``state`` is what is known of its fault class, ``due`` whether that class is to be reviewed.
     """
 
     incident: Incident
-    had: Had | None
+    had: LastSitting | None
     state: Known | None
     due: bool
 
@@ -68,7 +68,7 @@ class Case:
         return self.resting, self.had is not None, 0 if self.weak else known, last, level, self.incident.id
 
 
-def cases(study: "Study", library: Library) -> list[Case]:
+def list_incidents(study: "Study", library: IncidentLibrary) -> list[ListedIncident]:
     """All incidents that the bank has an exercise and a topic for, the one to sit next first.
 
     Only the first place goes by turns of false alarms and faults: further down they stand as they rank, so
@@ -80,15 +80,15 @@ def cases(study: "Study", library: Library) -> list[Case]:
     now = study.now()
     due = {row.card for row in study.store.due_cards(now.day) if is_due(row, now)}
     found = [
-        Case(one, had.get(one.id), known.get(one.card), one.card in due)
+        ListedIncident(one, had.get(one.id), known.get(one.card), one.card in due)
         for one in at_hand(library, study.bank)
     ]
     if not found:
         raise QuizError("there is no incident to diagnose; 'quizapp check' says what is wrong with them")
-    return _by_turns(sorted(found, key=Case.rank), alarm=alarm_turn(len(sat)))
+    return _by_turns(sorted(found, key=ListedIncident.rank), alarm=alarm_turn(len(sat)))
 
 
-def _by_turns(ranked: list[Case], *, alarm: bool) -> list[Case]:
+def _by_turns(ranked: list[ListedIncident], *, alarm: bool) -> list[ListedIncident]:
     """The best case whose turn it is to the front.
 
     A false alarm that was had does not come before faults that were not; a fault that was had does come
@@ -102,9 +102,9 @@ def _by_turns(ranked: list[Case], *, alarm: bool) -> list[Case]:
     return ranked
 
 
-def _sat(documents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, Had]]:
+def _sat(documents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, LastSitting]]:
     """Incident and report each time that one was put before the learner, the latest last."""
     for document in sorted(documents, key=when):
         for item in document["items"]:
             if item["kind"] == "incident" and item["opened_ms"] is not None:
-                yield item["question"]["id"], Had(document, item["marks"]["total"])
+                yield item["question"]["id"], LastSitting(document, item["marks"]["total"])

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from quizapp import __version__
 from quizapp.errors import QuizError, TakenOver
-from quizapp.incidents.loader import load_library
-from quizapp.incidents.model import Library
-from quizapp.incidents.naming import find_incident
+from quizapp.incidents.loader import find_incident, load_library
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview import archive
 from quizapp.interview.blueprint import Beat, Blueprint, load_blueprint
 from quizapp.interview.effects import linked, outcome, review_of
@@ -70,7 +69,7 @@ class Interview:
         code: bool = True,
         seed: int | None = None,
         blueprint: Blueprint | None = None,
-        library: Library | None = None,
+        library: IncidentLibrary | None = None,
         clock: Steady = steady,
     ) -> "Interview":
         """Draw the paper; the clock waits for ``start``. Raises ``QuizError`` where nothing can be asked."""
@@ -95,7 +94,7 @@ class Interview:
         *,
         seed: int | None = None,
         blueprint: Blueprint | None = None,
-        library: Library | None = None,
+        library: IncidentLibrary | None = None,
         clock: Steady = steady,
     ) -> "Interview":
         """One incident by itself; the clock waits for ``start``. Raises ``UnknownName`` for ``name``."""
@@ -112,7 +111,7 @@ class Interview:
 
     @classmethod
     def _on(
-        cls, paper: Paper, study: "Study", blueprint: Blueprint, library: Library, clock: Steady
+        cls, paper: Paper, study: "Study", blueprint: Blueprint, library: IncidentLibrary, clock: Steady
     ) -> "Interview":
         import secrets
 

@@ -26,7 +26,7 @@ Report = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TrendLine:
     """Percents of one figure over interviews, oldest first; None where one did not ask for it."""
 
     name: str
@@ -51,17 +51,17 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class TopicLine:
+class TopicTrend:
     """A topic: how many questions of it were reached, and their mean mark, weighted by planned time."""
 
     topic: str
     number: int
     mean: int
-    line: Line
+    line: TrendLine
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RoleStanding:
     """Where a role stands: totals pooled by halves per 14 days, and how many lie in the last 30 days."""
 
     role: str
@@ -82,22 +82,22 @@ def oldest_first(documents: Sequence[Report], role: str | None = None) -> list[R
     return sorted((d for d in documents if role in (None, d["role"])), key=when)
 
 
-def total_line(documents: Sequence[Report]) -> Line:
+def total_line(documents: Sequence[Report]) -> TrendLine:
     """The raw totals of reports, in the order given."""
-    return Line("total", tuple(d["totals"]["raw"] for d in documents))
+    return TrendLine("total", tuple(d["totals"]["raw"] for d in documents))
 
 
-def dimension_lines(documents: Sequence[Report]) -> list[Line]:
+def dimension_lines(documents: Sequence[Report]) -> list[TrendLine]:
     """The dimensions of reports, in the order given; one that no report has is left out."""
     lines = [
-        Line(name, tuple(d["dimensions"][name]["percent"] if name in d["dimensions"] else None
+        TrendLine(name, tuple(d["dimensions"][name]["percent"] if name in d["dimensions"] else None
                          for d in documents))
         for name in DIMENSIONS
     ]  # fmt: skip
     return [line for line in lines if line.known]
 
 
-def topic_lines(documents: Sequence[Report]) -> list[TopicLine]:
+def topic_lines(documents: Sequence[Report]) -> list[TopicTrend]:
     """The topics of reports, the weakest first. Questions that were not reached say nothing of a topic."""
     rows: dict[str, list[list[tuple[int, int]]]] = {}
     for index, document in enumerate(documents):
@@ -107,17 +107,17 @@ def topic_lines(documents: Sequence[Report]) -> list[TopicLine]:
     found = []
     for topic, by_report in rows.items():
         answered = [row for one in by_report for row in one]
-        line = Line(topic, tuple(mean_mark(one) if one else None for one in by_report))
-        found.append(TopicLine(topic, len(answered), mean_mark(answered), line))
+        line = TrendLine(topic, tuple(mean_mark(one) if one else None for one in by_report))
+        found.append(TopicTrend(topic, len(answered), mean_mark(answered), line))
     return sorted(found, key=lambda row: (row.mean, -row.number, row.topic))
 
 
-def weakest(topics: Sequence[TopicLine]) -> TopicLine | None:
+def weakest(topics: Sequence[TopicTrend]) -> TopicTrend | None:
     """The topic with the lowest mean over at least three questions; over fewer where no topic has three."""
     return next((row for row in topics if row.number >= TRUSTED), topics[0] if topics else None)
 
 
-def standings(documents: Sequence[Report], now: datetime) -> list[Standing]:
+def standings(documents: Sequence[Report], now: datetime) -> list[RoleStanding]:
     """Where each role stands, the one sat last first."""
     found = []
     newest = oldest_first(documents)[::-1]
@@ -125,7 +125,7 @@ def standings(documents: Sequence[Report], now: datetime) -> list[Standing]:
         own = [d for d in newest if d["role"] == role]
         recent = sum((now - when(d)).days <= WINDOW_DAYS for d in own)
         total = pooled(own[0], own)["total"]
-        found.append(Standing(role, own[0]["title"], len(own), total, own[0]["pass_mark"], recent))
+        found.append(RoleStanding(role, own[0]["title"], len(own), total, own[0]["pass_mark"], recent))
     return found
 
 
@@ -134,14 +134,14 @@ def spark(percents: Sequence[int | None]) -> str:
     return "".join(GAP if p is None else SPARKS[min(7, p * 8 // 100)] for p in percents)
 
 
-def standing_text(standing: Standing) -> str:
+def standing_text(standing: RoleStanding) -> str:
     """Where a role stands, in a sentence."""
     text = f"{standing.title}: {plural(standing.interviews, 'interview')}, pooled {standing.pooled}"
     recent = f"{standing.recent} in 30 days"
     return f"{text}, pass mark {standing.pass_mark}; {recent}{', provisional' * standing.provisional}."
 
 
-def weakest_text(topics: Sequence[TopicLine]) -> str:
+def weakest_text(topics: Sequence[TopicTrend]) -> str:
     """The weakest topic in a sentence; empty without topics."""
     row = weakest(topics)
     if row is None:
@@ -188,13 +188,13 @@ def as_text(documents: Sequence[Report], now: datetime) -> Iterator[str]:
         yield from textwrap.wrap(drifted, _COLUMNS)
 
 
-def _row(line: Line, cells: int) -> str:
+def _row(line: TrendLine, cells: int) -> str:
     shown = line.percents[-_SHOWN:]
     numbers = "".join(f"{'-' if percent is None else percent:>4}" for percent in shown)
     change = "" if line.change is None else f"  {line.change:+d} against the {_before(line)} before"
     return f"  {line.name:{cells}} {spark(shown):{_SHOWN}}{numbers}{change}"
 
 
-def _before(line: Line) -> str:
+def _before(line: TrendLine) -> str:
     number = min(LAST, len(line.known) - 1)
     return "one" if number == 1 else f"{number}"

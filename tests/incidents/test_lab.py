@@ -12,7 +12,7 @@ from tools.incident_lab.catalogue import RUNS
 from tools.incident_lab.data import make_data
 from tools.incident_lab.faults import FAULTS
 from tools.incident_lab.reading_texts import SHOWS, number
-from tools.incident_lab.readings import OUTCOMES, Case, outcomes
+from tools.incident_lab.readings import OUTCOMES, RunPair, outcomes
 from tools.incident_lab.setups import BASELINE
 from tools.incident_lab.training import one_batch, train
 
@@ -155,5 +155,5 @@ def test_what_a_cause_gives_is_stored_as_measured() -> None:
     causes = yaml.safe_load((FOLDER / "causes.yaml").read_text())["causes"]
     for name in ("nan-row", "lr-too-small"):
         fault = FAULTS[name]
-        seen = outcomes(Case(fault.broken(), fault.healthy()))
+        seen = outcomes(RunPair(fault.broken(), fault.healthy()))
         assert all(word in causes[name]["expects"][reading] for reading, word in seen.items())

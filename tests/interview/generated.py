@@ -2,7 +2,7 @@
 
 import random
 
-from quizapp.incidents.model import Library
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import LENGTHS, Beat
 from quizapp.interview.marking import propose as marks
 from quizapp.interview.paper.sample import draw_paper
@@ -19,7 +19,7 @@ def report(seed: int, past: list | None = None) -> dict:
     rng = random.Random(seed)
     bank = real_bank()
     plan = blueprint().plan(rng.choice(ROLES), rng.choice(LENGTHS), code=rng.random() < 0.7)
-    library = incidents() if seed % 4 else Library()
+    library = incidents() if seed % 4 else IncidentLibrary()
     paper = draw_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed, library)
     items = [make_item(number, pick, bank, library) for number, pick in enumerate(paper.picks)]
     session = Session(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)

@@ -20,7 +20,7 @@ from quizapp.bank.model import (
     Topic,
 )
 from quizapp.incidents.loader import load_library
-from quizapp.incidents.model import Library
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import Blueprint, load_blueprint
 from quizapp.interview.paper.knowledge import Known
 from quizapp.interview.service import Interview
@@ -54,12 +54,12 @@ def blueprint() -> Blueprint:
     return load_blueprint()
 
 
-def incidents() -> Library:
+def incidents() -> IncidentLibrary:
     """Three that never change: one-batch test passes, fails, and a false alarm."""
     return load_library(INCIDENTS)
 
 
-def library_of(bank: Bank) -> Library:
+def library_of(bank: Bank) -> IncidentLibrary:
     """The incidents that go with a bank: those that never change with the bank that never changes."""
     return incidents() if bank is small_bank() else load_library()
 
@@ -239,7 +239,7 @@ def later(clock: FixedClock, **amount: float) -> None:
     clock.time += timedelta(**amount)
 
 
-def only(name: str) -> Library:
+def only(name: str) -> IncidentLibrary:
     library = incidents()
     return replace(library, incidents={name: library.incidents[name]})
 

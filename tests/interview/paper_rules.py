@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from quizapp.bank.model import Bank
-from quizapp.incidents.model import Library
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
 from quizapp.interview.paper.incident_selection import alarms
 from quizapp.interview.paper.knowledge import Knowledge
@@ -14,7 +14,7 @@ from quizapp.interview.paper.sample import NO_INCIDENTS
 
 
 def broken(
-    paper: Paper, blueprint: Blueprint, bank: Bank, known: Knowledge, library: Library = NO_INCIDENTS
+    paper: Paper, blueprint: Blueprint, bank: Bank, known: Knowledge, library: IncidentLibrary = NO_INCIDENTS
 ) -> Iterator[str]:
     """What a paper does against the rules that hold in every state."""
     picks = paper.picks
@@ -61,7 +61,7 @@ def _item(place: int, paper: Paper, bank: Bank, known: Knowledge) -> Iterator[st
         yield "a question of the wrong level"
 
 
-def _incidents(paper: Paper, bank: Bank, library: Library) -> Iterator[str]:
+def _incidents(paper: Paper, bank: Bank, library: IncidentLibrary) -> Iterator[str]:
     picks = [pick for pick in paper.picks if pick.kind == "incident"]
     chosen = [library.incidents[pick.incident] for pick in picks]
     if any(pick.slot != "scenario" for pick in picks):
@@ -80,7 +80,7 @@ def _incidents(paper: Paper, bank: Bank, library: Library) -> Iterator[str]:
         yield "a false alarm out of turn"
 
 
-def unmet_incidents(paper: Paper, library: Library) -> Iterator[str]:
+def unmet_incidents(paper: Paper, library: IncidentLibrary) -> Iterator[str]:
     """Wishes on scenarios that a library of some size meets."""
     picks = [pick for pick in paper.picks if pick.slot == "scenario"]
     chosen = [library.incidents[pick.incident] for pick in picks if pick.kind == "incident"]

@@ -10,10 +10,9 @@ import pytest
 
 import quizapp.interview
 from quizapp.errors import UnknownName
-from quizapp.incidents.loader import load_library
-from quizapp.incidents.naming import find_incident
+from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview import archive, trends
-from quizapp.interview.incident_pool import cases
+from quizapp.interview.incident_pool import list_incidents
 from quizapp.interview.paper.knowledge import variants_seen
 from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered, write_reports
@@ -59,7 +58,7 @@ def sat(made, name: str = "flat-loss", text: str = "", seconds: float = 20, **op
 
 
 def order(made, library=None) -> list[str]:
-    return [case.incident.id for case in cases(made, library or incidents())]
+    return [case.incident.id for case in list_incidents(made, library or incidents())]
 
 
 # the clock
@@ -160,7 +159,7 @@ def test_what_was_not_had_comes_first_and_a_class_of_today_waits(made) -> None:
     made.clock.time += timedelta(days=60)
     assert order(made, library)[0] == "a-twin"  # its class is being forgotten, this variant is new
     assert order(made, library)[-1] == "flat-loss"
-    standing = {case.incident.id: case.standing for case in cases(made, library)}
+    standing = {case.incident.id: case.standing for case in list_incidents(made, library)}
     assert standing["a-twin"] == "new"  # that its class is due would tell which fault it has
     assert standing["flat-loss"].endswith(" due")
 
@@ -224,7 +223,7 @@ def test_what_was_had_in_an_interview_counts_as_had(made) -> None:
     solve(interview)
     finish(interview)
     report = interview.record()
-    case = next(case for case in cases(made, incidents()) if case.incident.id == "flat-loss")
+    case = next(case for case in list_incidents(made, incidents()) if case.incident.id == "flat-loss")
     assert case.standing == str(report["items"][item.number]["marks"]["total"])
     assert case.had.report["id"] == report["id"]
 
@@ -313,7 +312,9 @@ def test_a_run_is_found_by_id_name_and_the_beginning_of_either(made) -> None:
     one = library.incidents["double-softmax"]
     for text in (one.id, one.name, one.name.upper(), "double", one.name[:20]):
         assert find_incident(library, text) is one
-    with pytest.raises(UnknownName, match=r"several begin so: a-loss-that-does.*, a-loss-that-settles"):
+    with pytest.raises(
+        UnknownName, match=r"several names begin with it: a-loss-that-does.*, a-loss-that-settles"
+    ):
         find_incident(library, "a-loss-that")
     with pytest.raises(UnknownName, match="did you mean 'double-softmax'"):
         find_incident(library, "doubel-softmax")

@@ -6,7 +6,7 @@ import pytest
 
 from quizapp.incidents.loader import load_library
 from quizapp.interview import archive
-from quizapp.interview.incident_pool import cases
+from quizapp.interview.incident_pool import list_incidents
 from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
@@ -99,7 +99,7 @@ async def test_without_a_name_it_is_the_next_one(made) -> None:
     app = QuizApp("incident", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        first = cases(made, load_library())[0].incident
+        first = list_incidents(made, load_library())[0].incident
         assert app.screen._table.current.incident is first
         await pilot.press("enter")
         await pilot.pause()
@@ -119,7 +119,7 @@ async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, IncidentScreen)
-        assert screen._table.current.incident is cases(made, load_library())[0].incident
+        assert screen._table.current.incident is list_incidents(made, load_library())[0].incident
         assert f"1 of {len(load_library().incidents)} sat" in shown(app)
         await pilot.press(*["pagedown"] * 6, "c")
         await pilot.pause()

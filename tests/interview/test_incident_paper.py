@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
-from quizapp.incidents.model import Library
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.paper.incident_selection import alarms
 from quizapp.interview.paper.knowledge import Known
 from quizapp.interview.paper.sample import draw_paper
@@ -33,7 +33,7 @@ def drawn(paper) -> list[str]:
 
 def test_without_incidents_scenarios_are_questions_of_the_bank() -> None:
     plan = blueprint().plan("training-infrastructure", 45, code=False)
-    paper = draw_paper(blueprint(), plan, small_bank(), {}, 1, Library())
+    paper = draw_paper(blueprint(), plan, small_bank(), {}, 1, IncidentLibrary())
     scenes = [pick for pick in paper.picks if pick.slot == "scenario"]
     assert scenes
     assert {pick.kind for pick in scenes} == {"recall"}

@@ -59,10 +59,10 @@ def store(made: Study, reports: list[dict]) -> None:
 
 
 def test_change_is_against_the_mean_of_up_to_three_before() -> None:
-    assert trends.Line("total", (10, 40, 50, 60, 90)).change == 40
-    assert trends.Line("code", (None, 20, None, 30)).change == 10
-    assert trends.Line("code", (None, 20)).change is None
-    assert trends.Line("code", ()).change is None
+    assert trends.TrendLine("total", (10, 40, 50, 60, 90)).change == 40
+    assert trends.TrendLine("code", (None, 20, None, 30)).change == 10
+    assert trends.TrendLine("code", (None, 20)).change is None
+    assert trends.TrendLine("code", ()).change is None
 
 
 def test_topics_count_what_was_reached_and_the_weakest_has_three_questions() -> None:
@@ -73,7 +73,7 @@ def test_topics_count_what_was_reached_and_the_weakest_has_three_questions() -> 
         ("optimizers", 4, 90),
     ]
     assert topics[0].line.percents == (20, 25, 30, 45)
-    rare = trends.TopicLine("rare", 1, 5, trends.Line("rare", (5,)))
+    rare = trends.TopicTrend("rare", 1, 5, trends.TrendLine("rare", (5,)))
     assert trends.weakest([rare, *topics]).topic == "gradient-flow"
     assert trends.weakest([rare]) == rare
     assert "too few to trust" in trends.weakest_text([rare])

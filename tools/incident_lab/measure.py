@@ -17,7 +17,7 @@ from quizapp import paths
 from tools.incident_lab.catalogue import RUNS
 from tools.incident_lab.faults import FAULTS
 from tools.incident_lab.reading_texts import SHOWS
-from tools.incident_lab.readings import OUTCOMES, Case, applicable, outcomes
+from tools.incident_lab.readings import OUTCOMES, RunPair, applicable, outcomes
 from tools.incident_lab.setups import BASELINE, SEEDS
 
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
@@ -27,7 +27,7 @@ WORDS = ("up", "flat", "down", "non-finite")
 Measured = dict[str, tuple[str, str]]
 
 
-def measure(case: Case) -> Measured:
+def measure(case: RunPair) -> Measured:
     """Outcome and text of every reading that makes sense for the run."""
     return {name: (outcome, SHOWS[name](case)) for name, outcome in outcomes(case).items()}
 
@@ -35,7 +35,9 @@ def measure(case: Case) -> Measured:
 def expected(cause: str) -> dict[str, list[str]]:
     """The outcomes that ``cause`` gives on the baseline with seeds 0, 1, 2 and in the stored runs."""
     fault = FAULTS[cause]
-    cases = [Case(fault.broken(base), fault.healthy(base)) for base in (BASELINE.but(seed=s) for s in SEEDS)]
+    cases = [
+        RunPair(fault.broken(base), fault.healthy(base)) for base in (BASELINE.but(seed=s) for s in SEEDS)
+    ]
     cases += [stored.case() for stored in RUNS.values() if stored.cause == cause]
     seen: dict[str, set[str]] = {}
     for case in cases:

@@ -6,20 +6,20 @@ import torch
 
 from tools.incident_lab.optimizers import Rates, make_optimizer
 from tools.incident_lab.setups import Setup
-from tools.incident_lab.training import Record
+from tools.incident_lab.training import TrainingRecord
 
 START = 2.0
 NOISE = (12.0, 0.4)  # standard deviations of the two gradients, 30 to 1
 
 
-def probe(setup: Setup) -> Record:
+def probe(setup: Setup) -> TrainingRecord:
     """Run ``setup.epochs`` steps of its optimizer on the two weights; no data, no model, no loss."""
     torch.set_num_threads(1)
     draw = torch.Generator().manual_seed(4000 + setup.seed)
     weights = torch.full((2,), START, requires_grad=True)
     optimizer = make_optimizer(setup, [weights])
     rates = Rates(setup, optimizer)
-    record = Record(weight_norm=(START * math.sqrt(2), 0.0))
+    record = TrainingRecord(weight_norm=(START * math.sqrt(2), 0.0))
     for _ in range(setup.epochs):
         weights.grad = torch.tensor(NOISE) * torch.randn(2, generator=draw)
         record.norms.append(float(weights.grad.norm()))

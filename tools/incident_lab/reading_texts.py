@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 
 from tools.incident_lab.data import IGNORED, make_data
-from tools.incident_lab.readings import Case, after_restart, batch_step, replay_gap
+from tools.incident_lab.readings import RunPair, after_restart, batch_step, replay_gap
 from tools.incident_lab.setups import Setup
-from tools.incident_lab.training import Record
+from tools.incident_lab.training import TrainingRecord
 
 STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
@@ -44,7 +44,7 @@ def _median(values: Sequence[float]) -> float:
     return finite[len(finite) // 2] if finite else math.nan
 
 
-def _losses(record: Record, at: Sequence[int] = STEPS) -> str:
+def _losses(record: TrainingRecord, at: Sequence[int] = STEPS) -> str:
     text = f"step: loss  {series(record.losses, at)}\nmean of the last 16 steps {number(record.end)}"
     finite = [v for v in record.losses if math.isfinite(v)]
     if finite and max(finite) > 1.25 * record.losses[0]:
@@ -63,7 +63,7 @@ def _around(setup: Setup) -> tuple[int, ...]:
     return tuple(sorted({*STEPS, at - 1, at, at + 1, at + 5, at + 10})) if at else STEPS
 
 
-def _norms(case: Case) -> str:
+def _norms(case: RunPair) -> str:
     run, sound = case.run, case.healthy
     if run.weights:
         return (
@@ -93,7 +93,7 @@ def _norms(case: Case) -> str:
     return "\n".join(lines)
 
 
-def _peak(run: Record) -> str:
+def _peak(run: TrainingRecord) -> str:
     """The largest norm once the run has settled, and the losses around it."""
     half = len(run.norms) // 2
     at = max(range(half, len(run.norms)), key=run.norms.__getitem__)
@@ -119,7 +119,7 @@ def _share(value: float) -> str:
     return f"{percent:.1f} %" if 0 < percent < 10 else f"{percent:.0f} %"
 
 
-def _activations(case: Case) -> str:
+def _activations(case: RunPair) -> str:
     run, sound = case.run, case.healthy
 
     def row(values: list[float]) -> str:
@@ -138,7 +138,7 @@ def _activations(case: Case) -> str:
     )
 
 
-def _per_class(case: Case) -> str:
+def _per_class(case: RunPair) -> str:
     run = case.run
     values = " ".join(f"{v:.2f}" for v in run.per_class)
     mean = sum(run.per_class) / len(run.per_class)
@@ -149,7 +149,7 @@ def _per_class(case: Case) -> str:
     )
 
 
-def _scatter(case: Case) -> str:
+def _scatter(case: RunPair) -> str:
     run, sound = case.run, case.healthy
     return (
         f"validation points: standard deviation of the targets {number(run.scatter[1])}, "
@@ -159,14 +159,14 @@ def _scatter(case: Case) -> str:
     )
 
 
-def _scale(case: Case) -> str:
+def _scale(case: RunPair) -> str:
     scales = case.run.scales
     if len(set(scales)) == 1:
         return f"{scales[0]:.0f} at every step"
     return f"step: scale  {series(scales, (0, 1, 2, 10, 50))}"
 
 
-def _gap(case: Case) -> str:
+def _gap(case: RunPair) -> str:
     run = case.run
     return (
         f"accuracy in training data {run.train_accuracy:.3f}, in validation data {run.valid_accuracy:.3f} "
@@ -175,7 +175,7 @@ def _gap(case: Case) -> str:
     )
 
 
-def _path(case: Case) -> str:
+def _path(case: RunPair) -> str:
     train, evaluation = case.run.path
     return (
         f"the training points as training sees them: accuracy {train:.3f}\n"
@@ -183,7 +183,7 @@ def _path(case: Case) -> str:
     )
 
 
-def _one_batch(case: Case) -> str:
+def _one_batch(case: RunPair) -> str:
     record = case.fixed
     text = f"step: loss  {series(record.losses, (0, 10, 50, 100))}"
     if record.first_bad is not None:
@@ -191,23 +191,23 @@ def _one_batch(case: Case) -> str:
     return f"{text}\nmean of the last 16 of 200 steps {number(record.end)}"
 
 
-def _rerun(record: Record) -> str:
+def _rerun(record: TrainingRecord) -> str:
     if record.scatter[1]:
         return f"{_losses(record)}; R² in validation points {record.fit[1]:.3f}"
     return f"{_losses(record)}; validation accuracy {record.valid_accuracy:.3f}"
 
 
-def _float32(case: Case) -> str:
+def _float32(case: RunPair) -> str:
     same = "the run already is in float32: it repeats exactly\n" if case.float32 is case.run else ""
     return same + _rerun(case.float32)
 
 
-def _control(case: Case) -> str:
+def _control(case: RunPair) -> str:
     peak = f"{_peak(case.other)}\n" if case.run.clipped else ""
     return f"another seed\n{_rerun(case.other)}\n{peak}this run ended at {number(case.run.end)}"
 
 
-def _rates(case: Case) -> str:
+def _rates(case: RunPair) -> str:
     run = case.run
     if len({*run.rates, *case.healthy.rates}) == 1:
         return f"{case.setup.lr:g} at every step, as in the reference"
@@ -221,7 +221,7 @@ def _rates(case: Case) -> str:
     )
 
 
-def _weights(case: Case) -> str:
+def _weights(case: RunPair) -> str:
     run, sound = case.run.weight_norm, case.healthy.weight_norm
     probe = ""
     for which, name in enumerate(("first", "second")) if case.run.weights else ():
@@ -234,7 +234,7 @@ def _weights(case: Case) -> str:
     )
 
 
-def _batch(case: Case) -> str:
+def _batch(case: RunPair) -> str:
     step = batch_step(case)
     chosen = list(case.run.batches[step])
     data = make_data(case.setup)
@@ -263,12 +263,12 @@ def _targets(y: Tensor) -> str:
     return f"labels that count {len(counted)}, by class: {histogram}"
 
 
-def _loaded(case: Case) -> str:
+def _loaded(case: RunPair) -> str:
     before, after = case.run.around_load or (0.0, 0.0)
     return f"validation accuracy just before saving {before:.3f}, just after loading {after:.3f}"
 
 
-def _resumed(case: Case) -> str:
+def _resumed(case: RunPair) -> str:
     at = case.setup.resume_at
     run, sound = case.run, case.healthy
     mine, whole = after_restart(case)
@@ -284,11 +284,11 @@ def _resumed(case: Case) -> str:
     )
 
 
-def _replay(case: Case) -> str:
+def _replay(case: RunPair) -> str:
     return f"the same command once more: largest difference between the two logs {number(replay_gap(case))}"
 
 
-SHOWS: dict[str, Callable[[Case], str]] = {
+SHOWS: dict[str, Callable[[RunPair], str]] = {
     "loss-curve": lambda case: _losses(case.run, _around(case.setup)),
     "loss-scale": _scale,
     "learning-rate": _rates,

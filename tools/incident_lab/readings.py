@@ -9,7 +9,7 @@ from torch import Tensor
 
 from tools.incident_lab.data import make_data
 from tools.incident_lab.setups import Setup
-from tools.incident_lab.training import Record, one_batch, train
+from tools.incident_lab.training import TrainingRecord, one_batch, train
 
 UP, FLAT, DOWN, BAD = "up", "flat", "down", "non-finite"
 OTHER_SEED = 10
@@ -17,51 +17,51 @@ CHANCE = 0.10
 
 
 @dataclass(frozen=True)
-class Case:
+class RunPair:
     """A run with what it is compared with; every further run is made when a reading asks for it."""
 
     setup: Setup
     sound: Setup  # the same run without its fault
 
     @cached_property
-    def run(self) -> Record:
+    def run(self) -> TrainingRecord:
         """The recorded run."""
         return train(self.setup)
 
     @cached_property
-    def healthy(self) -> Record:
+    def healthy(self) -> TrainingRecord:
         """The run without the fault, same seed."""
         return self.run if self.sound == self.setup else train(self.sound)
 
     @cached_property
-    def fixed(self) -> Record:
+    def fixed(self) -> TrainingRecord:
         """200 steps on the first batch."""
         return one_batch(self.setup)
 
     @cached_property
-    def slow(self) -> Record:
+    def slow(self) -> TrainingRecord:
         """The run at a tenth of its learning rate."""
         return train(self.setup.but(lr=self.setup.lr / 10))
 
     @cached_property
-    def float32(self) -> Record:
+    def float32(self) -> TrainingRecord:
         """The run without reduced precision and loss scale."""
         if self.setup.precision == "float32":
             return self.run
         return train(self.setup.but(precision="float32", scaler="none", clip_first=False))
 
     @cached_property
-    def other(self) -> Record:
+    def other(self) -> TrainingRecord:
         """The run on another seed."""
         return train(self.setup.but(seed=self.setup.seed + OTHER_SEED))
 
     @cached_property
-    def again(self) -> Record:
+    def again(self) -> TrainingRecord:
         """The same command once more."""
         return train(self.setup)
 
 
-def trend(record: Record) -> str:
+def trend(record: TrainingRecord) -> str:
     """Mean of the last 16 training losses against the first: up over 1.25 times, down under 0.75 times."""
     if record.first_bad is not None:
         return BAD
@@ -80,35 +80,35 @@ def _gap(value: float, reference: float) -> str:
     return UP if value > reference + 0.05 else DOWN if value < reference - 0.05 else FLAT
 
 
-def _norms(case: Case) -> str:
+def _norms(case: RunPair) -> str:
     if not all(map(math.isfinite, case.run.norms)):
         return BAD
     five = sum(case.run.first_norms[:5])
     return ratio(five, sum(case.healthy.first_norms[:5]), 2)
 
 
-def _activations(case: Case) -> str:
+def _activations(case: RunPair) -> str:
     return ratio(case.run.spread[0][-1], case.healthy.spread[0][-1], 2)
 
 
-def _per_class(case: Case) -> str:
+def _per_class(case: RunPair) -> str:
     mean = sum(case.run.per_class) / len(case.run.per_class)
     return UP if mean > 2 * CHANCE else DOWN if mean < CHANCE / 2 else FLAT
 
 
-def _scatter(case: Case) -> str:
+def _scatter(case: RunPair) -> str:
     predictions, targets = case.run.scatter
     return ratio(predictions, targets, 2)
 
 
-def _one_batch(case: Case) -> str:
+def _one_batch(case: RunPair) -> str:
     record = case.fixed
     if record.first_bad is not None:
         return BAD
     return DOWN if record.end < 0.05 else UP if record.end > 1.25 * record.losses[0] else FLAT
 
 
-def _control(case: Case) -> str:
+def _control(case: RunPair) -> str:
     if failed(case.run) and failed(case.other):
         return FLAT
     if case.other.first_bad is not None:
@@ -119,28 +119,28 @@ def _control(case: Case) -> str:
     return FLAT if abs(other - mine) <= max(0.05, 0.25 * mine) else UP if other > mine else DOWN
 
 
-def failed(record: Record) -> bool:
+def failed(record: TrainingRecord) -> bool:
     """Whether a run ended not finite or no lower than it began."""
     return record.first_bad is not None or record.end > 0.95 * record.losses[0]
 
 
-def _batch(case: Case) -> str:
+def _batch(case: RunPair) -> str:
     mine, sound = (float(inputs(case, s).abs().max()) for s in (case.setup, case.sound))
     return ratio(mine, sound, 2)
 
 
-def inputs(case: Case, setup: Setup) -> Tensor:
+def inputs(case: RunPair, setup: Setup) -> Tensor:
     """The inputs (B, 32) of the batch that `batch_step` names, as ``setup`` delivers them."""
     return make_data(setup).x[list(case.run.batches[batch_step(case)])]
 
 
-def batch_step(case: Case) -> int:
+def batch_step(case: RunPair) -> int:
     """The step whose batch is looked at: just the one that broke the run, else step 10."""
     bad = case.run.first_bad
     return 10 if bad is None else bad
 
 
-def _rate(case: Case) -> str:
+def _rate(case: RunPair) -> str:
     return ratio(_mean(case.run.rates), _mean(case.healthy.rates), 1.25)
 
 
@@ -148,27 +148,27 @@ def _mean(values: list[float]) -> float:
     return sum(values) / len(values)
 
 
-def _weights(case: Case) -> str:
+def _weights(case: RunPair) -> str:
     return ratio(case.run.weight_norm[1], case.healthy.weight_norm[1], 2)
 
 
-def after_restart(case: Case) -> tuple[float, float]:
+def after_restart(case: RunPair) -> tuple[float, float]:
     """Mean loss of the 16 steps after the restart, in the run and in one that was never interrupted."""
     at = case.setup.resume_at
     return _mean(case.run.losses[at : at + 16]), _mean(case.healthy.losses[at : at + 16])
 
 
-def _resumed(case: Case) -> str:
+def _resumed(case: RunPair) -> str:
     mine, sound = after_restart(case)
     return ratio(mine, sound, 2)
 
 
-def _loaded(case: Case) -> str:
+def _loaded(case: RunPair) -> str:
     before, after = case.run.around_load or (0.0, 0.0)
     return _gap(after, before)
 
 
-def replay_gap(case: Case) -> float:
+def replay_gap(case: RunPair) -> float:
     """Largest difference between the losses of two runs of the same command."""
     if case.setup.task == "noise":
         return max(abs(a - b) for a, b in zip(_flat(case.run), _flat(case.again), strict=True))
@@ -176,11 +176,11 @@ def replay_gap(case: Case) -> float:
     return max(abs(a - b) for a, b in pairs)
 
 
-def _flat(record: Record) -> list[float]:
+def _flat(record: TrainingRecord) -> list[float]:
     return [value for pair in record.weights for value in pair]
 
 
-OUTCOMES: dict[str, Callable[[Case], str]] = {
+OUTCOMES: dict[str, Callable[[RunPair], str]] = {
     "loss-curve": lambda case: trend(case.run),
     "loss-scale": lambda case: ratio(case.run.scales[-1], case.run.scales[0], 1.25),
     "learning-rate": _rate,
@@ -218,6 +218,6 @@ def applicable(setup: Setup) -> list[str]:
     return [name for name in OUTCOMES if name not in left_out]
 
 
-def outcomes(case: Case) -> dict[str, str]:
+def outcomes(case: RunPair) -> dict[str, str]:
     """The outcome of every reading that makes sense for the run."""
     return {name: OUTCOMES[name](case) for name in applicable(case.setup)}

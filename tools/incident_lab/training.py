@@ -14,7 +14,7 @@ from tools.incident_lab.setups import Setup
 
 
 @dataclass(slots=True)
-class Record:
+class TrainingRecord:
     """What a run left behind; lists hold one entry per optimizer step."""
 
     losses: list[float] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Record:
         return sum(tail) / len(tail)
 
 
-class Run:
+class LiveRun:
     """One training run; `train` does it and returns its record."""
 
     def __init__(self, setup: Setup, fixed_steps: int = 0) -> None:
@@ -68,7 +68,7 @@ class Run:
         self.fixed_steps = fixed_steps
         self.data: Data = make_data(setup)
         self.loss: Loss = loss_of(setup)
-        self.record = Record()
+        self.record = TrainingRecord()
         self.mix = torch.Generator().manual_seed(3000 + setup.seed)
         self._build()
 
@@ -85,7 +85,7 @@ class Run:
         self.rates = Rates(setup, self.optimizer)
         self.scaler = make_scaler(setup)
 
-    def train(self) -> Record:
+    def train(self) -> TrainingRecord:
         """Train to the end. With ``fixed_steps`` on one fixed batch, without restarts."""
         self._look(0)
         fixed = self._batch() if self.fixed_steps else None
@@ -287,15 +287,15 @@ def _share(guess: Tensor, y: Tensor) -> float:
     return float((guess == y).float().mean()) if len(y) else 0.0
 
 
-def train(setup: Setup) -> Record:
+def train(setup: Setup) -> TrainingRecord:
     """The record of a run of ``setup``; deterministic, except where its sampler is unseeded."""
     if setup.task == "noise":
         from tools.incident_lab.optimizer_probe import probe
 
         return probe(setup)
-    return Run(setup).train()
+    return LiveRun(setup).train()
 
 
-def one_batch(setup: Setup, steps: int = 200) -> Record:
+def one_batch(setup: Setup, steps: int = 200) -> TrainingRecord:
     """The record of ``steps`` steps on the first batch that the pipeline of ``setup`` delivers."""
-    return Run(setup.but(resume="none", resume_at=0), steps).train()
+    return LiveRun(setup.but(resume="none", resume_at=0), steps).train()

@@ -4,7 +4,7 @@ import random
 from collections.abc import Collection, Sequence
 
 from quizapp.bank.model import Bank
-from quizapp.incidents.model import Incident, Library
+from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.interview.blueprint import Plan
 from quizapp.interview.paper.knowledge import BAND, Knowledge
 
@@ -17,7 +17,7 @@ class Casting:
     """Draws incidents for one attempt at a paper. ``met`` is False where a rule could not be kept."""
 
     def __init__(
-        self, plan: Plan, library: Library, bank: Bank, known: Knowledge, seen: Collection[str]
+        self, plan: Plan, library: IncidentLibrary, bank: Bank, known: Knowledge, seen: Collection[str]
     ) -> None:
         self.plan, self.known, self.seen = plan, known, seen
         self.ready = [
@@ -83,7 +83,7 @@ class Casting:
         return chosen
 
 
-def at_hand(library: Library, bank: Bank) -> list[Incident]:
+def at_hand(library: IncidentLibrary, bank: Bank) -> list[Incident]:
     """The incidents whose exercise and topic the bank has."""
     return [
         incident

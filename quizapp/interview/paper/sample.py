@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from math import ceil
 
 from quizapp.bank.model import Bank, Exercise, Question
-from quizapp.incidents.model import Incident, Library
+from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.interview.blueprint import Blueprint, Plan
 from quizapp.interview.paper.incident_selection import Casting, alarms
 from quizapp.interview.paper.knowledge import Knowledge
@@ -17,7 +17,7 @@ UNDRAWN_TOPICS = frozenset({"interview-craft"})
 UNSEEN_SHARE = 0.30
 _KIND_WEIGHTS = {"recall": 6.0, "numeric": 3.0, "order": 3.0, "choice": 2.0, "cloze": 1.5}
 _TRIES = 24
-NO_INCIDENTS = Library()
+NO_INCIDENTS = IncidentLibrary()
 
 
 def draw_paper(
@@ -26,7 +26,7 @@ def draw_paper(
     bank: Bank,
     known: Knowledge,
     seed: int,
-    library: Library = NO_INCIDENTS,
+    library: IncidentLibrary = NO_INCIDENTS,
     seen: Collection[str] = (),
 ) -> Paper:
     """The paper under ``seed``. With a small bank it has fewer items, never a forbidden one.

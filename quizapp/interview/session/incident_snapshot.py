@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quizapp.incidents.diagnosis import rejection, snapshot, text_of
-from quizapp.incidents.model import NO_FAULT, SECTIONS, Incident, Library
+from quizapp.incidents.model import NO_FAULT, SECTIONS, Incident, IncidentLibrary
 
 
-def incident_snapshot(incident: Incident, library: Library, seed: int) -> dict[str, Any]:
+def incident_snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> dict[str, Any]:
     """The incident as asked under ``seed``, with its rubric."""
     return {
         **snapshot(incident, library, seed),

@@ -17,7 +17,7 @@ from quizapp.bank.model import (
     Tolerance,
 )
 from quizapp.bank.parameters import SampledQuestion, sample_question
-from quizapp.incidents.model import Library
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.paper.model import Pick
 from quizapp.interview.session.incident_snapshot import incident_snapshot
 
@@ -126,7 +126,7 @@ class Item:
         return cls(**values)
 
 
-def make_item(number: int, pick: Pick, bank: Bank, library: Library | None = None) -> Item:
+def make_item(number: int, pick: Pick, bank: Bank, library: IncidentLibrary | None = None) -> Item:
     """The item for a pick, with everything that is needed to ask and to mark it."""
     probes: list[Probe] = []
     if pick.kind == INCIDENT:

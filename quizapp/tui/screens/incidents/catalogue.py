@@ -10,10 +10,9 @@ from textual.style import Style
 from textual.widgets import Static
 
 from quizapp.errors import QuizError
-from quizapp.incidents.loader import load_library
-from quizapp.incidents.naming import find_incident
+from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview.blueprint import load_blueprint
-from quizapp.interview.incident_pool import Case, cases
+from quizapp.interview.incident_pool import ListedIncident, list_incidents
 from quizapp.interview.session.timing import CUT_SHARE
 from quizapp.interview.single_run import seconds_for
 from quizapp.interview.trends import day
@@ -32,7 +31,7 @@ RULES = (
 )
 
 
-def draw(case: Case, width: int) -> Content:
+def draw(case: ListedIncident, width: int) -> Content:
     """Last marks, title, level; where there is room the topic."""
     right = f"{case.incident.level:<6}"
     if width >= 76:
@@ -45,7 +44,7 @@ def draw(case: Case, width: int) -> Content:
     return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
-class IncidentScreen(Listed[Case], Starting):
+class IncidentScreen(Listed[ListedIncident], Starting):
     """``wanted``, an id or name, puts the cursor on that run; without it, it is on the one to sit next."""
 
     place = "incident"
@@ -63,7 +62,7 @@ class IncidentScreen(Listed[Case], Starting):
         with Container(id="middle"):
             yield Static("", id="cut", markup=False)
             yield Static("", id="chosen", markup=False)
-            yield Table[Case](draw, "…", id="table")
+            yield Table[ListedIncident](draw, "…", id="table")
 
     def on_mount(self) -> None:
         """Show once the data is open."""
@@ -97,16 +96,16 @@ class IncidentScreen(Listed[Case], Starting):
         ]
         self._list(found, stays[0] if stays else 0)
 
-    def _read(self) -> list[Case]:
+    def _read(self) -> list[ListedIncident]:
         try:
-            return cases(self.quiz.study, load_library())
+            return list_incidents(self.quiz.study, load_library())
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return []
 
     # drawing
 
-    def _list(self, found: list[Case], place: int) -> None:
+    def _list(self, found: list[ListedIncident], place: int) -> None:
         self._table.show(found, place)
         had = sum(case.had is not None for case in found)
         head = Content.styled("Broken runs", "bold $primary")
@@ -176,7 +175,7 @@ class IncidentScreen(Listed[Case], Starting):
         self.quiz.push_screen(CardScreen(case.had.report))
 
 
-def _facts(case: Case, topic: str, seconds: int) -> tuple[str, str]:
+def _facts(case: ListedIncident, topic: str, seconds: int) -> tuple[str, str]:
     """Two lines, so that the list keeps its place while the cursor moves."""
     time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
     last = "Not sat yet."
@@ -185,5 +184,5 @@ def _facts(case: Case, topic: str, seconds: int) -> tuple[str, str]:
     return f"{case.incident.level.capitalize()}, {one_line(topic)}. {time}.", last
 
 
-def _report(case: Case) -> str:
+def _report(case: ListedIncident) -> str:
     return "" if case.had is None else str(case.had.report["id"])

@@ -35,10 +35,10 @@ class PastLines(Lines):
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
         self.reports: Sequence[Report] = ()
-        self.standings: Sequence[trends.Standing] = ()
+        self.standings: Sequence[trends.RoleStanding] = ()
         self.cursor = 0
 
-    def show(self, reports: Sequence[Report], standings: Sequence[trends.Standing], cursor: int) -> None:
+    def show(self, reports: Sequence[Report], standings: Sequence[trends.RoleStanding], cursor: int) -> None:
         """Show reports, oldest first; the cursor counts from the newest."""
         self.reports, self.standings, self.cursor = reports, standings, cursor
         self.changed()
@@ -85,7 +85,7 @@ class PastLines(Lines):
         return [trends.day(report) for report in self.reports]
 
     @staticmethod
-    def _trend_row(row: trends.Line, sparks: int, shown: int) -> Content:
+    def _trend_row(row: trends.TrendLine, sparks: int, shown: int) -> Content:
         name = "Clarity, time" if row.name == "clarity and time" else row.name.capitalize()
         line = Content.styled(f"{name:{_NAME}}", "bold" if row.name == "total" else "")
         line = line.append(Content.styled(trends.spark(row.percents[-sparks:] if sparks else ()), "$primary"))

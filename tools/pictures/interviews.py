@@ -103,7 +103,7 @@ async def followed(pilot: Pilot[int]) -> None:
 
 async def wrapped(pilot: Pilot[int]) -> None:
     """After the last question."""
-    await asks(lambda item: False)(pilot)
+    await asks(lambda _item: False)(pilot)
 
 
 def _sat(pilot: Pilot[int], seed: int, role: str = ROLE) -> Interview:

@@ -15,7 +15,7 @@ from quizapp import paths
 from quizapp.judge.verdict import Verdict
 from quizapp.scheduling.views import Filter
 from quizapp.tui.screens.exercise.screen import ExerciseScreen
-from tests.tui import interviews as at
+from tools.pictures import interviews as at
 
 SLUG = "lora"
 Doing = Callable[[Pilot[int]], Awaitable[None]]
@@ -45,7 +45,8 @@ def verdict(name: str) -> Verdict:
             file = Path(tempfile.gettempdir()) / "broken.py"
             file.write_text("def lora(:\n")
         words = [sys.executable, "-m", "quizapp", "grade", SLUG, str(file), "--json", "--seed", "7"]
-        kept.write_text(subprocess.run(words, capture_output=True, check=False).stdout.decode())
+        graded = subprocess.run(words, capture_output=True, check=False)  # noqa: S603 - our own command
+        kept.write_text(graded.stdout.decode())
     return Verdict.from_json(json.loads(kept.read_text()))
 
 

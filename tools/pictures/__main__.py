@@ -1,6 +1,6 @@
 """Pictures of every screen, to be looked at: real content, a month of reviews, real verdicts.
 
-``python tests/tui/pictures.py OUT [--size 80x24] [--theme dark] [--only NAME]`` writes an SVG per scene and,
+``python -m tools.pictures OUT [--size 80x24] [--theme dark] [--only NAME]`` writes an SVG per scene and,
 where ``rsvg-convert`` is installed, a PNG and contact sheets.
 """
 
@@ -31,7 +31,7 @@ from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 from quizapp.tui.app import QuizApp
 from quizapp.tui.startup_reading import tour_seen
-from tests.tui.scenes import SCENES, SLUG, Scene
+from tools.pictures.scenes import SCENES, SLUG, Scene
 
 SIZES = ("60x20", "80x24", "120x40", "200x60")
 THEMES = ("dark", "light", "contrast", "ansi-dark", "ansi-light", "no-color")
@@ -55,15 +55,22 @@ TERMINALS = {
 }  # fmt: skip
 
 
-class Judge:
-    """Grades nothing: the scenes bring verdicts that the real judge gave."""
+class IdleJudge:
+    """Grades nothing: the scenes bring verdicts that the real judge gave earlier."""
 
     is_warm = True
 
-    def warm(self) -> None: ...
-    def stop(self) -> None: ...
-    def cancel(self) -> None: ...
-    def submit(self, *_: object, **__: object) -> None: ...
+    def warm(self) -> None:
+        """Start nothing."""
+
+    def stop(self) -> None:
+        """Nothing is running."""
+
+    def cancel(self) -> None:
+        """Nothing is running."""
+
+    def submit(self, *_: object, **__: object) -> None:
+        """Never answer."""
 
 
 def history(bank: Bank, folder: Path) -> None:
@@ -115,7 +122,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
             if scene.start in {"drill", "exercise"}:
                 options["clock"] = lambda: 0.0
             app = QuizApp(scene.start, study=study, **options)
-            app.grader = Judge()  # type: ignore[assignment]
+            app.grader = IdleJudge()  # type: ignore[assignment]
             async with app.run_test(size=(width, height), notifications=True) as pilot:
                 await pilot.pause(0.05)
                 await pilot.press(*scene.keys)
@@ -161,7 +168,9 @@ def png(svg: Path, width: int) -> None:
     """Convert, where the converter is installed."""
     tool = shutil.which("rsvg-convert")
     if tool:
-        subprocess.run([tool, "-w", str(width), "-o", str(svg.with_suffix(".png")), str(svg)], check=True)
+        subprocess.run(  # noqa: S603 - fixed words and our own paths
+            [tool, "-w", str(width), "-o", str(svg.with_suffix(".png")), str(svg)], check=True
+        )
 
 
 def main() -> None:
