@@ -73,8 +73,10 @@ def test_one_run_is_told_with_the_prices_of_its_readings_but_without_what_they_s
         ("doubel-softmax", "did you mean 'double-softmax'"),
         (
             "a-loss",
-            "several names begin with it: a-loss-that-does-not-move-a-digit, "
-            "a-loss-that-settles-far-too-high",
+            (
+                "several names begin with it: a-loss-that-does-not-move-a-digit, "
+                "a-loss-that-settles-far-too-high"
+            ),
         ),
         ("zzz", "'quizapp incident | cat' lists them"),
     ],
