@@ -266,7 +266,7 @@ def finish(interview: Interview) -> None:
 
 async def sit_down(app, pilot, interview: Interview):
     """The screen of a running interview, opened over what the app shows."""
-    from quizapp.tui.screens.interview.run import RunScreen
+    from quizapp.tui.screens.interview.running import RunScreen
 
     await pilot.pause()
     screen = RunScreen(interview)

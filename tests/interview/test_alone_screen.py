@@ -14,7 +14,7 @@ from quizapp.tui.screens.incidents.catalogue import IncidentScreen
 from quizapp.tui.screens.incidents.scorecard import RunCard
 from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.past import PastScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, real_bank, study

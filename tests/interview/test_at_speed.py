@@ -9,7 +9,7 @@ from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.marking import MarkScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.time_up import TimeUp
 from tests.interview.mock_kit import Hand, begin, sit_down, small_bank, study
 from tests.tui.waiting import until
@@ -70,7 +70,7 @@ async def test_what_is_typed_when_a_question_is_cut_reaches_no_other(made) -> No
         after = interview.session.item
         assert after is not item
         assert (after.state, after.typed, after.given) == ("open", "", None)
-        await pilot.pause(TimeUp.STAYS + 0.3)
+        await pilot.pause(TimeUp.OPEN_S + 0.3)
         assert app.screen is screen
         await pilot.press("ctrl+r")
         await pilot.pause()
@@ -86,7 +86,7 @@ async def test_a_dialog_about_a_question_goes_with_it(made) -> None:
         await pilot.pause()
         assert isinstance(app.screen, Choose)
         pass_budget(screen, hand)
-        await pilot.pause(TimeUp.STAYS + 0.3)
+        await pilot.pause(TimeUp.OPEN_S + 0.3)
         assert app.screen is screen
 
 
@@ -103,7 +103,7 @@ async def test_the_clock_ends_the_interview_and_the_keys_of_that_moment_mark_not
         await pilot.press(*"yn", "enter")
         await pilot.pause()
         assert isinstance(app.screen, TimeUp)
-        await pilot.pause(TimeUp.STAYS + 0.3)
+        await pilot.pause(TimeUp.OPEN_S + 0.3)
         assert isinstance(app.screen, MarkScreen)
         assert app.screen.at == 0
         assert screen not in app.screen_stack

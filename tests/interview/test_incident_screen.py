@@ -8,7 +8,7 @@ from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.marking import MarkScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.widgets.lines import Rows
 from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
 
@@ -153,7 +153,7 @@ async def test_no_fault_names_its_place_and_another_cause_takes_it_back(running)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await sit_down(app, pilot, interview)
         for place, expected in ((healthy, "nothing"), (healthy - 1 if healthy else 1, None)):
-            screen.case.form.cursor = 0
+            screen.incident.form.cursor = 0
             await pilot.press("f4", "enter")
             await pilot.pause()
             await pilot.press("home", *["down"] * place, "enter")
@@ -218,7 +218,7 @@ async def test_a_click_moves_to_a_reading_and_the_next_one_asks_for_it(running) 
     app, interview, _, item = running
     async with app.run_test(size=(80, 40)) as pilot:
         screen = await sit_down(app, pilot, interview)
-        readings = screen.case.readings
+        readings = screen.incident.readings
         for _ in range(2):
             assert screen.phase == "readings"
             await pilot.click(readings, offset=line_of(readings, 3))
@@ -237,15 +237,15 @@ async def test_a_click_moves_to_a_line_of_the_diagnosis_and_the_next_one_chooses
         screen = await sit_down(app, pilot, interview)
         await pilot.press("f4")
         await pilot.pause()
-        form = screen.case.form
+        form = screen.incident.form
         state = len(form.rows) - 1
         for expected in (None, [form.rows[state][1]]):
             await pilot.click(form, offset=line_of(form, state))
             await pilot.pause()
             assert (item.given or {}).get("states") == expected
-        await pilot.click(screen.case.readings, offset=line_of(screen.case.readings, 2))
+        await pilot.click(screen.incident.readings, offset=line_of(screen.incident.readings, 2))
         await pilot.pause()
-        assert (screen.case.pane, screen.case.readings.cursor) == ("run", 2)
+        assert (screen.incident.pane, screen.incident.readings.cursor) == ("run", 2)
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])

@@ -13,7 +13,7 @@ from quizapp.tui.palette import QuizCommands
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.help import HelpScreen, help_lines
 from quizapp.tui.screens.interview.marking import MarkScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from tests.interview.mock_kit import begin, done, incidents, sit, small_bank, study
 

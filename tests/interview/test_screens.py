@@ -9,7 +9,7 @@ from quizapp.interview.marking import propose as marks
 from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.interview.marking import MarkScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study

@@ -11,7 +11,7 @@ from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.incidents.catalogue import IncidentScreen
 from quizapp.tui.screens.interview.marking import MarkScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, real_bank, small_bank, study
 from tests.tui.waiting import until

@@ -9,7 +9,7 @@ from textual.pilot import Pilot
 from quizapp.interview.service import Interview
 from quizapp.interview.session.question import Item
 from quizapp.tui.screens.interview.marking import MarkScreen
-from quizapp.tui.screens.interview.run import RunScreen
+from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from tests.interview.mock_kit import Hand, answer_now, begin, sit, solve
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from quizapp.interview.session.clock import Steady, steady
-from quizapp.interview.session.question import SKIPPED, WAITING, Item
+from quizapp.interview.session.question import CUT, FROZEN, SKIPPED, WAITING, Item
 
 ENDED = "ended"
 
@@ -70,6 +70,11 @@ class SessionState:
         """The items of a phase (default: the present one)."""
         name = self.phases[self.phase if number is None else number].name
         return [item for item in self.items if item.phase == name]
+
+    @property
+    def answered(self) -> int:
+        """How many items were answered, or cut with what was written."""
+        return sum(item.state in {FROZEN, CUT} for item in self.items)
 
     def can_open(self, number: int) -> bool:
         """Whether an item may be opened now: in the present phase, not closed, time left."""

@@ -1,6 +1,6 @@
 """The scenario of a mock interview: a broken run, readings for seconds of the clock, answer and diagnosis."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
@@ -20,10 +20,11 @@ from quizapp.tui.widgets.diagnosis import HEADS, DiagnosisForm
 from quizapp.tui.widgets.readings import Readings
 
 if TYPE_CHECKING:
-    from quizapp.tui.screens.interview.running import Asking
+    from quizapp.interview.service import Interview
+    from quizapp.tui.screens.interview.running import RunScreen
 
 PANES = (("run", "f2", "Run"), ("answer", "f3", "Answer"), ("diagnosis", "f4", "Diagnosis"))
-PHASES = {"run": "readings", "answer": "telling", "diagnosis": "diagnosis"}
+PHASE_OF_PANE = {"run": "readings", "answer": "telling", "diagnosis": "diagnosis"}
 TELL = "Tell symptom with numbers, how to replay it, cause, smallest fix, how you verify it, and a guard."
 ASKED = {
     "cause": "What is the cause?",
@@ -33,69 +34,76 @@ ASKED = {
 }
 
 
-class IncidentPart:
-    """Lives inside the running screen; on a wide terminal the run stays beside answer and diagnosis."""
+class IncidentView(Container):
+    """Three panes; on a wide terminal the run stays beside answer and diagnosis."""
 
-    def __init__(self, screen: "Asking") -> None:
-        self.screen = screen
+    def __init__(self, interview: "Interview", *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.interview = interview
+        self.session = interview.session
         self.loaded: int | None = None
         self.pane = "run"
         self.warned: set[str] = set()
 
     def compose(self) -> ComposeResult:
         """Tabs, then the panes."""
-        with Container(id="incident"):
-            yield Static("", id="casetabs", markup=False)
-            with Horizontal(id="cases"):
-                with VerticalScroll(id="case-run", classes="pane", can_focus=False):
-                    yield Static("", id="told", markup=False)
-                    yield Readings(id="readings")
-                with Container(id="beside"):
-                    with Vertical(id="case-answer", classes="pane"):
-                        yield Static(TELL, classes="muted", markup=False)
-                        yield Static("", id="seen", markup=False)
-                        yield AnswerBox(id="said")
-                    with VerticalScroll(id="case-diagnosis", classes="pane", can_focus=False):
-                        yield DiagnosisForm(id="form")
+        yield Static("", id="casetabs", markup=False)
+        with Horizontal(id="cases"):
+            with VerticalScroll(id="case-run", classes="pane", can_focus=False):
+                yield Static("", id="told", markup=False)
+                yield Readings(id="readings")
+            with Container(id="beside"):
+                with Vertical(id="case-answer", classes="pane"):
+                    yield Static(TELL, classes="muted", markup=False)
+                    yield Static("", id="seen", markup=False)
+                    yield AnswerBox(id="said")
+                with VerticalScroll(id="case-diagnosis", classes="pane", can_focus=False):
+                    yield DiagnosisForm(id="form")
 
     @property
-    def said(self) -> AnswerBox:
+    def run_screen(self) -> "RunScreen":
+        """The screen, with its own type."""
+        return cast("RunScreen", self.screen)
+
+    @property
+    def answer(self) -> AnswerBox:
         """The answer in words."""
-        return self.screen.query_one("#said", AnswerBox)
+        return self.query_one("#said", AnswerBox)
 
     @property
     def readings(self) -> Readings:
         """The list of readings."""
-        return self.screen.query_one("#readings", Readings)
+        return self.query_one("#readings", Readings)
 
     @property
     def form(self) -> DiagnosisForm:
         """The diagnosis."""
-        return self.screen.query_one("#form", DiagnosisForm)
+        return self.query_one("#form", DiagnosisForm)
 
     @property
     def item(self) -> Item | None:
         """The incident in hand, None when it was cut meanwhile."""
-        item = self.screen.session.item
+        item = self.session.item
         return item if item is not None and item.number == self.loaded and item.state == "open" else None
 
     def scroller(self) -> Widget:
         """The pane that scrolls."""
-        return self.screen.query_one("#case-diagnosis" if self.pane == "diagnosis" else "#case-run")
+        return self.query_one("#case-diagnosis" if self.pane == "diagnosis" else "#case-run")
 
     # showing
 
-    def show(self, item: Item) -> None:
-        """Show an item; its words are loaded once."""
+    def show(self, item: Item) -> str:
+        """Show an incident, whose words are loaded once; returns the phase."""
         if self.loaded != item.number:
             self.loaded = item.number
             self.warned = set()
             self.readings.cursor = self.form.cursor = 0
-            self.said.show(())
-            self.said.load_text(item.typed)
-            self.screen.query_one("#case-run").scroll_home(animate=False)
+            self.answer.show(())
+            self.answer.load_text(item.typed)
+            self.query_one("#case-run").scroll_home(animate=False)
         self.changed()
         self.go("run")
+        return PHASE_OF_PANE["run"]
 
     def changed(self) -> None:
         """Something was bought, hinted or committed."""
@@ -104,19 +112,19 @@ class IncidentPart:
             return
         hints = [f"> Hint: {hint}" for hint in item.question["hints"][: item.hints]]
         text = "\n\n".join([f"**{item.question['title']}**", item.question["prompt"].strip(), *hints])
-        self.screen.query_one("#told", Static).update(document(text))
+        self.query_one("#told", Static).update(document(text))
         self.readings.show(item.question["readings"], item.bought)
         self.form.show(item.question, item.given)
         ends = (
             f"{text_of(item.question['readings'], row['reading'], 'title')} {row['outcome']}"
             for row in item.bought
         )
-        self.screen.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
+        self.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
 
     def collect(self, item: Item) -> None:
         """Hand what is typed to the session."""
-        if self.loaded == item.number and self.said.text != item.typed:
-            self.screen.session.type(self.said.text)
+        if self.loaded == item.number and self.answer.text != item.typed:
+            self.session.type(self.answer.text)
 
     def go(self, name: str) -> None:
         """Bring a pane to the front."""
@@ -126,21 +134,21 @@ class IncidentPart:
         parts = []
         for pane, key, title in PANES:
             front = pane == name or (name == "run" and pane == "answer")
-            self.screen.query_one(f"#case-{pane}").set_class(pane == name, "current")
-            self.screen.query_one(f"#case-{pane}").set_class(front, "front")
+            self.query_one(f"#case-{pane}").set_class(pane == name, "current")
+            self.query_one(f"#case-{pane}").set_class(front, "front")
             text = f" {key} {title} "
             style = "bold reverse $primary" if pane == name else "$text-muted"
             click = Style.from_meta({"@click": f"screen.case('{pane}')"})
             parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
-        self.screen.query_one("#beside").set_class(name == "run", "idle")
-        tabs = self.screen.query_one("#casetabs", Static)
+        self.query_one("#beside").set_class(name == "run", "idle")
+        tabs = self.query_one("#casetabs", Static)
         tabs.auto_links = False
         tabs.update(Content(" ").join(parts))
         if name == "answer":
-            self.said.focus()
+            self.answer.focus()
         else:
             self.screen.set_focus(None)
-        self.screen.enter_phase(PHASES[name])
+        self.run_screen.enter_phase(PHASE_OF_PANE[name])
 
     def move(self, step: int) -> None:
         """Move the cursor of the pane."""
@@ -185,28 +193,28 @@ class IncidentPart:
         reading, item = self.readings.here, self.item
         if reading is None or item is None or item.bought_reading(reading["id"]) is not None:
             return
-        if not self.screen.session.can_buy(reading["id"]):
-            self.screen.quiz.say("Its price is more than the time that is left.", bad=True)
+        if not self.session.can_buy(reading["id"]):
+            self.run_screen.quiz.say("Its price is more than the time that is left.", bad=True)
             return
         self.readings.asking = True
         self.readings.changed()
-        self.screen.enter_phase("predict")
-        self.screen.call_after_refresh(self.keep_in_view)
+        self.run_screen.enter_phase("predict")
+        self.run_screen.call_after_refresh(self.keep_in_view)
 
     def predict(self, number: int) -> None:
         """Pay for the reading and show it."""
         reading = self.readings.here
         if reading is None or number >= len(reading["outcomes"]):
             return
-        self.screen.collect()
-        said = self.screen.session.buy(reading["id"], reading["outcomes"][number])
+        self.run_screen.collect()
+        said = self.session.buy(reading["id"], reading["outcomes"][number])
         if not said:
-            self.screen.quiz.say("Its price is more than the time that is left.", bad=True)
-        self.screen.interview.save()
+            self.run_screen.quiz.say("Its price is more than the time that is left.", bad=True)
+        self.interview.save()
         self.go("run")
-        self.screen.heard(said)
+        self.run_screen.react(said)
         self.changed()
-        self.screen.call_after_refresh(self.keep_in_view)
+        self.run_screen.call_after_refresh(self.keep_in_view)
 
     def hint(self) -> None:
         """Show the next hint, once its price is accepted."""
@@ -214,22 +222,22 @@ class IncidentPart:
         if item is None:
             return
         if item.hints >= len(item.question["hints"]):
-            self.screen.quiz.say("There is no further hint.")
+            self.run_screen.quiz.say("There is no further hint.")
             return
 
         def chosen(way: str | None) -> None:
             if way == "yes" and self.item is item:
-                self.screen.session.hint()
-                self.screen.interview.save()
+                self.session.hint()
+                self.interview.save()
                 self.go("run")
                 self.changed()
-                self.screen.query_one("#case-run").scroll_home(animate=False)
+                self.query_one("#case-run").scroll_home(animate=False)
 
         entries = [
             ("no", "No, go on without"),
             ("yes", f"Show hint {item.hints + 1} of {len(item.question['hints'])}"),
         ]
-        self.screen.quiz.push_screen(Choose("A hint costs 10 marks", entries), chosen)
+        self.run_screen.quiz.push_screen(Choose("A hint costs 10 marks", entries), chosen)
 
     # diagnosis
 
@@ -246,7 +254,7 @@ class IncidentPart:
             return
         entries = self._entries(item, field)
         if not entries:
-            self.screen.quiz.say(
+            self.run_screen.quiz.say(
                 "Take a reading first (f2)." if field == "reading" else "Choose the cause first."
             )
             return
@@ -259,7 +267,7 @@ class IncidentPart:
                     self._place_of_no_fault(item, value)
                 self.move(1)
 
-        self.screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), took)
+        self.run_screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), took)
 
     def _place_of_no_fault(self, item: Item, cause: str) -> None:
         """Where nothing is broken there is one place to say; it goes when another cause is chosen."""
@@ -281,8 +289,8 @@ class IncidentPart:
         ]
 
     def _commit(self, item: Item, field: str, value: str | list[str]) -> None:
-        self.screen.session.commit(field, value)
-        self.screen.interview.save()
+        self.session.commit(field, value)
+        self.interview.save()
         self.form.show(item.question, item.given)
 
     def ready(self, item: Item) -> bool:
@@ -297,5 +305,5 @@ class IncidentPart:
         chosen = f"not chosen yet: {', '.join(HEADS[field].strip('…').lower() for field in fields)}"
         parts = ["nothing is written yet"] if "words" in missing else []
         text = ", ".join(parts + ([chosen] if fields else []))
-        self.screen.quiz.say(f"{text[0].upper()}{text[1:]}; ctrl+r again freezes it as it is.", bad=True)
+        self.run_screen.quiz.say(f"{text[0].upper()}{text[1:]}; ctrl+r again freezes it as it is.", bad=True)
         return False

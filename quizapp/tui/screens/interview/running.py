@@ -1,288 +1,186 @@
-"""A running mock interview, what it shows: the clock above, one question below, nothing revealed."""
+"""A running mock interview: the clock above, one question below, and nothing revealed before the end."""
 
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
 from textual.app import ComposeResult
-from textual.containers import Container, VerticalScroll
-from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Input, Static
+from textual.widgets import ContentSwitcher, TextArea
 
-from quizapp.bank.answers import gaps
-from quizapp.interview.session.question import CONFIDENCE, INCIDENT, OPEN, Item, question_of
+from quizapp.interview.session.question import CONFIDENCE, INCIDENT, OPEN
 from quizapp.tui import actions
-from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.incidents.running import IncidentPart
-from quizapp.tui.screens.interview.coding import CodingPart
+from quizapp.tui.screens.choose import Choose
+from quizapp.tui.screens.incidents.running import IncidentView
+from quizapp.tui.screens.interview.coding import CodingView
+from quizapp.tui.screens.interview.question_view import QuestionView
 from quizapp.tui.screens.interview.time_up import TimeUp
-from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.clock_bar import ClockBar
-from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
-from quizapp.tui.widgets.order import Order
+from quizapp.tui.widgets.diagnosis import DiagnosisForm
+from quizapp.tui.widgets.readings import Readings
 from quizapp.util.sanitize import one_line
-from quizapp.util.text import clock, plural
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
-TICK = 0.2
-SAID = {
+TICK_S = 0.2
+NOTICES = {
     "mark-50": "Half of the time for this question is used.",
     "mark-90": "Nine tenths of the time for this question are used.",
-    "lost": "The terminal was away; the clock went on.",
+    "lost": "The terminal was away; the clock kept running.",
     "last": "No other question of this phase is open.",
 }
-CUT = "What you wrote stands and counts; the next opens now."
-OVER = "The interview is over; now you mark your answers."
+CUT = "What you wrote stands and counts; the next question is open."
+INTERVIEW_OVER = "The interview is over; now you mark your answers."
 RUN_OVER = "The time for this run is over; now you mark your answer."
-SURE = ((0, "0 %"), (25, "25 %"), (50, "50 %"), (75, "75 %"), (100, "100 %"))
+WHERE_TO_WRITE = {
+    "readings": "f3 is where you write; here you take readings.",
+    "diagnosis": "f3 is where you write; here you choose and tick.",
+    "coding": "f3 is where you write the code, f4 where you explain it.",
+}
+"""What to say to letters typed in a pane without a field."""
+HINT_EVERY_S = 3.0
 UNTYPED = {"confidence", "brief", "wrap", "coding", *actions.INCIDENT, "predict"}
-"""Phases that hold whatever field has the focus."""
+"""Phases that hold no matter which field has the focus."""
 
 
-class Asking(Place):
-    """``interview`` has begun; the screen ticks it and shows what is in hand."""
+class RunScreen(Place):
+    """Ticks an interview that has begun and shows what is in hand.
+
+    A question fills one of three views. Every action freezes, moves or ends something, and is on disk
+    before its effect is shown.
+    """
 
     place = "mockrun"
+    BINDINGS: ClassVar[list[object]] = actions.bindings("mockrun")  # type: ignore[assignment]
     CSS_PATH = "running.tcss"
 
     def __init__(self, interview: "Interview") -> None:
         super().__init__()
         self.interview = interview
         self.session = interview.session
-        self.code = CodingPart(self)
-        self.case = IncidentPart(self)
+        self.question = QuestionView(interview, id="talk")
+        self.coding = CodingView(interview, id="coding")
+        self.incident = IncidentView(interview, id="incident")
         self._shown: tuple[object, ...] = ()
         self._phase = "brief"
         self._over = self._left = False
-
-    @property
-    def parts(self) -> dict[str, CodingPart | IncidentPart]:
-        """What takes the whole screen, by kind of item."""
-        return {"coding": self.code, INCIDENT: self.case}
+        self._hinted_at = -HINT_EVERY_S
 
     def body(self) -> ComposeResult:
-        """The clock, then talk or code."""
+        """The clock, then one of the views."""
         yield ClockBar()
         with ContentSwitcher(initial="talk", id="switch"):
-            with VerticalScroll(id="talk", can_focus=False), Container(id="column"):
-                yield Static("", id="earlier", classes="muted", markup=False)
-                yield Static("", id="prompt", markup=False)
-                yield Static("", id="plain", markup=False)
-                yield AnswerBox(id="typed")
-                with ContentSwitcher(id="work"):
-                    yield Number(id="numeric")
-                    yield Choice(id="choice")
-                    yield Order(id="order")
-                    yield Cloze(id="cloze")
-                yield Static("", id="sure", markup=False)
-            yield from self.code.compose()
-            yield from self.case.compose()
+            yield self.question
+            yield self.coding
+            yield self.incident
 
     def on_mount(self) -> None:
-        """Begin to tick."""
-        self.query_one("#sure").auto_links = False
+        """Start to tick."""
         self.query_one(ClockBar).session = self.session
-        self.set_interval(TICK, self.tick)
+        self.set_interval(TICK_S, self.tick)
         self._sync()
-
-    # the clock
-
-    def tick(self) -> None:
-        """Take what is typed, let the clock catch up, show what changed."""
-        if self._over:
-            return
-        self.collect()
-        self.heard(self.interview.tick())
-        if self.interview.taken:
-            self._leave_taken()
-            return
-        if self.session.ended:
-            self.quiz.push_screen(TimeUp(RUN_OVER if self.interview.alone else OVER))
-            return
-        self.query_one(ClockBar).refresh()
-
-    def heard(self, said: list[str]) -> None:
-        """Say what the clock did, and show what is in hand now."""
-        for word in said:
-            if word in SAID:
-                self.quiz.notify(SAID[word], timeout=3, markup=False)
-        self._sync()
-        if "cut" in said and "lost" not in said and not self._over:
-            self._close_dialogs()
-            self.quiz.push_screen(TimeUp(CUT))
-
-    def collect(self) -> None:
-        """What stands in the fields belongs to the session before the clock moves."""
-        item = self.session.item
-        if item is None or self._key() != self._shown:
-            return
-        if item.probe is not None or (item.state == OPEN and item.kind == "recall"):
-            text = self.query_one("#typed", AnswerBox).text
-            if text != (item.probe.typed if item.probe else item.typed):
-                self.session.type(text)
-        elif item.state == OPEN and item.kind == "numeric":
-            text = self.query_one("#numeric Input", Input).value
-            if text != (item.given or ""):
-                self.session.give(text)
-        elif item.state == OPEN and item.kind == "cloze":
-            answers = list(self.query_one(Cloze).answers)
-            if answers != (item.given or [""] * len(answers)):
-                self.session.give(answers if any(answers) else None)
-        elif item.state == OPEN and item.kind == "coding":
-            self.code.collect(item)
-        elif item.state == OPEN and item.kind == INCIDENT:
-            self.case.collect(item)
-
-    def _key(self) -> tuple[object, ...]:
-        item = self.session.item
-        if item is None:
-            return (self.session.phase, None)
-        probe = item.probe
-        return (self.session.phase, item.number, item.state, item.probes.index(probe) if probe else -1)
-
-    # showing
-
-    def _sync(self) -> None:
-        """Show what is in hand, if that changed."""
-        if self.session.ended:
-            self._finish()
-            return
-        key = self._key()
-        if key == self._shown:
-            return
-        self._shown = key
-        item = self.session.item
-        wide = item.kind if item is not None and item.state == OPEN and item.kind in self.parts else ""
-        with self.app.batch_update():
-            self.query_one("#switch", ContentSwitcher).current = wide or "talk"
-            self.set_focus(None)
-            for name in ("#earlier", "#plain", "#typed", "#work", "#sure"):
-                self.query_one(name).display = False
-            if item is None:
-                self._show_between()
-            elif item.state == CONFIDENCE:
-                self._show_confidence(item)
-            elif item.probe is not None:
-                self._show_probe(item)
-            elif wide:
-                self.parts[wide].show(item)
-            else:
-                self._show_question(item)
-            self.query_one("#talk").scroll_home(animate=False)
-
-    def _show_between(self) -> None:
-        """The brief and the wrap-up."""
-        session = self.session
-        first = session.phase == 0
-        head = self.interview.head
-        title = f"{head['title']}, {head['minutes']} minutes" if first else "That was the last question"
-        self.query_one("#prompt", Static).update(Document(title))
-        plain = self.query_one("#plain", Static)
-        plain.update(Document(self._brief() if first else self._wrap()))
-        plain.display = True
-        self.enter_phase("brief" if first else "wrap")
-
-    def _brief(self) -> str:
-        session = self.session
-        phases = "\n".join(
-            f"- {p.title}: {clock(p.seconds)}, {plural(len(session.in_phase(i)), 'question')}"
-            for i, p in enumerate(session.phases)
-            if session.in_phase(i)
-        )
-        return (
-            f"{phases}\n\n"
-            "Answer in your own words, as you would say it. ctrl+r freezes an answer; then say how sure you "
-            "are. ctrl+n puts a question aside until its phase ends. A question is cut at one and a half of "
-            "its time. Nothing is revealed before the end.\n\nenter begins."
-        )
-
-    def _wrap(self) -> str:
-        states = [item.state for item in self.session.items]
-        done = sum(state in {"frozen", "cut"} for state in states)
-        rest = clock(self.session.now.seconds)
-        return (
-            f"{done} of {len(states)} answered. "
-            f"enter ends the interview; left alone, it ends after the {rest} of the wrap-up. "
-            "Then the key points are shown and you mark your answers."
-        )
-
-    def _show_question(self, item: Item) -> None:
-        prompt = self.query_one("#prompt", Static)
-        prompt.update(Document(item.question["prompt"]))
-        if item.kind == "recall":
-            self._show_box(item.typed)
-            self.enter_phase("idle")
-            return
-        work = self.query_one("#work", ContentSwitcher)
-        work.display = True
-        work.current = item.kind
-        question = question_of(item)
-        if item.kind == "numeric":
-            self.query_one(Number).show(question.unit)
-            field = self.query_one("#numeric Input", Input)
-            field.value = str(item.given or "")
-            field.focus()
-        elif item.kind == "choice":
-            self.query_one(Choice).show(question.options, item.question["order"])
-        elif item.kind == "order":
-            self.query_one(Order).show(question.steps, item.given or item.question["order"])
-        else:
-            cloze = self.query_one(Cloze)
-            cloze.show(question.text, len(gaps(question)))
-            if item.given:
-                text = cloze.query_one(ClozeText)
-                text.answers = list(item.given)
-                cloze.query_one(Input).value = item.given[0]
-                text.changed()
-            cloze.query_one(Input).focus()
-        self.enter_phase(item.kind if item.kind in {"choice", "order"} else "idle")
-
-    def _show_box(self, text: str) -> None:
-        box = self.query_one("#typed", AnswerBox)
-        box.show(())  # no key points: nothing may light up before the end
-        box.load_text(text)
-        box.move_cursor(box.document.end)
-        box.display = True
-        box.focus()
-
-    def _show_probe(self, item: Item) -> None:
-        assert item.probe is not None
-        earlier = self.query_one("#earlier", Static)
-        earlier.update(Content(f"After “{one_line(item.question['prompt'])[:120]}”"))
-        earlier.display = True
-        self.query_one("#prompt", Static).update(Document(item.probe.ask))
-        self._show_box(item.probe.typed)
-        self.enter_phase("idle")
-
-    def _show_confidence(self, item: Item) -> None:
-        title = item.question.get("title") or item.question["prompt"]
-        self.query_one("#prompt", Static).update(Document(title))
-        sure = self.query_one("#sure", Static)
-        parts = [Content.styled("How sure are you of this answer?", "bold $primary"), Content("")]
-        row: list[Content] = []
-        for number, (percent, text) in enumerate(SURE, 1):
-            cell = Content.assemble((f" {number} ", "bold $primary"), (f"{text} ", "bold"))
-            link = Style.from_meta({"@click": f"screen.confide({percent})"})
-            row.append(cell.stylize(link, 0, len(cell.plain)))
-        parts.append(Content("  ").join(row))
-        sure.update(Content("\n").join(parts))
-        sure.display = True
-        self.enter_phase("confidence")
 
     @property
     def phase(self) -> str:
         """A focused field counts as typing, but not while something else is asked."""
         return self._phase if self._phase in UNTYPED else super().phase
 
+    # the clock
+
+    def tick(self) -> None:
+        """Collect what is typed, let the clock catch up, show what changed."""
+        if self._over:
+            return
+        self.collect()
+        self.react(self.interview.tick())
+        if self.interview.taken:
+            self._leave_taken()
+            return
+        if self.session.ended:
+            self.quiz.push_screen(TimeUp(RUN_OVER if self.interview.alone else INTERVIEW_OVER))
+            return
+        self.query_one(ClockBar).refresh()
+
+    def react(self, happened: list[str]) -> None:
+        """Report what the clock or an action did, and show what is in hand now."""
+        before = self._shown
+        self._sync()
+        if self._shown != before:
+            # A notice about the question before would be taken for one about the question in hand.
+            self.quiz.clear_notifications()
+        for event in happened:
+            if event in NOTICES:
+                self.quiz.notify(NOTICES[event], timeout=3, markup=False)
+        if "cut" in happened and "lost" not in happened and not self._over:
+            self._close_dialogs()
+            self.quiz.push_screen(TimeUp(CUT))
+
+    def collect(self) -> None:
+        """Hand what is typed to the session, to which it belongs before the clock moves on."""
+        item = self.session.item
+        if item is None or self._in_hand() != self._shown:
+            return
+        if item.state == OPEN and item.kind == "coding":
+            self.coding.collect(item)
+        elif item.state == OPEN and item.kind == INCIDENT:
+            self.incident.collect(item)
+        else:
+            self.question.collect(item)
+
+    # showing
+
+    def _in_hand(self) -> tuple[object, ...]:
+        """What the screen shows; equal as long as nothing else is to be shown."""
+        item = self.session.item
+        if item is None:
+            return (self.session.phase, None)
+        probe = item.probe
+        return (self.session.phase, item.number, item.state, item.probes.index(probe) if probe else -1)
+
+    def _sync(self) -> None:
+        """Show what is in hand, if that changed."""
+        if self.session.ended:
+            self._finish()
+            return
+        in_hand = self._in_hand()
+        if in_hand == self._shown:
+            return
+        self._shown = in_hand
+        with self.app.batch_update():
+            self.set_focus(None)
+            self.question.clear()
+            self.enter_phase(self._show())
+
+    def _show(self) -> str:
+        """Show what is in hand in the view for it; returns the phase."""
+        item = self.session.item
+        view: Widget = self.question
+        if item is None:
+            phase = self.question.show_between()
+        elif item.state == CONFIDENCE:
+            phase = self.question.show_confidence(item)
+        elif item.probe is not None:
+            phase = self.question.show_follow_up(item)
+        elif item.kind == "coding":
+            view, phase = self.coding, self.coding.show(item)
+            self.quiz.warm_judge()
+        elif item.kind == INCIDENT:
+            view, phase = self.incident, self.incident.show(item)
+        else:
+            phase = self.question.show_question(item)
+        self.query_one("#switch", ContentSwitcher).current = view.id
+        return phase
+
     def scroller(self) -> Widget:
-        """The question, the task of a coding item, or the pane of an incident."""
+        """The question, the task of a coding question, or the pane of an incident."""
         if self._phase in actions.INCIDENT:
-            return self.case.scroller()
-        return self.query_one("#pane-task" if self._phase == "coding" else "#talk")
+            return self.incident.scroller()
+        return self.query_one("#pane-task") if self._phase == "coding" else self.question
+
+    # leaving
 
     def _finish(self) -> None:
         if self._over:
@@ -292,6 +190,7 @@ class Asking(Place):
 
         self.interview.save()
         self.quiz.grader.cancel()
+        self.quiz.clear_notifications()
         if self.interview.taken:
             self._leave_taken()
             return
@@ -300,7 +199,7 @@ class Asking(Place):
         self.quiz.switch_screen(MarkScreen(self.interview))
 
     def _leave_taken(self) -> None:
-        """Another window has it now: its clock and its answers are there."""
+        """Another window has the interview now, with its clock and its answers."""
         if self._left:
             return
         self._over = self._left = True
@@ -309,7 +208,190 @@ class Asking(Place):
         self.quiz.go_back(self)
 
     def _close_dialogs(self) -> None:
-        """What was asked over this screen was about a question that is closed now."""
+        """Close what was asked over this screen: it was about a question that is closed now."""
         stack = self.app.screen_stack
         while self in stack and self.app.screen is not self:
             self.app.pop_screen()
+
+    def action_back(self) -> None:
+        """Leave: the interview goes on by the clock and can be resumed."""
+        self.collect()
+        self.interview.save()
+        self._over = True
+        self.quiz.say("The clock keeps running; r resumes.")
+        self.quiz.go_back(self)
+
+    # acting
+
+    def offers(self, act: actions.Act) -> bool:
+        """Offer another question only where there can be one."""
+        return not self.interview.alone or act.action not in {"skip", "return_to"}
+
+    def on_key(self, event: events.Key) -> None:
+        """Say where the fields are, now and then, when letters reach neither a field nor an action."""
+        bound = any(event.key in act.key_list() for act in actions.live(self.place, self.phase))
+        letter = event.is_printable and event.key != "space"
+        if self.focused is not None or bound or not letter or self.phase not in WHERE_TO_WRITE:
+            return
+        if monotonic() - self._hinted_at >= HINT_EVERY_S:
+            self._hinted_at = monotonic()
+            self.quiz.say(WHERE_TO_WRITE[self.phase])
+
+    def save_and_react(self, happened: list[str]) -> None:
+        """Store what an action changed, then show it."""
+        self.interview.save()
+        self.react(happened)
+
+    def action_proceed(self) -> None:
+        """Leave the brief, or end after the wrap-up."""
+        self.save_and_react(self.session.proceed())
+
+    def action_answer(self) -> None:
+        """Freeze the answer or the follow-up in hand."""
+        self.collect()
+        item = self.session.item
+        if item is not None and item.state == OPEN:
+            if item.kind == INCIDENT and not self.incident.ready(item):
+                return
+            if item.kind == "choice":
+                self.session.give(self.question.choice.order[self.question.choice.cursor])
+            elif item.kind == "order":
+                self.session.give(list(self.question.order.sequence))
+        self.save_and_react(self.session.submit())
+
+    action_answer_here = action_answer
+
+    def on_number_given(self) -> None:
+        """Enter in the field of a number."""
+        self.action_answer()
+
+    def on_cloze_given(self) -> None:
+        """Enter in the last gap."""
+        self.action_answer()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Words count from the first key."""
+        event.stop()
+        self.collect()
+
+    def action_pick(self, position: int) -> None:
+        """Answer with an option."""
+        choice = self.question.choice
+        if position < len(choice.order):
+            choice.move(position - choice.cursor)
+            self.action_answer()
+
+    def on_choice_picked(self, event: Choice.Picked) -> None:
+        """A click moves to an option; on the chosen one it answers."""
+        choice = self.question.choice
+        if self.phase != "choice":
+            return
+        if choice.cursor == event.position:
+            self.action_answer()
+        else:
+            choice.move(event.position - choice.cursor)
+
+    def action_lift(self, step: int) -> None:
+        """Move a step."""
+        order = self.question.order
+        order.lift(step)
+        self.session.give(list(order.sequence))
+
+    def action_confide(self, percent: int) -> None:
+        """Say how sure, then go on."""
+        self.save_and_react(self.session.confide(percent))
+
+    def action_skip(self) -> None:
+        """Put the question aside."""
+        self.collect()
+        self.save_and_react(self.session.skip())
+
+    def action_return_to(self) -> None:
+        """Choose among the open questions of the phase."""
+        open_items = [i for i in self.session.in_phase() if self.session.can_open(i.number)]
+        if not open_items:
+            self.quiz.say(NOTICES["last"])
+            return
+        entries = [(str(i.number), f"{one_line(i.question['prompt'])[:70]}") for i in open_items]
+
+        def chosen(value: str | None) -> None:
+            if value:
+                self.collect()
+                self.save_and_react(self.session.open(int(value)))
+
+        self.quiz.push_screen(Choose("Which question?", entries), chosen)
+
+    def action_end(self) -> None:
+        """End early, once confirmed."""
+        what = "run" if self.interview.alone else "interview"
+        entries = [("no", "No, go on"), ("yes", f"End the {what} and mark it")]
+
+        def chosen(answer: str | None) -> None:
+            if answer == "yes":
+                self.collect()
+                self.save_and_react(self.session.end("early"))
+
+        self.quiz.push_screen(Choose(f"End the {what} now?", entries), chosen)
+
+    def move(self, step: int) -> None:
+        """To the next line of a list, or scroll."""
+        if self.phase == "choice":
+            self.question.choice.move(step)
+        elif self.phase == "order":
+            self.question.order.move(step)
+        elif self.phase in {"readings", "diagnosis"}:
+            self.incident.move(step)
+        else:
+            self.scroller().scroll_relative(y=step, animate=False)
+
+    # code
+
+    def action_pane(self, name: str) -> None:
+        """Show a pane of the coding question."""
+        self.coding.go(name)
+
+    def action_check(self) -> None:
+        """Run the learner's own check."""
+        self.coding.check()
+
+    def action_judge(self) -> None:
+        """Submit the code to the judge."""
+        self.coding.submit()
+
+    def action_edit(self) -> None:
+        """Hand the code to the learner's editor."""
+        self.coding.edit()
+
+    # incidents
+
+    def action_case(self, name: str) -> None:
+        """Show a pane of the incident."""
+        self.incident.go(name)
+
+    def action_buy(self) -> None:
+        """Ask for the reading under the cursor; first the learner says how it ends."""
+        self.incident.ask()
+
+    def action_predict(self, number: int) -> None:
+        """Say how the reading ends; then it is paid for and shown."""
+        self.incident.predict(number)
+
+    def action_unask(self) -> None:
+        """Leave the reading."""
+        self.incident.go("run")
+
+    def on_readings_picked(self, event: Readings.Picked) -> None:
+        """A click on a reading."""
+        self.incident.pick("run", event.place)
+
+    def on_diagnosis_form_picked(self, event: DiagnosisForm.Picked) -> None:
+        """A click on a line of the diagnosis."""
+        self.incident.pick("diagnosis", event.place)
+
+    def action_choose(self) -> None:
+        """Choose for the line of the diagnosis under the cursor."""
+        self.incident.choose()
+
+    def action_hint(self) -> None:
+        """Show a hint, once its price is accepted."""
+        self.incident.hint()

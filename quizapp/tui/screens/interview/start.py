@@ -72,6 +72,6 @@ class Starting(Place):
             interview.propose()
             self.quiz.push_screen(MarkScreen(interview))
             return
-        from quizapp.tui.screens.interview.run import RunScreen
+        from quizapp.tui.screens.interview.running import RunScreen
 
         self.quiz.push_screen(RunScreen(interview))

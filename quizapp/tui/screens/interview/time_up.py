@@ -1,4 +1,4 @@
-"""Time is up: for a moment the keys of whoever is still typing reach nothing behind it."""
+"""The notice that time is up."""
 
 from textual import events
 from textual.app import ComposeResult
@@ -8,10 +8,13 @@ from textual.widgets import Static
 
 
 class TimeUp(ModalScreen[None]):
-    """Says ``text`` over what has opened meanwhile, and goes by itself."""
+    """Says ``text`` over what has opened meanwhile, and closes by itself.
+
+    For that moment it swallows keys: whoever is still typing means the question that was cut.
+    """
 
     AUTO_FOCUS = ""
-    STAYS = 1.5
+    OPEN_S = 1.5
     DEFAULT_CSS = """
     TimeUp { align: center middle; }
     TimeUp > Vertical { width: auto; max-width: 90%; height: auto; background: $surface; }
@@ -29,15 +32,15 @@ class TimeUp(ModalScreen[None]):
             yield Static(self._text, markup=False)
 
     def on_mount(self) -> None:
-        """Begin to count."""
-        self.set_timer(self.STAYS, self._go)
+        """Start to count."""
+        self.set_timer(self.OPEN_S, self._close)
 
-    def _go(self) -> None:
+    def _close(self) -> None:
         if self.is_current:
             self.dismiss()
         elif self.is_attached:  # another dialog was opened over it
-            self.set_timer(self.STAYS, self._go)
+            self.set_timer(self.OPEN_S, self._close)
 
     def on_key(self, event: events.Key) -> None:
-        """Typed for what was cut: it belongs to nothing any more."""
+        """Drop the key."""
         event.stop()

@@ -1,0 +1,186 @@
+"""A question of a running interview, its follow-ups, and what comes before and after all questions."""
+
+from typing import TYPE_CHECKING
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.style import Style
+from textual.widgets import ContentSwitcher, Input, Static
+
+from quizapp.bank.answers import gaps
+from quizapp.interview.session.question import OPEN, Item, question_of
+from quizapp.interview.session.session import CONFIDENCES
+from quizapp.tui.rendering.markdown import Document
+from quizapp.tui.widgets.answer_box import AnswerBox
+from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
+from quizapp.tui.widgets.order import Order
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock, plural
+
+if TYPE_CHECKING:
+    from quizapp.interview.service import Interview
+
+BRIEF = (
+    "Answer in your own words, as you would say it. ctrl+r freezes an answer; then say how sure you are. "
+    "ctrl+n puts a question aside until its phase ends. A question is cut at one and a half times its "
+    "budget. Nothing is revealed before the end.\n\nenter begins."
+)
+
+
+class QuestionView(VerticalScroll):
+    """Shows whatever is in hand except code and incidents, and reads the answer back from its fields.
+
+    Each ``show_…`` method returns the phase that the screen is in from then on.
+    """
+
+    def __init__(self, interview: "Interview", *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id, can_focus=False)
+        self.interview = interview
+        self.session = interview.session
+
+    def compose(self) -> ComposeResult:
+        """The prompt, a text field, a field for each machine-marked kind, the five degrees of confidence."""
+        with Container(id="column"):
+            yield Static("", id="earlier", classes="muted", markup=False)
+            yield Static("", id="prompt", markup=False)
+            yield Static("", id="plain", markup=False)
+            yield AnswerBox(id="typed")
+            with ContentSwitcher(id="work"):
+                yield Number(id="numeric")
+                yield Choice(id="choice")
+                yield Order(id="order")
+                yield Cloze(id="cloze")
+            yield Static("", id="sure", markup=False)
+
+    def on_mount(self) -> None:
+        """Leave the colors of clickable text to this view."""
+        self.query_one("#sure").auto_links = False
+
+    @property
+    def choice(self) -> Choice:
+        """The options of a choice question."""
+        return self.query_one(Choice)
+
+    @property
+    def order(self) -> Order:
+        """The steps of an order question."""
+        return self.query_one(Order)
+
+    def clear(self) -> None:
+        """Hide every part that only some questions have."""
+        for name in ("#earlier", "#plain", "#typed", "#work", "#sure"):
+            self.query_one(name).display = False
+        self.scroll_home(animate=False)
+
+    def collect(self, item: Item) -> None:
+        """Hand what is typed so far to the session. Choices and orders are handed over as they are made."""
+        if item.probe is not None or (item.state == OPEN and item.kind == "recall"):
+            text = self.query_one("#typed", AnswerBox).text
+            if text != (item.probe.typed if item.probe else item.typed):
+                self.session.type(text)
+        elif item.state == OPEN and item.kind == "numeric":
+            text = self.query_one("#numeric Input", Input).value
+            if text != (item.given or ""):
+                self.session.give(text)
+        elif item.state == OPEN and item.kind == "cloze":
+            answers = list(self.query_one(Cloze).answers)
+            if answers != (item.given or [""] * len(answers)):
+                self.session.give(answers if any(answers) else None)
+
+    # showing
+
+    def show_between(self) -> str:
+        """Show the brief or the wrap-up."""
+        first = self.session.phase == 0
+        head = self.interview.head
+        title = f"{head['title']}, {head['minutes']} minutes" if first else "That was the last question"
+        self.query_one("#prompt", Static).update(Document(title))
+        plain = self.query_one("#plain", Static)
+        plain.update(Document(self._brief() if first else self._wrap_up()))
+        plain.display = True
+        return "brief" if first else "wrap"
+
+    def _brief(self) -> str:
+        questions = [(phase, len(self.session.in_phase(i))) for i, phase in enumerate(self.session.phases)]
+        phases = [
+            f"- {phase.title}: {clock(phase.seconds)}, {plural(number, 'question')}"
+            for phase, number in questions
+            if number
+        ]
+        return "\n".join([*phases, "", BRIEF])
+
+    def _wrap_up(self) -> str:
+        return (
+            f"{self.session.answered} of {len(self.session.items)} answered. enter ends the interview; it "
+            f"ends by itself after the {clock(self.session.now.seconds)} of the wrap-up. Then you see the "
+            "key points and mark your answers."
+        )
+
+    def show_question(self, item: Item) -> str:
+        """Show a question with the field for its kind of answer."""
+        self.query_one("#prompt", Static).update(Document(item.question["prompt"]))
+        if item.kind == "recall":
+            self._show_box(item.typed)
+            return "idle"
+        work = self.query_one("#work", ContentSwitcher)
+        work.display = True
+        work.current = item.kind
+        question = question_of(item)
+        if item.kind == "numeric":
+            self.query_one(Number).show(question.unit)
+            field = self.query_one("#numeric Input", Input)
+            field.value = str(item.given or "")
+            field.focus()
+        elif item.kind == "choice":
+            self.choice.show(question.options, item.question["order"])
+        elif item.kind == "order":
+            self.order.show(question.steps, item.given or item.question["order"])
+        else:
+            self._show_cloze(question.text, len(gaps(question)), item.given)
+        return item.kind if item.kind in {"choice", "order"} else "idle"
+
+    def _show_cloze(self, text: str, number: int, given: list[str] | None) -> None:
+        cloze = self.query_one(Cloze)
+        cloze.show(text, number)
+        if given:
+            filled = cloze.query_one(ClozeText)
+            filled.answers = list(given)
+            cloze.query_one(Input).value = given[0]
+            filled.changed()
+        cloze.query_one(Input).focus()
+
+    def _show_box(self, text: str) -> None:
+        box = self.query_one("#typed", AnswerBox)
+        box.show(())  # without key points, so that no word of the answer lights up before the end
+        box.load_text(text)
+        box.move_cursor(box.document.end)
+        box.display = True
+        box.focus()
+
+    def show_follow_up(self, item: Item) -> str:
+        """Show the follow-up question that is being asked."""
+        assert item.probe is not None
+        earlier = self.query_one("#earlier", Static)
+        earlier.update(Content(f"After “{one_line(item.question['prompt'])[:120]}”"))
+        earlier.display = True
+        self.query_one("#prompt", Static).update(Document(item.probe.ask))
+        self._show_box(item.probe.typed)
+        return "idle"
+
+    def show_confidence(self, item: Item) -> str:
+        """Ask how sure the learner is of the answer just frozen."""
+        self.query_one("#prompt", Static).update(
+            Document(item.question.get("title") or item.question["prompt"])
+        )
+        row: list[Content] = []
+        for number, percent in enumerate(CONFIDENCES, 1):
+            cell = Content.assemble((f" {number} ", "bold $primary"), (f"{percent} % ", "bold"))
+            link = Style.from_meta({"@click": f"screen.confide({percent})"})
+            row.append(cell.stylize(link, 0, len(cell.plain)))
+        ask = Content.styled("How sure are you of this answer?", "bold $primary")
+        sure = self.query_one("#sure", Static)
+        sure.update(Content("\n").join([ask, Content(""), Content("  ").join(row)]))
+        sure.display = True
+        return "confidence"
