@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from quizapp.interview.blueprint import LENGTHS
-from quizapp.interview.paper.sample import draw_paper
+from quizapp.interview.paper.sample import sample_paper
 from tests.interview import paper_rules
 from tests.interview.mock_kit import ROLES, blueprint, knowledge, library_of, real_bank
 
@@ -31,7 +31,7 @@ def main() -> int:
     for seed in range(options.seeds):
         known = states[seed % len(states)]
         plan = blueprint().plan(ROLES[seed % 3], LENGTHS[seed // 3 % 4], code=seed % 7 > 1)
-        paper = draw_paper(blueprint(), plan, bank, known, seed, library)
+        paper = sample_paper(blueprint(), plan, bank, known, seed, library)
         broken.update(paper_rules.broken(paper, blueprint(), bank, known, library))
         unmet.update(paper_rules.unmet(paper, known))
         unmet.update(paper_rules.unmet_incidents(paper, library))

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from quizapp.errors import UnknownName
+from quizapp.interview.blueprint import MOCK, InterviewForm, form_of
 from quizapp.interview.session.question import IN_WORDS
-from quizapp.interview.single_run import is_alone
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -19,19 +19,19 @@ LEVELS = (0.0, 0.5, 1.0)
 
 
 def running(study: "Study") -> "MockDocument | None":
-    """The newest interview, or incident sat by itself, that was cut off or not marked yet."""
+    """The newest interview, or single incident, that was cut off or not marked yet."""
     return next(iter(study.mocks("running")), None)
 
 
 def interviews(study: "Study") -> "list[MockDocument]":
-    """The interviews that stand, finished or not, newest first, without incidents sat by themselves."""
-    return [mock for mock in study.mocks() if mock.state != "undone" and not is_alone(mock.document)]
+    """The interviews that stand, finished or not, newest first, without single incidents."""
+    return [mock for mock in study.mocks() if mock.state != "undone" and form_of(mock.document) is MOCK]
 
 
-def done(study: "Study", *, alone: bool = False) -> list[Mapping[str, Any]]:
-    """The finished reports that stand, newest first: of interviews, or of incidents sat ``alone``."""
+def done(study: "Study", form: InterviewForm = MOCK) -> list[Mapping[str, Any]]:
+    """The finished reports that stand, newest first: by default of mock interviews."""
     found = (mock.document for mock in study.mocks("done"))
-    return [document for document in found if is_alone(document) == alone]
+    return [document for document in found if form_of(document) is form]
 
 
 def report(study: "Study", name: str) -> Mapping[str, Any]:

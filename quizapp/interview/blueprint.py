@@ -24,6 +24,52 @@ _EXTRA_MEDIUM_S = 150
 _EXTRA_SCENARIO_S = 300
 
 
+INCIDENT_ROLE = "incident"
+"""The role under which a single incident is stored. No blueprint has a role of this name."""
+
+
+@dataclass(frozen=True, slots=True)
+class InterviewForm:
+    """What a learner sat down to: a mock interview or a single incident.
+
+    Both are stored and marked in the same way. They differ only in what this type holds. ``name`` begins
+    the file names of reports, ``noun`` is what screens call it. ``has_total`` says whether its questions
+    add up to a total with dimensions, a band and an interval, which later interviews are compared with.
+    """
+
+    name: str
+    noun: str
+    heading: str
+    phrase: str
+    has_total: bool
+
+    def title(self, title: str, minutes: int) -> str:
+        """The title of its report."""
+        return f"{self.heading}: {self._details(title, minutes)}"
+
+    def describe(self, title: str, minutes: int) -> str:
+        """The sitting as a phrase inside a sentence."""
+        return f"{self.phrase} ({self._details(title, minutes)})"
+
+    def _details(self, title: str, minutes: int) -> str:
+        return f"{title}, {minutes} minutes" if self.has_total else title
+
+    def another(self, role: str, minutes: int) -> tuple[str, str]:
+        """What the report recommends as the next sitting, and the command that starts it."""
+        if not self.has_total:
+            return "Diagnose another broken run", "quizapp incident"
+        return "Sit another interview in some days", f"quizapp mock --role {role} --minutes {minutes}"
+
+
+MOCK = InterviewForm("mock", "interview", "Mock interview", "a mock interview", has_total=True)
+SINGLE_INCIDENT = InterviewForm("incident", "run", "Incident", "a broken run", has_total=False)
+
+
+def form_of(document: Mapping[str, Any]) -> InterviewForm:
+    """The form of a stored interview, running or finished."""
+    return SINGLE_INCIDENT if document["role"] == INCIDENT_ROLE else MOCK
+
+
 @dataclass(frozen=True, slots=True)
 class Beat:
     """A part of a well-built answer, and the sentence by which a person checks it."""
@@ -63,7 +109,7 @@ class Role:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class InterviewPlan:
     """One interview's shape: seconds by phase (they sum to the length) and items by slot."""
 
     role: Role
@@ -72,11 +118,11 @@ class Plan:
     seconds: Mapping[str, int]
     counts: Mapping[str, int]
 
-    def without_code(self) -> "Plan":
+    def without_code(self) -> "InterviewPlan":
         """The same length with the coding time given to concepts and scenarios, and items for it."""
         spare = self.seconds["coding"]
         if not self.code or not (spare or self.counts["coding"]):
-            return Plan(self.role, self.minutes, False, self.seconds, {**self.counts, "coding": 0})
+            return InterviewPlan(self.role, self.minutes, False, self.seconds, {**self.counts, "coding": 0})
         to_scenario = spare // 2
         to_concept = spare - to_scenario
         seconds = dict(self.seconds)
@@ -87,7 +133,7 @@ class Plan:
         counts["scenario"] += to_scenario // _EXTRA_SCENARIO_S
         counts["medium"] += to_concept // _EXTRA_MEDIUM_S
         counts["coding"] = 0
-        return Plan(self.role, self.minutes, False, seconds, counts)
+        return InterviewPlan(self.role, self.minutes, False, seconds, counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +150,7 @@ class Blueprint:
             raise UnknownName(f"There is no role {name!r}; known are {', '.join(self.roles)}.")
         return self.roles[name]
 
-    def plan(self, role: str, minutes: int, *, code: bool = True) -> Plan:
+    def plan(self, role: str, minutes: int, *, code: bool = True) -> InterviewPlan:
         """The shape of an interview. Raises ``UnknownName`` for the role, ``QuizError`` for the length."""
         found = self.role(role)
         if minutes not in self.format.phases or minutes not in found.mix:
@@ -114,7 +160,7 @@ class Blueprint:
         if minutes >= 30:
             for phase, shift in found.shift.items():
                 seconds[phase] += shift
-        plan = Plan(found, minutes, True, seconds, dict(found.mix[minutes]))
+        plan = InterviewPlan(found, minutes, True, seconds, dict(found.mix[minutes]))
         return plan if code else plan.without_code()
 
 

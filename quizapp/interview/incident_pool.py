@@ -9,7 +9,7 @@ from quizapp.errors import QuizError
 from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.interview.history import when
 from quizapp.interview.paper.incident_selection import alarm_turn, at_hand
-from quizapp.interview.paper.knowledge import BAND, Known, knowledge
+from quizapp.interview.paper.knowledge import BAND, CardKnowledge, knowledge
 from quizapp.scheduling.queue import is_due
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class ListedIncident:
 
     incident: Incident
     had: LastSitting | None
-    state: Known | None
+    state: CardKnowledge | None
     due: bool
 
     @property

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from quizapp.interview.archive import kappa
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.scoring import score
-from quizapp.interview.session.question import IN_WORDS, Item
-from quizapp.interview.single_run import is_alone
+from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
 from quizapp.util.sanitize import escape_unprintable
 from quizapp.util.text import plural
 
@@ -49,10 +49,8 @@ def interview_friend(
 
 
 def _what(document: Mapping[str, Any], number: int) -> str:
-    if is_alone(document):
-        return f"An answer to a broken run ({document['title']})"
-    of = f"a mock interview ({document['title']}, {document['minutes']} minutes)"
-    return f"{plural(number, 'answer')} of {of}"
+    sitting = form_of(document).describe(document["title"], document["minutes"])
+    return f"{plural(number, 'answer')} from {sitting}"
 
 
 _INTRO = """{what}, to be marked by you.
@@ -169,7 +167,7 @@ def _mark(item: Mapping[str, Any], column: Mapping[str, Any]) -> int:
         ],
         "probes": [dict(p, held=held) for p, held in zip(marking["probes"], column["probes"], strict=True)],
     }
-    return score.mark_of(score.terms_of(Item.from_json(item), theirs))
+    return score.mark_of(score.terms_of(InterviewQuestion.from_json(item), theirs))
 
 
 def columns_text(document: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
@@ -180,7 +178,7 @@ def columns_text(document: Mapping[str, Any], found: Mapping[str, Any]) -> Itera
     for number, column in found["items"].items():
         item = by_number[number]
         yield f"{item['card'][:44]:44} {item['marks']['total']:>5} {column['mark']:>16}"
-    whole = "the whole" if is_alone(document) else "the whole interview"
+    whole = f"the whole {form_of(document).noun}"
     yield f"{whole:44} {document['totals']['raw']:>5} {found['total']:>16}"
     agreement = found["agreement"]
     yield f"Agreement on {agreement['points']} key points: {agreement['percent']} %{_kappa(agreement)}"

@@ -10,18 +10,18 @@ from quizapp.errors import QuizError, TakenOver
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview import archive
-from quizapp.interview.blueprint import Beat, Blueprint, load_blueprint
+from quizapp.interview.blueprint import Beat, Blueprint, InterviewForm, form_of, load_blueprint
 from quizapp.interview.effects import linked, outcome, review_of
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.paper.knowledge import knowledge, variants_seen
 from quizapp.interview.paper.model import Paper
-from quizapp.interview.paper.sample import draw_paper
+from quizapp.interview.paper.sample import sample_paper
 from quizapp.interview.report.build import SCHEMA, build
 from quizapp.interview.session.clock import Steady, steady
-from quizapp.interview.session.question import INCIDENT, Item, make_item
-from quizapp.interview.session.session import Session
+from quizapp.interview.session.question import INCIDENT, InterviewQuestion, make_item
+from quizapp.interview.session.session import InterviewSession
 from quizapp.interview.session.state import phases_of
-from quizapp.interview.single_run import is_alone, paper_of
+from quizapp.interview.single_run import paper_of
 from quizapp.scheduling.interviews import MockReview
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Interview:
     ``taken`` says why, once another window has resumed or finished it: nothing is written from then on.
     """
 
-    def __init__(self, study: "Study", head: dict[str, Any], session: Session) -> None:
+    def __init__(self, study: "Study", head: dict[str, Any], session: InterviewSession) -> None:
         self.study = study
         self.head = head
         self.session = session
@@ -53,9 +53,9 @@ class Interview:
         return str(self.head["id"])
 
     @property
-    def alone(self) -> bool:
-        """Whether it is an incident sat by itself."""
-        return is_alone(self.head)
+    def form(self) -> InterviewForm:
+        """Whether it is a mock interview or a single incident."""
+        return form_of(self.head)
 
     # beginning and going on
 
@@ -79,7 +79,9 @@ class Interview:
         library = library or load_library()
         seed = secrets.randbelow(1_000_000) if seed is None else seed
         plan = blueprint.plan(role, minutes, code=code)
-        paper = draw_paper(blueprint, plan, study.bank, knowledge(study), seed, library, variants_seen(study))
+        paper = sample_paper(
+            blueprint, plan, study.bank, knowledge(study), seed, library, variants_seen(study)
+        )
         if not paper.picks:
             raise QuizError(
                 "The bank holds no question that may be asked now: all were seen within 48 hours."
@@ -87,7 +89,7 @@ class Interview:
         return cls._on(paper, study, blueprint, library, clock)
 
     @classmethod
-    def begin_alone(
+    def begin_incident(
         cls,
         study: "Study",
         name: str,
@@ -116,7 +118,7 @@ class Interview:
         import secrets
 
         items = [make_item(number, pick, study.bank, library) for number, pick in enumerate(paper.picks)]
-        session = Session(phases_of(paper.seconds, blueprint.format.titles), items, clock)
+        session = InterviewSession(phases_of(paper.seconds, blueprint.format.titles), items, clock)
         return cls(study, _head(study, blueprint, paper, items, secrets.token_hex(4)), session)
 
     def start(self) -> None:
@@ -130,7 +132,7 @@ class Interview:
         """Go on with a stored interview; the clock moves on by the time that passed meanwhile."""
         running = document["running"]
         head = {key: document[key] for key in _HEAD}
-        found = cls(study, head, Session.from_json(running, clock))
+        found = cls(study, head, InterviewSession.from_json(running, clock))
         if not found.session.ended:
             found.session.resume(max(0, found._wall_ms() - int(running["wall_ms"])))
         elif running.get(MARKING):
@@ -170,7 +172,7 @@ class Interview:
 
     # marking
 
-    def beats(self, item: Item) -> tuple[Beat, ...]:
+    def beats(self, item: InterviewQuestion) -> tuple[Beat, ...]:
         """The beats of an answer to the item, as they were when the interview began."""
         kind = INCIDENT if item.kind == INCIDENT else "scenario" if item.scenario else "concept"
         rows = self.head["beats"][kind]
@@ -189,7 +191,7 @@ class Interview:
             self.head | {"finished": self._now().isoformat(timespec="seconds")},
             self.session,
             self.markings,
-            archive.done(self.study, alone=self.alone),
+            archive.done(self.study, self.form),
         )
 
     def record(self) -> dict[str, Any]:
@@ -239,7 +241,7 @@ _HEAD = (
 
 
 def _head(
-    study: "Study", blueprint: Blueprint, paper: Paper, items: Sequence[Item], name: str
+    study: "Study", blueprint: Blueprint, paper: Paper, items: Sequence[InterviewQuestion], name: str
 ) -> dict[str, Any]:
     import hashlib
     from importlib.metadata import PackageNotFoundError, version

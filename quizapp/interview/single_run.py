@@ -4,23 +4,15 @@ Its report is stored and marked like that of any interview, but no mock intervie
 """
 
 import random
-from collections.abc import Mapping
-from typing import Any
 
 from quizapp.incidents.model import Incident
-from quizapp.interview.blueprint import Blueprint, Plan, Role
-from quizapp.interview.paper.knowledge import Known
-from quizapp.interview.paper.model import Paper, Pick
+from quizapp.interview.blueprint import INCIDENT_ROLE, Blueprint, InterviewPlan, Role
+from quizapp.interview.paper.knowledge import CardKnowledge
+from quizapp.interview.paper.model import Paper, PaperQuestion
 from quizapp.interview.session.timing import CUT_SHARE
 
-ROLE = "incident"
 SLOT = PHASE = "scenario"
 GOOD_FROM = 70  # from here on the review of the fault class is Good
-
-
-def is_alone(document: Mapping[str, Any]) -> bool:
-    """Whether a stored interview is an incident sat by itself."""
-    return bool(document.get("role") == ROLE)
 
 
 def seconds_for(blueprint: Blueprint) -> int:
@@ -29,15 +21,15 @@ def seconds_for(blueprint: Blueprint) -> int:
 
 
 def paper_of(
-    incident: Incident, blueprint: Blueprint, state: Known | None, seed: int, *, unseen: bool
+    incident: Incident, blueprint: Blueprint, state: CardKnowledge | None, seed: int, *, unseen: bool
 ) -> Paper:
     """The paper of one incident. The clock runs until the item is cut; no time is kept for anything else."""
     seconds = seconds_for(blueprint)
     length = round(CUT_SHARE * seconds)
     counts = {SLOT: 1}
-    role = Role(ROLE, incident.title, "A broken run to diagnose.", GOOD_FROM, {}, (), (), {}, {})
-    plan = Plan(role, round(seconds / 60), False, {PHASE: length}, counts)
-    pick = Pick(
+    role = Role(INCIDENT_ROLE, incident.title, "A broken run to diagnose.", GOOD_FROM, {}, (), (), {}, {})
+    plan = InterviewPlan(role, round(seconds / 60), False, {PHASE: length}, counts)
+    pick = PaperQuestion(
         SLOT,
         incident.card,
         incident.exercise,

@@ -120,7 +120,7 @@ def test_a_broken_run_goes_on_after_its_terminal_was_killed(start: Callable[...,
     terminal.wait(lambda text: "you said" in text)
     terminal.process.kill(9)
     terminal = start("incident")
-    terminal.wait(lambda text: "The broken run “Healthy until step 11” is not finished" in text)
+    terminal.wait(lambda text: "A broken run (Healthy until step 11) is not finished" in text)
     terminal.press("r")
     terminal.wait(lambda text: "f2 Run" in text and "you said" in text)
     terminal.press("\x11")

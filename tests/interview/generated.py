@@ -5,10 +5,10 @@ import random
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import LENGTHS, Beat
 from quizapp.interview.marking import propose as marks
-from quizapp.interview.paper.sample import draw_paper
+from quizapp.interview.paper.sample import sample_paper
 from quizapp.interview.report.build import build
-from quizapp.interview.session.question import Item, make_item
-from quizapp.interview.session.session import Session
+from quizapp.interview.session.question import InterviewQuestion, make_item
+from quizapp.interview.session.session import InterviewSession
 from quizapp.interview.session.state import phases_of
 from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, real_bank
 
@@ -20,9 +20,9 @@ def report(seed: int, past: list | None = None) -> dict:
     bank = real_bank()
     plan = blueprint().plan(rng.choice(ROLES), rng.choice(LENGTHS), code=rng.random() < 0.7)
     library = incidents() if seed % 4 else IncidentLibrary()
-    paper = draw_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed, library)
+    paper = sample_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed, library)
     items = [make_item(number, pick, bank, library) for number, pick in enumerate(paper.picks)]
-    session = Session(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)
+    session = InterviewSession(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)
     markings = []
     for item in items:
         happen(item, rng)
@@ -37,7 +37,7 @@ def report(seed: int, past: list | None = None) -> dict:
     return build(head, session, markings, past or [])
 
 
-def happen(item: Item, rng: random.Random) -> None:
+def happen(item: InterviewQuestion, rng: random.Random) -> None:
     item.state = rng.choice(STATES)
     item.used_ms = rng.choice([0, rng.randint(0, 1500 * item.budget), 300 * item.budget, 1000 * item.budget])
     item.opened_ms = None if item.state == "unreached" else rng.randint(0, 60_000)
@@ -73,7 +73,7 @@ def happen(item: Item, rng: random.Random) -> None:
         item.checks = [{"at_ms": rng.randint(0, 2), "ok": True, "before": 0}] * rng.randint(0, 1)
 
 
-def diagnose(item: Item, rng: random.Random) -> None:
+def diagnose(item: InterviewQuestion, rng: random.Random) -> None:
     """Buy and commit by chance, rather often right."""
     asked = item.question
     for reading in asked["readings"]:
@@ -93,7 +93,7 @@ def diagnose(item: Item, rng: random.Random) -> None:
     item.given = {key: value for key, value in said.items() if rng.random() < 0.9} or None
 
 
-def marked(item: Item, rng: random.Random) -> dict:
+def marked(item: InterviewQuestion, rng: random.Random) -> dict:
     scene = "incident" if item.kind == "incident" else "scenario"
     rows = blueprint().format.beats[scene if item.scenario else "concept"]
     found = marks.propose(item, [Beat(beat.name, beat.check) for beat in rows])

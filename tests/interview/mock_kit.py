@@ -22,7 +22,7 @@ from quizapp.bank.model import (
 from quizapp.incidents.loader import load_library
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import Blueprint, load_blueprint
-from quizapp.interview.paper.knowledge import Known
+from quizapp.interview.paper.knowledge import CardKnowledge
 from quizapp.interview.service import Interview
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
@@ -122,13 +122,13 @@ def begin(
     return interview, hand
 
 
-def knowledge(bank: Bank, seed: int, share: float) -> dict[str, Known]:
+def knowledge(bank: Bank, seed: int, share: float) -> dict[str, CardKnowledge]:
     """A learner who has seen ``share`` of the bank, some of it within the last two days."""
     rng = random.Random(seed)
     names = [*bank.questions, *(f"exercise:{slug}" for slug in bank.exercises)]
     names += sorted({incident.card for incident in library_of(bank).incidents.values()})
     return {
-        name: Known(rng.uniform(0.2, 1.0), rng.choice([2.0, 30.0, 60.0, 400.0]), rng.random() < 0.02)
+        name: CardKnowledge(rng.uniform(0.2, 1.0), rng.choice([2.0, 30.0, 60.0, 400.0]), rng.random() < 0.02)
         for name in names
         if rng.random() < share
     }

@@ -12,6 +12,7 @@ import quizapp.interview
 from quizapp.errors import UnknownName
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview import archive, trends
+from quizapp.interview.blueprint import SINGLE_INCIDENT
 from quizapp.interview.incident_pool import list_incidents
 from quizapp.interview.paper.knowledge import variants_seen
 from quizapp.interview.report.explain import explain
@@ -43,7 +44,7 @@ def made(tmp_path: Path):
 def alone(made, name: str = "flat-loss", **options) -> tuple[Interview, Hand]:
     hand = Hand()
     options = {"library": incidents(), "blueprint": blueprint(), "seed": 3} | options
-    interview = Interview.begin_alone(made, name, clock=hand, **options)
+    interview = Interview.begin_incident(made, name, clock=hand, **options)
     interview.start()
     return interview, hand
 
@@ -99,7 +100,7 @@ def test_it_goes_on_after_the_process_was_gone_and_the_clock_went_on(made) -> No
     made.clock.time += timedelta(seconds=60)
     again = Interview.resume(made, archive.running(made).document, clock=Hand())
     item = again.session.item
-    assert again.alone
+    assert again.form is SINGLE_INCIDENT
     assert (item.typed, [row["reading"] for row in item.bought]) == ("The pairing of labels", ["one-batch"])
     assert item.used_ms == 1000 * (40 + 30 + 60)
 
@@ -137,7 +138,7 @@ def test_it_writes_one_review_of_the_fault_class_and_one_undo_takes_it_back(made
     made.undo()
     assert made.stats().reviews == 0
     assert made.card("incident:pairing").reps == 0
-    assert (variants_seen(made), archive.done(made, alone=True)) == (frozenset(), [])
+    assert (variants_seen(made), archive.done(made, SINGLE_INCIDENT)) == (frozenset(), [])
 
 
 def test_below_fifty_its_exercise_becomes_due(made) -> None:
@@ -275,7 +276,7 @@ def test_an_interview_is_not_counted_among_runs_either(made) -> None:
     interview.session.end("early")
     interview.record()
     sat(made)
-    assert [report["role"] for report in archive.done(made, alone=True)] == ["incident"]
+    assert [report["role"] for report in archive.done(made, SINGLE_INCIDENT)] == ["incident"]
     assert [report["role"] for report in archive.done(made)] == ["research-engineer"]
     assert [mock.document["role"] for mock in archive.interviews(made)] == ["research-engineer"]
 

@@ -14,7 +14,7 @@ from tests.interview.mock_kit import solve
 @pytest.fixture
 def report(home) -> dict:
     with Study.open() as made:
-        interview = Interview.begin_alone(made, "double-softmax", seed=1)
+        interview = Interview.begin_incident(made, "double-softmax", seed=1)
         interview.start()
         solve(interview)
         interview.session.submit()

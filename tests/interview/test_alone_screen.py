@@ -6,6 +6,7 @@ import pytest
 
 from quizapp.incidents.loader import load_library
 from quizapp.interview import archive
+from quizapp.interview.blueprint import SINGLE_INCIDENT
 from quizapp.interview.incident_pool import list_incidents
 from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
@@ -65,7 +66,7 @@ async def answered(pilot) -> dict:
     await pilot.press("enter")
     await pilot.pause()
     assert isinstance(app.screen, CardScreen)
-    return dict(archive.done(app.study, alone=True)[0])
+    return dict(archive.done(app.study, SINGLE_INCIDENT)[0])
 
 
 async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> None:
@@ -91,7 +92,7 @@ async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> 
         await pilot.press("u")
         await pilot.pause()
         assert made.stats().reviews == 0
-        assert archive.done(made, alone=True) == []
+        assert archive.done(made, SINGLE_INCIDENT) == []
         assert isinstance(app.screen, IncidentScreen)
 
 
@@ -158,7 +159,7 @@ async def test_a_run_that_was_left_is_resumed_with_its_words_and_readings(made) 
 
 
 async def test_after_a_killed_terminal_either_screen_goes_on_with_it(made) -> None:
-    interview = Interview.begin_alone(made, RUN, clock=Hand())
+    interview = Interview.begin_incident(made, RUN, clock=Hand())
     interview.start()
     interview.session.type("softmax twice")
     interview.save()
@@ -166,7 +167,7 @@ async def test_after_a_killed_terminal_either_screen_goes_on_with_it(made) -> No
         app = QuizApp(place, study=made)
         async with app.run_test(size=(80, 24)) as pilot:
             await pilot.pause()
-            assert "The broken run “A loss that settles far too high”" in " ".join(shown(app).split())
+            assert "A broken run (A loss that settles far too high)" in " ".join(shown(app).split())
             await pilot.press("r")
             await pilot.pause()
             assert isinstance(app.screen, RunScreen)
@@ -178,7 +179,7 @@ async def test_an_interview_that_is_not_finished_is_gone_on_with_from_here(made)
     app = QuizApp("incident", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert "An interview of 15 minutes" in shown(app)
+        assert "15 minutes) " in shown(app)
         await pilot.press("enter", "enter")
         await pilot.pause()
         assert isinstance(app.screen, RunScreen)

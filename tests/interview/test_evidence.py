@@ -18,7 +18,7 @@ from quizapp.interview.marking.text_evidence import (
     says_quote,
 )
 from quizapp.interview.scoring import score
-from quizapp.interview.session.question import Item, question_snapshot
+from quizapp.interview.session.question import InterviewQuestion, question_snapshot
 from tests.interview.mock_kit import blueprint, real_bank
 
 STRONG = yaml.safe_load(Path(__file__).with_name("strong_answers.yaml").read_text(encoding="utf-8"))
@@ -27,10 +27,12 @@ STRONG_LEAST = 60
 STRONG_ALONE = 30
 
 
-def marked(question: Question, text: str, *, share: float = 0.8, **change) -> tuple[Item, dict, int]:
+def marked(
+    question: Question, text: str, *, share: float = 0.8, **change
+) -> tuple[InterviewQuestion, dict, int]:
     """The item, the program's own marking of ``text`` (nothing corrected), and the mark."""
     budget = 100
-    item = Item(
+    item = InterviewQuestion(
         0, "medium", "concept", question.id, question.exercise, question.topic, question.level, "recall",
         budget, budget, 1, None, True, question_snapshot(question, 1), state="frozen", opened_ms=0,
         used_ms=round(1000 * budget * share), typed=text, confidence=100,

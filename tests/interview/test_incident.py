@@ -13,7 +13,7 @@ from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered
 from quizapp.interview.scoring import score
 from quizapp.interview.service import Interview
-from quizapp.interview.session.question import Item
+from quizapp.interview.session.question import InterviewQuestion
 from tests.interview import recompute
 from tests.interview.mock_kit import at_incident, begin, finish, only, small_bank, solve, study, wait
 
@@ -24,13 +24,13 @@ def made(tmp_path: Path):
         yield found
 
 
-def terms(interview: Interview, item: Item) -> dict[str, float]:
+def terms(interview: Interview, item: InterviewQuestion) -> dict[str, float]:
     interview.propose()
     marking = interview.markings[item.number]
     return {term.name: float(term.points) for term in score.terms_of(item, marking)}
 
 
-def ticked(interview: Interview, item: Item) -> None:
+def ticked(interview: Interview, item: InterviewQuestion) -> None:
     """Every key point said, none of the misconceptions."""
     marking = interview.markings[item.number]
     for point in marking["points"]:
@@ -329,5 +329,5 @@ def test_edits_of_the_content_change_no_old_mark(made) -> None:
     finish(interview)
     report = json.loads(json.dumps(interview.record()))
     row = report["items"][item.number]
-    again = marks.propose(Item.from_json(row), interview.beats(item))
-    assert score.mark_of(score.terms_of(Item.from_json(row), again)) == row["marks"]["total"]
+    again = marks.propose(InterviewQuestion.from_json(row), interview.beats(item))
+    assert score.mark_of(score.terms_of(InterviewQuestion.from_json(row), again)) == row["marks"]["total"]

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 from quizapp.interview.effects import outcome
-from quizapp.interview.session.question import Item
+from quizapp.interview.session.question import InterviewQuestion
 from tests.interview.mock_kit import answer_now, begin, sit, study, wait
 
 
-def item(**fields) -> Item:
+def item(**fields) -> InterviewQuestion:
     values = {
         "number": 0, "slot": "medium", "phase": "concept", "card": "q", "exercise": "e", "topic": "t",
         "level": "medium", "kind": "recall", "planned": 100, "budget": 100, "seed": 1, "recall": None,
         "unseen": True, "question": {}, "state": "frozen", "used_ms": 60_000, "opened_ms": 0, "typed": "x",
         "confidence": 50,
     }  # fmt: skip
-    return Item(**(values | fields))
+    return InterviewQuestion(**(values | fields))
 
 
 FULL = {"points": [{"weight": 3, "held": 1.0}], "misconceptions": []}

@@ -4,7 +4,7 @@ import pytest
 
 from quizapp.bank.model import Bank, FollowUp, KeyPoint, Question, Topic
 from quizapp.interview.blueprint import LENGTHS, split
-from quizapp.interview.paper.sample import draw_paper
+from quizapp.interview.paper.sample import sample_paper
 from tests.interview import paper_rules as rules
 from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, library_of, real_bank
 
@@ -17,7 +17,7 @@ def test_every_rule_holds_over_many_seeds(role: str, share: float) -> None:
         known = knowledge(bank, seed, share)
         plan = blueprint().plan(role, LENGTHS[seed % 4], code=seed % 3 > 0)
         for library in (incidents(), library_of(bank)):
-            paper = draw_paper(blueprint(), plan, bank, known, seed, library)
+            paper = sample_paper(blueprint(), plan, bank, known, seed, library)
             assert list(rules.broken(paper, blueprint(), bank, known, library)) == []
 
 
@@ -26,7 +26,7 @@ def test_every_rule_holds_over_many_seeds(role: str, share: float) -> None:
 def test_a_new_learner_gets_a_full_paper_with_fair_topic_shares(role: str, minutes: int) -> None:
     bank = real_bank()
     for seed in range(5):
-        paper = draw_paper(blueprint(), blueprint().plan(role, minutes, code=False), bank, {}, seed)
+        paper = sample_paper(blueprint(), blueprint().plan(role, minutes, code=False), bank, {}, seed)
         assert list(rules.unmet(paper, {})) == []
         assert rules.shares(paper, bank) < 2.0
 
@@ -35,16 +35,16 @@ def test_the_same_seed_and_state_draw_the_same_paper() -> None:
     bank = real_bank()
     known = knowledge(bank, 5, 0.4)
     plan = blueprint().plan("training-infrastructure", 45)
-    first = draw_paper(blueprint(), plan, bank, known, 77, incidents()).picks
+    first = sample_paper(blueprint(), plan, bank, known, 77, incidents()).picks
     assert any(pick.kind == "incident" for pick in first)
-    assert draw_paper(blueprint(), plan, bank, known, 77, incidents()).picks == first
-    assert draw_paper(blueprint(), plan, bank, known, 78, incidents()).picks != first
+    assert sample_paper(blueprint(), plan, bank, known, 77, incidents()).picks == first
+    assert sample_paper(blueprint(), plan, bank, known, 78, incidents()).picks != first
 
 
 def test_the_time_of_the_coding_phase_goes_to_the_others_without_exercises() -> None:
     real = real_bank()
     bank = Bank(real.questions, real.topics, {})
-    paper = draw_paper(blueprint(), blueprint().plan("research-engineer", 60), bank, {}, 1)
+    paper = sample_paper(blueprint(), blueprint().plan("research-engineer", 60), bank, {}, 1)
     assert "coding" not in dict(paper.seconds)
     assert sum(seconds for _, seconds in paper.seconds) == 3600
     assert not any(pick.slot == "coding" for pick in paper.picks)
@@ -61,7 +61,7 @@ def test_a_small_bank_gives_a_shorter_paper_within_the_rules() -> None:
     }  # fmt: skip
     bank = Bank(questions, {"debugging": Topic("debugging", "Debugging", "")}, {})
     for role in ROLES:
-        paper = draw_paper(blueprint(), blueprint().plan(role, 30), bank, {}, 3)
+        paper = sample_paper(blueprint(), blueprint().plan(role, 30), bank, {}, 3)
         assert list(rules.broken(paper, blueprint(), bank, {})) == []
         assert {pick.card for pick in paper.picks} - {"b", "d"} <= {"a", "c"}
         assert len(paper.picks) >= 2

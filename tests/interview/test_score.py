@@ -84,7 +84,10 @@ def test_content_changes_never_alter_an_old_score(tmp_path: Path) -> None:
         interview.session.end("early")
         before = interview.record()
         stored = made.mock(before["id"]).document
-    from quizapp.interview.session.question import Item
+    from quizapp.interview.session.question import InterviewQuestion
 
     for row in json.loads(json.dumps(stored))["items"]:
-        assert score.mark_of(score.terms_of(Item.from_json(row), row["marking"])) == row["marks"]["total"]
+        assert (
+            score.mark_of(score.terms_of(InterviewQuestion.from_json(row), row["marking"]))
+            == row["marks"]["total"]
+        )

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.interview.service import Interview
-from quizapp.interview.session.session import Session
+from quizapp.interview.session.session import InterviewSession
 from tests.interview.mock_kit import ROLES, answer_now, begin, later, study, wait
 
 
@@ -155,7 +155,7 @@ def test_a_session_survives_its_json_form_at_any_moment(tmp_path: Path, role: st
         interview.session.proceed()
         for _ in range(30):
             data = interview.session.as_json()
-            assert Session.from_json(data, hand).as_json() == data
+            assert InterviewSession.from_json(data, hand).as_json() == data
             wait(interview, hand, 13)
             if interview.session.ended:
                 break

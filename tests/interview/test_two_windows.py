@@ -7,6 +7,7 @@ import pytest
 
 from quizapp.errors import TakenOver
 from quizapp.interview import archive
+from quizapp.interview.blueprint import SINGLE_INCIDENT
 from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.incidents.catalogue import IncidentScreen
@@ -120,7 +121,7 @@ async def test_a_run_marked_in_another_window_is_not_marked_again(tmp_path: Path
             await pilot.pause()
             assert isinstance(app.screen, IncidentScreen)
             assert "marked in another window" in shown(app)
-            assert len(archive.done(made, alone=True)) == 1
+            assert len(archive.done(made, SINGLE_INCIDENT)) == 1
 
 
 @pytest.mark.parametrize("place", [MockScreen, IncidentScreen])
@@ -134,13 +135,13 @@ async def test_no_second_clock_begins_beside_one_of_another_window(tmp_path: Pat
             first, _ = begin(made, "research-engineer", 30, seed=4, code=False)
             await pilot.press("enter")
             await pilot.pause()
-            assert "An interview is not finished" in shown(app)
+            assert "The interview is not finished" in shown(app)
             await pilot.press("escape")
             first.session.end("early")
             first.save()
             await pilot.press("enter")
             await pilot.pause()
-            assert "An interview waits to be marked" in shown(app)
+            assert "The interview waits to be marked" in shown(app)
             await pilot.press("enter")
             await pilot.pause()
             assert isinstance(app.screen, MarkScreen)

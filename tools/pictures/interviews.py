@@ -7,14 +7,14 @@ from typing import Any
 from textual.pilot import Pilot
 
 from quizapp.interview.service import Interview
-from quizapp.interview.session.question import Item
+from quizapp.interview.session.question import InterviewQuestion
 from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from tests.interview.mock_kit import Hand, answer_now, begin, sit, solve
 
 Doing = Callable[[Pilot[int]], Awaitable[None]]
-Wanted = Callable[[Item], bool]
+Wanted = Callable[[InterviewQuestion], bool]
 ROLE = "training-infrastructure"
 WORDS = "The second moment is averaged over few gradients, so its estimate is noisy in the first steps"
 POOR = "I would look at the loss and lower the learning rate, since the gradient is too large then."
@@ -163,7 +163,7 @@ def past(*keys: str) -> Doing:
 
 def _run_done(pilot: Pilot[int], name: str, text: str) -> dict[str, Any]:
     """The report of a broken run sat by itself."""
-    interview = Interview.begin_alone(_study(pilot), name, seed=2, clock=(hand := Hand()))
+    interview = Interview.begin_incident(_study(pilot), name, seed=2, clock=(hand := Hand()))
     interview.start()
     hand.seconds += 200
     interview.session.tick(present=True)
@@ -177,7 +177,7 @@ def run_card(*keys: str) -> Doing:
     """The scorecard of a broken run, half well answered."""
 
     async def run(pilot: Pilot[int]) -> None:
-        interview = Interview.begin_alone(_study(pilot), "double-softmax", seed=2, clock=(hand := Hand()))
+        interview = Interview.begin_incident(_study(pilot), "double-softmax", seed=2, clock=(hand := Hand()))
         interview.start()
         hand.seconds += 200
         interview.session.tick(present=True)
@@ -212,7 +212,7 @@ def runs_had(*keys: str) -> Doing:
 
 async def run_cut(pilot: Pilot[int]) -> None:
     """The list while a run is not finished."""
-    interview = Interview.begin_alone(_study(pilot), "double-softmax", seed=2, clock=Hand())
+    interview = Interview.begin_incident(_study(pilot), "double-softmax", seed=2, clock=Hand())
     interview.start()
     pilot.app.screen.returned()  # type: ignore[attr-defined]
     await pilot.pause()

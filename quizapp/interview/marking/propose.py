@@ -20,7 +20,7 @@ from quizapp.interview.session.question import (
     EMPTY,
     INCIDENT,
     UNREACHED,
-    Item,
+    InterviewQuestion,
     drawn_of,
     points_of,
     question_of,
@@ -29,7 +29,7 @@ from quizapp.interview.session.question import (
 SELF_MARKED = ("recall", "coding", INCIDENT)
 
 
-def propose(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
+def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
     """The marking of an item as the program proposes it; the learner changes it with `tick` and others."""
     if item.kind == "recall":
         return _recall(item, beats)
@@ -40,7 +40,7 @@ def propose(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
     return _machine(item)
 
 
-def _points(item: Item, text: str) -> list[dict[str, Any]]:
+def _points(item: InterviewQuestion, text: str) -> list[dict[str, Any]]:
     points = points_of(item)
     # a task of a page names what has to be explained: there only sentences taken from it prove nothing
     told = "" if item.kind == "coding" else None
@@ -62,7 +62,7 @@ def _points(item: Item, text: str) -> list[dict[str, Any]]:
     ]
 
 
-def _misconceptions(item: Item) -> list[dict[str, Any]]:
+def _misconceptions(item: InterviewQuestion) -> list[dict[str, Any]]:
     rows = item.question["misconceptions"]
     found = [propose_wrong(row["wrong"], item.typed) for row in rows]
     return [
@@ -78,7 +78,7 @@ def _beats(beats: Sequence[Beat], shown: Sequence[bool]) -> list[dict[str, Any]]
     ]
 
 
-def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
+def _recall(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
     prompt, points = item.question["prompt"], points_of(item)
     shown = propose_beats([beat.name for beat in beats], item.typed, prompt, points)
     rows = _points(item, item.typed)
@@ -102,7 +102,7 @@ def _recall(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
     }
 
 
-def _machine(item: Item) -> dict[str, Any]:
+def _machine(item: InterviewQuestion) -> dict[str, Any]:
     question = question_of(item)
     given = item.given
     empty = given in EMPTY
@@ -127,7 +127,7 @@ def _machine(item: Item) -> dict[str, Any]:
     return {"by": "machine", "empty": False, "right_parts": right, "parts": parts, "note": mark.note}
 
 
-def _incident(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
+def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
     """The diagnosis is marked here for good; the answer in words like that to any question."""
     prompt, points = item.question["prompt"], points_of(item)
     rows = _points(item, item.typed)
@@ -147,7 +147,7 @@ def _incident(item: Item, beats: Sequence[Beat]) -> dict[str, Any]:
     }
 
 
-def _coding(item: Item) -> dict[str, Any]:
+def _coding(item: InterviewQuestion) -> dict[str, Any]:
     last = item.submissions[-1]["verdict"] if item.submissions else {}
     groups: dict[int, bool] = {}
     for test in last.get("tests", ()):

@@ -26,7 +26,7 @@ for name in ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class SelfCheckResult:
     """What a check run gave. ``counts`` is False where the code checks nothing."""
 
     ok: bool
@@ -51,7 +51,7 @@ def checks_itself(source: str) -> bool:
     return False
 
 
-def run_check(source: str, module: str) -> Checked:
+def run_check(source: str, module: str) -> SelfCheckResult:
     """Run the module as a script in a folder of its own, for at most twenty seconds."""
     counts = checks_itself(source)
     with tempfile.TemporaryDirectory(prefix="quizapp-check-") as folder:
@@ -71,8 +71,10 @@ def run_check(source: str, module: str) -> Checked:
                 check=False,
             )
         except subprocess.TimeoutExpired:
-            return Checked(ok=False, counts=counts, output=f"stopped after {SECONDS:.0f} s")
+            return SelfCheckResult(ok=False, counts=counts, output=f"stopped after {SECONDS:.0f} s")
         text = done.stdout[-MOST:].decode("utf-8", "replace").replace(folder + os.sep, "")
     if not counts:
         text += "\nThis run checks nothing: add an assert under `if __name__ == '__main__':`."
-    return Checked(ok=done.returncode == 0, counts=counts, output=text.strip() or "ran without output")
+    return SelfCheckResult(
+        ok=done.returncode == 0, counts=counts, output=text.strip() or "ran without output"
+    )

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 
 from quizapp.bank.model import Bank
 from quizapp.incidents.model import Incident, IncidentLibrary
-from quizapp.interview.blueprint import Plan
+from quizapp.interview.blueprint import InterviewPlan
 from quizapp.interview.paper.knowledge import BAND, Knowledge
 
 ALARM_SHARE = 1 / 8
@@ -13,11 +13,16 @@ ALARM_BLOCK = 8
 BOTH_FROM_MINUTES = 45
 
 
-class Casting:
+class IncidentSampler:
     """Draws incidents for one attempt at a paper. ``met`` is False where a rule could not be kept."""
 
     def __init__(
-        self, plan: Plan, library: IncidentLibrary, bank: Bank, known: Knowledge, seen: Collection[str]
+        self,
+        plan: InterviewPlan,
+        library: IncidentLibrary,
+        bank: Bank,
+        known: Knowledge,
+        seen: Collection[str],
     ) -> None:
         self.plan, self.known, self.seen = plan, known, seen
         self.ready = [

@@ -12,7 +12,7 @@ BAND = (0.60, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class CardKnowledge:
     """A card that was reviewed: retrievability now, and hours since the last review."""
 
     recall: float
@@ -30,20 +30,20 @@ class Known:
         return BAND[0] <= self.recall <= BAND[1]
 
 
-Knowledge = Mapping[str, Known]
+Knowledge = Mapping[str, CardKnowledge]
 """By card id; a card without an entry was never reviewed."""
 
 
-def knowledge(study: "Study") -> dict[str, Known]:
+def knowledge(study: "Study") -> dict[str, CardKnowledge]:
     """The state of all cards that were seen or suspended."""
     now = study.now()
     found = {}
     for row in study.store.cards():
         if row.state:
             hours = max(0.0, (now.time - row.last) / 3_600_000)
-            found[row.card] = Known(study.recall_of(row, now.day), hours, bool(row.suspended))
+            found[row.card] = CardKnowledge(study.recall_of(row, now.day), hours, bool(row.suspended))
         elif row.suspended:
-            found[row.card] = Known(0.0, 1e9, suspended=True)
+            found[row.card] = CardKnowledge(0.0, 1e9, suspended=True)
     return found
 
 

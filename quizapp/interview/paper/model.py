@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from quizapp.interview.blueprint import PHASE_OF, Plan
+from quizapp.interview.blueprint import PHASE_OF, InterviewPlan
 
 
 @dataclass(frozen=True, slots=True)
-class Pick:
+class PaperQuestion:
     """One item of the paper; times in seconds.
 
     ``card`` is a question id, ``exercise:<slug>`` or ``incident:<class>``, then ``incident`` is the variant.
@@ -38,7 +38,7 @@ class Pick:
 class Paper:
     """What is asked, in order. ``seconds`` by phase sum to the length."""
 
-    plan: Plan
+    plan: InterviewPlan
     seed: int
     seconds: tuple[tuple[str, int], ...]
-    picks: tuple[Pick, ...]
+    picks: tuple[PaperQuestion, ...]

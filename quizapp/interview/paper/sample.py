@@ -7,10 +7,10 @@ from math import ceil
 
 from quizapp.bank.model import Bank, Exercise, Question
 from quizapp.incidents.model import Incident, IncidentLibrary
-from quizapp.interview.blueprint import Blueprint, Plan
-from quizapp.interview.paper.incident_selection import Casting, alarms
+from quizapp.interview.blueprint import Blueprint, InterviewPlan
+from quizapp.interview.paper.incident_selection import IncidentSampler, alarms
 from quizapp.interview.paper.knowledge import Knowledge
-from quizapp.interview.paper.model import Paper, Pick
+from quizapp.interview.paper.model import Paper, PaperQuestion
 from quizapp.interview.paper.schedule import timed
 
 UNDRAWN_TOPICS = frozenset({"interview-craft"})
@@ -20,9 +20,9 @@ _TRIES = 24
 NO_INCIDENTS = IncidentLibrary()
 
 
-def draw_paper(
+def sample_paper(
     blueprint: Blueprint,
-    plan: Plan,
+    plan: InterviewPlan,
     bank: Bank,
     known: Knowledge,
     seed: int,
@@ -36,8 +36,8 @@ def draw_paper(
     """
     if plan.counts["coding"] and not _exercises(plan, bank, known):
         plan = plan.without_code()
-    casting = Casting(plan, library, bank, known, seen)
-    best: list[Pick] = []
+    casting = IncidentSampler(plan, library, bank, known, seen)
+    best: list[PaperQuestion] = []
     cost = float("inf")
     for attempt in range(_TRIES):
         drawing = _Drawing(plan, bank, known, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
@@ -49,7 +49,7 @@ def draw_paper(
     return timed(blueprint, plan, bank, best, seed)
 
 
-def _exercises(plan: Plan, bank: Bank, known: Knowledge) -> list[Exercise]:
+def _exercises(plan: InterviewPlan, bank: Bank, known: Knowledge) -> list[Exercise]:
     """The exercises that a coding item may be: the role's own, else those of its topics, else any."""
     ready = [
         exercise
@@ -66,14 +66,14 @@ def _exercises(plan: Plan, bank: Bank, known: Knowledge) -> list[Exercise]:
 class _Drawing:
     """One attempt; ``cost`` counts what it could not meet (below 1: every rule is met)."""
 
-    def __init__(self, plan: Plan, bank: Bank, known: Knowledge, seed: str) -> None:
+    def __init__(self, plan: InterviewPlan, bank: Bank, known: Knowledge, seed: str) -> None:
         self.plan, self.bank, self.known = plan, bank, known
         self.rng = random.Random(seed)  # noqa: S311 - a paper that can be drawn again, not a secret
         self.used: set[str] = set()
         self.families: set[str] = set()
         self.kinds: Counter[str] = Counter()
         self.topics: Counter[str] = Counter()
-        self.picks: list[Pick] = []
+        self.picks: list[PaperQuestion] = []
         self.cost = 0.0
         counts = plan.counts
         self.questions = sum(counts[slot] for slot in ("easy", "medium", "hard", "scenario"))
@@ -87,7 +87,7 @@ class _Drawing:
         self.rng.shuffle(marks)
         self.wants_unseen = marks
 
-    def run(self, casting: Casting, *, alarm: bool) -> None:
+    def run(self, casting: IncidentSampler, *, alarm: bool) -> None:
         """Fill the slots, the hardest to fill first."""
         counts = self.plan.counts
         for _ in range(counts["coding"]):
@@ -131,7 +131,7 @@ class _Drawing:
         state = self.known.get(f"exercise:{exercise.slug}")
         self.used.add(exercise.slug)
         self.picks.append(
-            Pick(
+            PaperQuestion(
                 "coding",
                 f"exercise:{exercise.slug}",
                 exercise.slug,
@@ -149,7 +149,7 @@ class _Drawing:
         self.used.add(incident.exercise)
         self.topics[incident.topic] += 1
         self.picks.append(
-            Pick(
+            PaperQuestion(
                 "scenario",
                 incident.card,
                 incident.exercise,
@@ -232,7 +232,7 @@ class _Drawing:
         unseen = state is None or question.kind == "numeric"  # fresh values make a fresh question
         seed = self.rng.getrandbits(31)
         self.picks.append(
-            Pick(
+            PaperQuestion(
                 slot,
                 question.id,
                 question.exercise,

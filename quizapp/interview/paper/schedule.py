@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from quizapp.bank.model import Bank
-from quizapp.interview.blueprint import PHASES, Blueprint, Plan, split
-from quizapp.interview.paper.model import Paper, Pick
+from quizapp.interview.blueprint import PHASES, Blueprint, InterviewPlan, split
+from quizapp.interview.paper.model import Paper, PaperQuestion
 
 
-def timed(blueprint: Blueprint, plan: Plan, bank: Bank, picks: Sequence[Pick], seed: int) -> Paper:
+def timed(
+    blueprint: Blueprint, plan: InterviewPlan, bank: Bank, picks: Sequence[PaperQuestion], seed: int
+) -> Paper:
     """The picks in order, with budgets that sum to their phase; the time of an empty phase is shared."""
     ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - see above
     seconds = dict(plan.seconds)
@@ -24,7 +26,7 @@ def timed(blueprint: Blueprint, plan: Plan, bank: Bank, picks: Sequence[Pick], s
             seconds[phase] += share
     else:
         seconds["wrap"] += spare
-    picked: list[Pick] = []
+    picked: list[PaperQuestion] = []
     for phase in filled:
         own = [pick for pick in ordered if pick.phase == phase]
         nominal = blueprint.format.nominal
@@ -34,7 +36,7 @@ def timed(blueprint: Blueprint, plan: Plan, bank: Bank, picks: Sequence[Pick], s
     return Paper(plan, seed, rows, tuple(picked))
 
 
-def _budgeted(blueprint: Blueprint, bank: Bank, pick: Pick, planned: int) -> Pick:
+def _budgeted(blueprint: Blueprint, bank: Bank, pick: PaperQuestion, planned: int) -> PaperQuestion:
     """The pick with its time, a part of it kept for follow-up questions where it has any."""
     question = bank.questions.get(pick.card)
     shape = blueprint.format
@@ -47,9 +49,9 @@ def _budgeted(blueprint: Blueprint, bank: Bank, pick: Pick, planned: int) -> Pic
     return replace(pick, planned=planned, budget=budget, probes=tuple(probes))
 
 
-def _ordered(picks: Sequence[Pick], rng: random.Random) -> list[Pick]:
+def _ordered(picks: Sequence[PaperQuestion], rng: random.Random) -> list[PaperQuestion]:
     """Phase by phase; a hard item somewhere after a medium one of its topic."""
-    by_slot: dict[str, list[Pick]] = {}
+    by_slot: dict[str, list[PaperQuestion]] = {}
     for pick in picks:
         by_slot.setdefault(pick.slot, []).append(pick)
     for group in by_slot.values():

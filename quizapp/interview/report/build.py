@@ -4,16 +4,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from quizapp.interview import history
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.scoring import score
-from quizapp.interview.session.session import Session
-from quizapp.interview.single_run import is_alone
+from quizapp.interview.session.session import InterviewSession
 
 SCHEMA = "quizapp.mock/1"
 
 
 def build(
     head: Mapping[str, Any],
-    session: Session,
+    session: InterviewSession,
     markings: Sequence[Mapping[str, Any]],
     past: Sequence[Mapping[str, Any]],
 ) -> dict[str, Any]:
@@ -85,10 +85,8 @@ def _next_steps(document: Mapping[str, Any]) -> list[dict[str, str]]:
     steps += [
         {"what": f"Write {slug}", "command": f"quizapp exercise {slug}"} for slug in slugs[: 5 - len(steps)]
     ]
-    if is_alone(document):
-        return [*steps, {"what": "Diagnose another broken run", "command": "quizapp incident"}]
-    again = f"quizapp mock --role {document['role']} --minutes {document['minutes']}"
-    return [*steps, {"what": "Sit another interview in some days", "command": again}]
+    what, command = form_of(document).another(document["role"], document["minutes"])
+    return [*steps, {"what": what, "command": command}]
 
 
 def costliest(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.report.incident import as_text
 from quizapp.interview.report.text import STATES, item_title, title_line
 from quizapp.interview.session.question import IN_WORDS, INCIDENT
-from quizapp.interview.single_run import is_alone
 
 
 def explain(document: Mapping[str, Any]) -> str:
@@ -21,7 +21,7 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     items = document["items"]
     for item in items:
         yield from _item(item)
-    if is_alone(document):
+    if not form_of(document).has_total:
         return
     seconds = sum(item["planned"] for item in items)
     yield ""

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.bank.model import Topic
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.report.topic_names import NONE, named
-from quizapp.interview.single_run import is_alone
 
 FORMATS = ("md", "html", "json")
 
@@ -29,9 +29,9 @@ def write_reports(document: Mapping[str, Any], folder: Path, topics: Mapping[str
     """Write all three forms; raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    what = "incident" if is_alone(document) else "mock"
+    name = form_of(document).name
     for form in FORMATS:
-        path = folder / f"{what}-{document['started'][:10]}-{document['id']}.{form}"
+        path = folder / f"{name}-{document['started'][:10]}-{document['id']}.{form}"
         path.write_text(rendered(document, form, topics), encoding="utf-8")
         written.append(path)
     return written

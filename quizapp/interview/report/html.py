@@ -5,6 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.report import incident
 from quizapp.interview.report.build import best, costliest
 from quizapp.interview.report.svg import reliability, sideways, timeline
@@ -26,7 +27,6 @@ from quizapp.interview.report.text import (
     terms_line,
     title_line,
 )
-from quizapp.interview.single_run import is_alone
 from quizapp.util.text import plural
 
 _MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
@@ -48,21 +48,21 @@ def _style() -> str:
 
 
 def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
-    alone = is_alone(document)
+    form = form_of(document)
     yield f"<header><h1>{escape(title)}</h1>"
     when = document["started"][:16].replace("T", " ")
     yield f'<p class="dim">{when} UTC, id {escape(document["id"])}, seed {document["seed"]}</p></header>'
     yield "<main>"
     total = document["totals"]["raw"]
     yield f'<section aria-labelledby="result"><h2 id="result">Result</h2><p class="score">{total}</p>'
-    if alone:
+    if form.has_total:
+        yield from _result(document)
+    else:
         yield f"<p>{escape(parts_line(document))}.</p>"
         yield from _away(document)
         yield "</section>"
-    else:
-        yield from _result(document)
     yield from _after(document)
-    if not alone:
+    if form.has_total:
         yield from _confidence(document["calibration"])
         yield from _comparison(document)
     yield from _friends(document)
@@ -141,7 +141,7 @@ def _away(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _after(document: Mapping[str, Any]) -> Iterator[str]:
     yield "<section><h2>What comes next</h2><ul>"
-    for row in () if is_alone(document) else document["weak_topics"][:4]:
+    for row in document["weak_topics"][:4] if form_of(document).has_total else ():
         if row["mean"] < 80:
             mean = f"{row['mean']:g} of 100 over {plural(row['items'], 'item')}"
             yield f"<li>Costly topic {escape(row['topic'])}: {mean}</li>"

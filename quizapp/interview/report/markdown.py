@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.report import incident
 from quizapp.interview.report.build import best, costliest
 from quizapp.interview.report.text import (
@@ -23,7 +24,6 @@ from quizapp.interview.report.text import (
     terms_line,
     title_line,
 )
-from quizapp.interview.single_run import is_alone
 from quizapp.util.text import plural
 
 BAR = 20
@@ -35,19 +35,19 @@ def as_markdown(document: Mapping[str, Any]) -> str:
 
 
 def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    alone = is_alone(document)
+    form = form_of(document)
     yield f"# {title_line(document)}"
     yield ""
     yield f"{document['started'][:16].replace('T', ' ')} UTC, id `{document['id']}`, seed {document['seed']}"
     yield ""
-    if alone:
+    if form.has_total:
+        yield from _result(document)
+    else:
         yield f"**{parts_line(document)}.**"
         yield ""
         yield from _away(document)
-    else:
-        yield from _result(document)
     yield from _after(document)
-    if not alone:
+    if form.has_total:
         yield from _calibration(document["calibration"])
         yield from _comparison(document)
     yield from _friends(document)
@@ -111,7 +111,7 @@ def _moments(title: str, items: list[Mapping[str, Any]], seconds: int) -> Iterat
 
 def _after(document: Mapping[str, Any]) -> Iterator[str]:
     weak = [row for row in document["weak_topics"] if row["mean"] < 80]
-    if weak and not is_alone(document):
+    if weak and form_of(document).has_total:
         yield "## Topics that cost most"
         yield ""
         for row in weak[:4]:

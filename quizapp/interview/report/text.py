@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from quizapp.bank.answers import GAP
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.scoring.incident_terms import parts
 from quizapp.interview.session.question import EMPTY, IN_WORDS
-from quizapp.interview.single_run import is_alone
 from quizapp.util.text import number_text, plural
 
 BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
@@ -49,9 +49,7 @@ def adjusted_line(document: Mapping[str, Any]) -> str:
 
 def title_line(document: Mapping[str, Any]) -> str:
     """What was sat, as the title of its report."""
-    if is_alone(document):
-        return f"Incident: {document['title']}"
-    return f"Mock interview: {document['title']}, {document['minutes']} minutes"
+    return form_of(document).title(document["title"], document["minutes"])
 
 
 def parts_line(document: Mapping[str, Any]) -> str:

@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from quizapp.interview.scoring.terms import DIMENSIONS, Term, weighted
-from quizapp.interview.session.question import Item
+from quizapp.interview.session.question import InterviewQuestion
 
 MAIN, TOLD = "debugging", DIMENSIONS[4]
 REPLAY, STATE, CAUSE, PLACE, PREDICTIONS, EVIDENCE, FIX, EXPLAIN, TOLD_WHOLE = 30, 5, 12, 6, 6, 6, 20, 10, 5
@@ -22,7 +22,7 @@ PARTS = {"replay plan": "reproducibility", "cause": "diagnosis", "fix": "fix", "
 """The parts of the mark by the term that each begins with."""
 
 
-class Part(NamedTuple):
+class MarkPart(NamedTuple):
     """A part of an incident's mark: what it earned, of how many marks, from which terms."""
 
     name: str
@@ -31,7 +31,7 @@ class Part(NamedTuple):
     terms: tuple[Mapping[str, Any], ...]
 
 
-def parts(terms: Sequence[Mapping[str, Any]]) -> list[Part]:
+def parts(terms: Sequence[Mapping[str, Any]]) -> list[MarkPart]:
     """The parts of a mark from its terms as a report holds them; hints only take marks away."""
     groups: list[list[Mapping[str, Any]]] = []
     for term in terms:
@@ -39,7 +39,7 @@ def parts(terms: Sequence[Mapping[str, Any]]) -> list[Part]:
             groups.append([])
         groups[-1].append(term)
     return [
-        Part(
+        MarkPart(
             PARTS[own[0]["term"]],
             sum(row["points"] for row in own),
             sum(max(0, row["weight"]) for row in own),
@@ -49,7 +49,7 @@ def parts(terms: Sequence[Mapping[str, Any]]) -> list[Part]:
     ]
 
 
-def incident_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
+def incident_terms(item: InterviewQuestion, marking: Mapping[str, Any]) -> list[Term]:
     """The terms of an incident from its marking."""
     found = marking["diagnosis"]
     points = [dict(point, held=0.0) for point in marking["points"]] if marking["empty"] else marking["points"]

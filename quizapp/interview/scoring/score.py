@@ -11,7 +11,7 @@ from typing import Any
 from quizapp.interview.report.text import own_check
 from quizapp.interview.scoring.incident_terms import incident_terms
 from quizapp.interview.scoring.terms import DIMENSIONS, Term, half_up, time_share, weighted
-from quizapp.interview.session.question import INCIDENT, Item
+from quizapp.interview.session.question import INCIDENT, InterviewQuestion
 from quizapp.util.text import plural
 
 LEVEL_LIMITS = (40, 60, 80)
@@ -20,7 +20,7 @@ DRAWS, DRAW_SEED = 10_000, 20_260_101
 INTERVAL = (10, 90)
 
 
-def recall_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
+def recall_terms(item: InterviewQuestion, marking: Mapping[str, Any]) -> list[Term]:
     """The terms of a recall answer from its marking."""
     points = marking["points"]
     stated = sum(bool(m["stated"]) for m in marking["misconceptions"])
@@ -59,7 +59,7 @@ def recall_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
     return terms
 
 
-def machine_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
+def machine_terms(item: InterviewQuestion, marking: Mapping[str, Any]) -> list[Term]:
     """The terms of a numeric, choice, order or cloze answer."""
     right = Fraction(int(marking["right_parts"]), max(1, int(marking["parts"])))
     time = time_share(item.used_ms, item.budget, sure=right >= Fraction(8, 10))
@@ -72,7 +72,7 @@ def machine_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
     ]
 
 
-def coding_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
+def coding_terms(item: InterviewQuestion, marking: Mapping[str, Any]) -> list[Term]:
     """The terms of a coding item, from the last verdict before time was up."""
     total = int(marking["behaviours"])
     passed = Fraction(int(marking["behaviours_passed"]), total) if total else Fraction(0)
@@ -109,11 +109,11 @@ def coding_terms(item: Item, marking: Mapping[str, Any]) -> list[Term]:
     return terms
 
 
-def _time_text(item: Item) -> str:
+def _time_text(item: InterviewQuestion) -> str:
     return f"{item.used_ms / 1000:.1f} s of {item.budget} s"
 
 
-def terms_of(item: Item, marking: Mapping[str, Any]) -> list[Term]:
+def terms_of(item: InterviewQuestion, marking: Mapping[str, Any]) -> list[Term]:
     """The terms of any item; all zero where it was not reached."""
     if item.kind == "coding":
         terms = coding_terms(item, marking)
@@ -139,7 +139,7 @@ def mean_mark(rows: Sequence[tuple[int, int]]) -> int:
     return half_up(Fraction(sum(planned * mark for planned, mark in rows), seconds)) if seconds else 0
 
 
-def dimensions(scored: Sequence[tuple[Item, Sequence[Term]]]) -> dict[str, dict[str, Any]]:
+def dimensions(scored: Sequence[tuple[InterviewQuestion, Sequence[Term]]]) -> dict[str, dict[str, Any]]:
     """The same terms regrouped: percent earned and level 1 to 4 by dimension; only those that were asked."""
     found = {}
     for name in DIMENSIONS:

@@ -14,7 +14,7 @@ from quizapp.interview.session.question import (
     SKIPPED,
     UNREACHED,
     WAITING,
-    Item,
+    InterviewQuestion,
 )
 from quizapp.interview.session.state import ENDED, SessionState
 
@@ -91,7 +91,7 @@ class Flow(SessionState):
             return ["phase"]
         return self._enter_phase(self.phase + 1)
 
-    def _put_away(self, item: Item) -> None:
+    def _put_away(self, item: InterviewQuestion) -> None:
         """Close an item for good: as it stands, abandoned, or not reached."""
         if item.state in CLOSED:
             return
@@ -119,7 +119,7 @@ class Flow(SessionState):
             return []
         return self._leave_phase()
 
-    def _probe_or_next(self, item: Item) -> list[str]:
+    def _probe_or_next(self, item: InterviewQuestion) -> list[str]:
         waiting = next((probe for probe in item.probes if probe.state == WAITING), None)
         if waiting is not None and not self.now.over:
             waiting.state = OPEN
@@ -130,7 +130,7 @@ class Flow(SessionState):
         self._close(item, FROZEN)
         return self._next()
 
-    def _cut(self, item: Item, *, lost: bool) -> list[str]:
+    def _cut(self, item: InterviewQuestion, *, lost: bool) -> list[str]:
         self._note("cut", item=item.number, lost=lost)
         probe = item.probe
         if probe is not None:
@@ -144,7 +144,7 @@ class Flow(SessionState):
         item.frozen_ms = self.elapsed_ms
         return ["cut"] if lost else ["cut", *self._next()]
 
-    def _close(self, item: Item, state: str) -> None:
+    def _close(self, item: InterviewQuestion, state: str) -> None:
         item.state = state
         self.current = None
         self.changed = True
@@ -153,6 +153,6 @@ class Flow(SessionState):
                 probe.state = UNREACHED
 
 
-def item_state(item: Item) -> str:
+def item_state(item: InterviewQuestion) -> str:
     """How an item closes whose answer stands but whose follow-up was lost."""
     return FROZEN if item.confidence is not None or item.answered else LOST

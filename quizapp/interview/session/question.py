@@ -18,7 +18,7 @@ from quizapp.bank.model import (
 )
 from quizapp.bank.parameters import SampledQuestion, sample_question
 from quizapp.incidents.model import IncidentLibrary
-from quizapp.interview.paper.model import Pick
+from quizapp.interview.paper.model import PaperQuestion
 from quizapp.interview.session.incident_snapshot import incident_snapshot
 
 WAITING, OPEN, CONFIDENCE, PROBE, SKIPPED = "waiting", "open", "confidence", "probe", "skipped"
@@ -31,7 +31,7 @@ CLOSED = (FROZEN, CUT, LOST, ABANDONED, UNREACHED)
 
 
 @dataclass(slots=True)
-class Probe:
+class FollowUpAnswer:
     """A follow-up question; ``answer`` is the reference, ``typed`` the learner's words."""
 
     ask: str
@@ -43,7 +43,7 @@ class Probe:
 
 
 @dataclass(slots=True)
-class Item:
+class InterviewQuestion:
     """``question`` holds all that marking needs, so that later edits of the bank change nothing.
 
     Times ending in ``_ms`` are milliseconds of the interview's clock; ``used_ms`` runs while the answer
@@ -66,7 +66,7 @@ class Item:
     recall: float | None
     unseen: bool
     question: dict[str, Any]
-    probes: list[Probe] = field(default_factory=list)
+    probes: list[FollowUpAnswer] = field(default_factory=list)
     state: str = WAITING
     used_ms: int = 0
     opened_ms: int | None = None
@@ -98,7 +98,7 @@ class Item:
         return bool(self.typed.strip() or self.given not in EMPTY or self.submissions)
 
     @property
-    def probe(self) -> Probe | None:
+    def probe(self) -> FollowUpAnswer | None:
         """The follow-up question that is being asked."""
         return next((probe for probe in self.probes if probe.state == OPEN), None)
 
@@ -116,19 +116,22 @@ class Item:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "Item":
+    def from_json(cls, data: Mapping[str, Any]) -> "InterviewQuestion":
         """The item of which ``data`` is the JSON form; what marking added is left aside."""
         known = {f.name for f in fields(cls)}
         values = {key: value for key, value in data.items() if key in known}
         values["probes"] = [
-            Probe(**{f.name: probe[f.name] for f in fields(Probe)}) for probe in data["probes"]
+            FollowUpAnswer(**{f.name: probe[f.name] for f in fields(FollowUpAnswer)})
+            for probe in data["probes"]
         ]
         return cls(**values)
 
 
-def make_item(number: int, pick: Pick, bank: Bank, library: IncidentLibrary | None = None) -> Item:
+def make_item(
+    number: int, pick: PaperQuestion, bank: Bank, library: IncidentLibrary | None = None
+) -> InterviewQuestion:
     """The item for a pick, with everything that is needed to ask and to mark it."""
-    probes: list[Probe] = []
+    probes: list[FollowUpAnswer] = []
     if pick.kind == INCIDENT:
         assert library is not None
         asked = incident_snapshot(library.incidents[pick.incident], library, pick.seed)
@@ -139,8 +142,10 @@ def make_item(number: int, pick: Pick, bank: Bank, library: IncidentLibrary | No
         question = bank.questions[pick.card]
         asked = question_snapshot(question, pick.seed)
         follow = question.follow_ups[: len(pick.probes)]
-        probes = [Probe(f.ask, f.answer, seconds) for f, seconds in zip(follow, pick.probes, strict=True)]
-    return Item(
+        probes = [
+            FollowUpAnswer(f.ask, f.answer, seconds) for f, seconds in zip(follow, pick.probes, strict=True)
+        ]
+    return InterviewQuestion(
         number,
         pick.slot,
         pick.phase,
@@ -213,7 +218,7 @@ def _point(point: KeyPoint) -> dict[str, Any]:
     return {"text": point.text, "weight": point.weight, "kind": point.kind, "terms": list(point.terms)}
 
 
-def question_of(item: Item) -> Question:
+def question_of(item: InterviewQuestion) -> Question:
     """The question of an item as the bank's type, from the snapshot alone."""
     data = item.question
     tolerance = data.get("tolerance") or {}
@@ -237,7 +242,7 @@ def question_of(item: Item) -> Question:
     )
 
 
-def drawn_of(item: Item) -> SampledQuestion:
+def drawn_of(item: InterviewQuestion) -> SampledQuestion:
     """The drawn values of an item, from the snapshot alone."""
     data = item.question
     return SampledQuestion(
@@ -245,7 +250,7 @@ def drawn_of(item: Item) -> SampledQuestion:
     )
 
 
-def points_of(item: Item) -> tuple[KeyPoint, ...]:
+def points_of(item: InterviewQuestion) -> tuple[KeyPoint, ...]:
     """The key points of an item."""
     return tuple(
         KeyPoint(p["text"], p["weight"], p["kind"], tuple(p["terms"])) for p in item.question["key_points"]

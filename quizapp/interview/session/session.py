@@ -14,14 +14,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from quizapp.interview.session.question import CONFIDENCE, EMPTY, FROZEN, INCIDENT, OPEN, Item
+from quizapp.interview.session.question import CONFIDENCE, EMPTY, FROZEN, INCIDENT, OPEN, InterviewQuestion
 from quizapp.interview.session.timing import CUT_SHARE, Timed
 
 CONFIDENCES = (0, 25, 50, 75, 100)
 
 
 @dataclass(slots=True)
-class Session(Timed):
+class InterviewSession(Timed):
     """Takes the answers; every change goes through a method that returns what to tell the learner."""
 
     def type(self, text: str) -> None:
@@ -109,7 +109,7 @@ class Session(Timed):
 
     # noting
 
-    def _first_key(self, item: Item, *, begun: bool) -> None:
+    def _first_key(self, item: InterviewQuestion, *, begun: bool) -> None:
         if begun and item.first_key_ms is None:
             item.first_key_ms = item.used_ms
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 from quizapp.interview.session.clock import Steady, steady
-from quizapp.interview.session.question import CUT, FROZEN, SKIPPED, WAITING, Item
+from quizapp.interview.session.question import CUT, FROZEN, SKIPPED, WAITING, InterviewQuestion
 
 ENDED = "ended"
 
@@ -30,7 +30,7 @@ class SessionState:
     """The state itself; the classes built on it change it and return what to tell the learner."""
 
     phases: list[PhaseTime]
-    items: list[Item]
+    items: list[InterviewQuestion]
     clock: Steady = steady
     elapsed_ms: int = 0
     phase: int = 0
@@ -52,7 +52,7 @@ class SessionState:
         return max(0, self.length_ms - self.elapsed_ms)
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> InterviewQuestion | None:
         """The item in hand."""
         return None if self.current is None else self.items[self.current]
 
@@ -66,7 +66,7 @@ class SessionState:
         """Whether the clock has stopped for good."""
         return self.state == ENDED
 
-    def in_phase(self, number: int | None = None) -> list[Item]:
+    def in_phase(self, number: int | None = None) -> list[InterviewQuestion]:
         """The items of a phase (default: the present one)."""
         name = self.phases[self.phase if number is None else number].name
         return [item for item in self.items if item.phase == name]
@@ -102,7 +102,7 @@ class SessionState:
         """The session of which ``data`` is the JSON form; call ``resume`` next where it still runs."""
         return cls(
             [PhaseTime(**phase) for phase in data["phases"]],
-            [Item.from_json(item) for item in data["items"]],
+            [InterviewQuestion.from_json(item) for item in data["items"]],
             clock,
             data["elapsed_ms"],
             data["phase"],

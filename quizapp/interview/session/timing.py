@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from quizapp.interview.session.flow import Flow
-from quizapp.interview.session.question import OPEN, PROBE, Item
+from quizapp.interview.session.question import OPEN, PROBE, InterviewQuestion
 
 STALL_MS = 10_000
 CUT_SHARE = 1.5
@@ -79,7 +79,7 @@ class Timed(Flow):
         return min((limit for limit in limits if limit > 0), default=self.left_ms)
 
     @staticmethod
-    def _time_of(item: Item) -> tuple[int, int]:
+    def _time_of(item: InterviewQuestion) -> tuple[int, int]:
         """Budget and used time in ms of what is open: the answer, or the follow-up question."""
         probe = item.probe
         if probe is not None:

@@ -188,28 +188,27 @@ class HomeScreen(Place):
             Content.assemble(
                 _link("m ", "screen.mock", "bold $primary"),
                 _link("Mock interview", "screen.mock"),
-                self._left(alone=False) or ("  timed, with a report", "$text-muted"),
+                self._left(single=False) or ("  timed, with a report", "$text-muted"),
             )
         )
         lines.append(
             Content.assemble(
                 _link("r ", "screen.incident", "bold $primary"),
                 _link("Broken run", "screen.incident"),
-                self._left(alone=True) or ("  to diagnose against the clock", "$text-muted"),
+                self._left(single=True) or ("  to diagnose against the clock", "$text-muted"),
             )
         )
         self.query_one("#onward", Static).update(Content("\n").join(lines))
 
-    def _left(self, *, alone: bool) -> tuple[str, str] | None:
-        """What is said of an interview, or of a run sat ``alone``, that was left."""
+    def _left(self, *, single: bool) -> tuple[str, str] | None:
+        """The state of an interview, or of a ``single`` incident, that is not finished."""
         left = self.quiz.study.mocks("running")
         if not left:
             return None
-        from quizapp.interview.single_run import (
-            is_alone,  # the interview's modules come after the first frame
-        )
+        # The interview's modules are imported after the first frame.
+        from quizapp.interview.blueprint import SINGLE_INCIDENT, form_of
 
-        if is_alone(left[0].document) != alone:
+        if (form_of(left[0].document) is SINGLE_INCIDENT) != single:
             return None
         ended = left[0].document["running"]["state"] == "ended"
         return "  waits to be marked" if ended else "  not finished, its clock runs", "$warning"

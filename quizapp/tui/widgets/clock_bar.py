@@ -3,7 +3,7 @@
 from textual.content import Content
 from textual.widget import Widget
 
-from quizapp.interview.session.session import Session
+from quizapp.interview.session.session import InterviewSession
 from quizapp.interview.session.state import PhaseTime
 from quizapp.tui.widgets.meter import meter
 from quizapp.util.text import clock
@@ -16,7 +16,7 @@ class ClockBar(Widget):
 
     def __init__(self) -> None:
         super().__init__()
-        self.session: Session | None = None
+        self.session: InterviewSession | None = None
         self.note = ""
 
     def render(self) -> Content:
@@ -34,14 +34,14 @@ class ClockBar(Widget):
         return Content("\n").join([first, self._phases(session, width)])
 
     @staticmethod
-    def _count(session: Session) -> Content:
+    def _count(session: InterviewSession) -> Content:
         items = session.in_phase()
         item = session.item
         if not items or item is None:
             return Content("")
         return Content.styled(f" {items.index(item) + 1}/{len(items)}", "$text-muted")
 
-    def _item(self, session: Session, width: int) -> Content:
+    def _item(self, session: InterviewSession, width: int) -> Content:
         """What the item in hand has used of its time."""
         item = session.item
         if item is None:
@@ -55,7 +55,7 @@ class ClockBar(Widget):
         text = Content.styled(f"{name}{clock(used)} of {clock(budget)} ", colour)
         return text.append(meter([(min(1.0, share), colour, "█")], 12 if width >= 76 else 6))
 
-    def _phases(self, session: Session, width: int) -> Content:
+    def _phases(self, session: InterviewSession, width: int) -> Content:
         """One stretch per phase, as wide as its share of the length."""
         total = sum(phase.seconds for phase in session.phases)
         pieces: list[Content] = []

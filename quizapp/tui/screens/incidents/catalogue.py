@@ -160,7 +160,7 @@ class IncidentScreen(Listed[ListedIncident], Starting):
             return
         if self.must_finish_first():
             return
-        interview = Interview.begin_alone(self.quiz.study, case.incident.id)
+        interview = Interview.begin_incident(self.quiz.study, case.incident.id)
         interview.start()
         self.sit(interview)
 

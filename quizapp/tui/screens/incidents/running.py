@@ -11,7 +11,7 @@ from textual.widgets import Static
 
 from quizapp.incidents.diagnosis import text_of
 from quizapp.incidents.model import NO_FAULT, NOTHING
-from quizapp.interview.session.question import Item
+from quizapp.interview.session.question import InterviewQuestion
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.choose import Choose
@@ -81,7 +81,7 @@ class IncidentView(Container):
         return self.query_one("#form", DiagnosisForm)
 
     @property
-    def item(self) -> Item | None:
+    def item(self) -> InterviewQuestion | None:
         """The incident in hand, None when it was cut meanwhile."""
         item = self.session.item
         return item if item is not None and item.number == self.loaded and item.state == "open" else None
@@ -92,7 +92,7 @@ class IncidentView(Container):
 
     # showing
 
-    def show(self, item: Item) -> str:
+    def show(self, item: InterviewQuestion) -> str:
         """Show an incident, whose words are loaded once; returns the phase."""
         if self.loaded != item.number:
             self.loaded = item.number
@@ -121,7 +121,7 @@ class IncidentView(Container):
         )
         self.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
 
-    def collect(self, item: Item) -> None:
+    def collect(self, item: InterviewQuestion) -> None:
         """Hand what is typed to the session."""
         if self.loaded == item.number and self.answer.text != item.typed:
             self.session.type(self.answer.text)
@@ -269,7 +269,7 @@ class IncidentView(Container):
 
         self.run_screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), took)
 
-    def _place_of_no_fault(self, item: Item, cause: str) -> None:
+    def _place_of_no_fault(self, item: InterviewQuestion, cause: str) -> None:
         """Where nothing is broken there is one place to say; it goes when another cause is chosen."""
         place = (item.given or {}).get("place")
         if cause == NO_FAULT:
@@ -278,7 +278,7 @@ class IncidentView(Container):
             self._commit(item, "place", "")
 
     @staticmethod
-    def _entries(item: Item, field: str) -> list[tuple[str, str]]:
+    def _entries(item: InterviewQuestion, field: str) -> list[tuple[str, str]]:
         asked, said = item.question, item.given or {}
         if field == "reading":
             titles = [(row["reading"], row["outcome"]) for row in item.bought]
@@ -288,12 +288,12 @@ class IncidentView(Container):
             (row["id"], row["text"]) for row in rows if field != "decoy" or row["id"] != said.get("cause")
         ]
 
-    def _commit(self, item: Item, field: str, value: str | list[str]) -> None:
+    def _commit(self, item: InterviewQuestion, field: str, value: str | list[str]) -> None:
         self.session.commit(field, value)
         self.interview.save()
         self.form.show(item.question, item.given)
 
-    def ready(self, item: Item) -> bool:
+    def ready(self, item: InterviewQuestion) -> bool:
         """Whether the answer may be frozen: what is missing is said once, then the learner chooses."""
         said = item.given or {}
         fields = [field for field in ("cause", "place", "decoy") if not said.get(field)]

@@ -6,7 +6,7 @@ from typing import Any
 from textual.content import Content
 
 from quizapp.interview.report.text import STATES
-from quizapp.interview.scoring.incident_terms import Part, parts
+from quizapp.interview.scoring.incident_terms import MarkPart, parts
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.interview.scorecard import LEVELS, Parts, ScoreCard
@@ -60,7 +60,7 @@ class RunCard(ScoreCard):
         return [*lines, *self.steps(width)]
 
 
-def _terms(part: Part) -> str:
+def _terms(part: MarkPart) -> str:
     return "; ".join(map(_term, part.terms))
 
 

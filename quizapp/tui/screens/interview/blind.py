@@ -5,7 +5,7 @@ from typing import Any
 from textual.content import Content
 from textual.widgets import Static
 
-from quizapp.interview.session.question import Item
+from quizapp.interview.session.question import InterviewQuestion
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.interview.deciding import Marking
 from quizapp.util.text import plural
@@ -30,7 +30,7 @@ class BlindScreen(Marking):
                 for p in row["marking"]["points"]
             ],
         }
-        super().__init__([Item.from_json(row)], [fresh])
+        super().__init__([InterviewQuestion.from_json(row)], [fresh])
         self.document, self.number = document, number
         self.held: dict[int, float] = {}
 

@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.interview.marking.self_check import Checked, run_check
-from quizapp.interview.session.question import Item
+from quizapp.interview.marking.self_check import SelfCheckResult, run_check
+from quizapp.interview.session.question import InterviewQuestion
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -73,7 +73,7 @@ class CodingView(Container):
         """The field for the explanation."""
         return self.query_one("#explained", AnswerBox)
 
-    def show(self, item: Item) -> str:
+    def show(self, item: InterviewQuestion) -> str:
         """Show a question, whose code is loaded once; returns the phase."""
         if self.loaded != item.number:
             self.loaded = item.number
@@ -87,7 +87,7 @@ class CodingView(Container):
         self.go("code")
         return "coding"
 
-    def collect(self, item: Item) -> None:
+    def collect(self, item: InterviewQuestion) -> None:
         """Hand what is in the fields to the session."""
         if self.loaded != item.number:
             return
@@ -154,7 +154,7 @@ class CodingView(Container):
 
         beside(quiz, work, "check", exclusive=True)
 
-    def _show_check(self, number: int, checked: Checked) -> None:
+    def _show_check(self, number: int, checked: SelfCheckResult) -> None:
         item = self.session.item
         if item is None or item.number != number or not self.run_screen.stands:
             return
@@ -209,12 +209,12 @@ class CodingView(Container):
             self.collect(item)
         self.run_screen.react(happened)
 
-    def _outside(self, item: Item) -> Path:
+    def _outside(self, item: InterviewQuestion) -> Path:
         """Where the code is while another editor has it; it is found again if the terminal is lost then."""
         folder = paths.home() / "mock" / f"{self.interview.id}-{item.number}"
         return folder / str(item.question["module"])
 
-    def _left_outside(self, item: Item) -> str:
+    def _left_outside(self, item: InterviewQuestion) -> str:
         """What another editor saved before the terminal was lost; empty in the usual case."""
         try:
             return self._outside(item).read_text(encoding="utf-8-sig")

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from quizapp.interview.marking import propose as marks
 from quizapp.interview.marking.text_evidence import says_quote
 from quizapp.interview.report.text import STATES
-from quizapp.interview.session.question import INCIDENT, Item
+from quizapp.interview.session.question import INCIDENT, InterviewQuestion
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
@@ -32,7 +32,7 @@ class Marking(Place):
     CSS_PATH = "deciding.tcss"
     blind: ClassVar[bool] = False
 
-    def __init__(self, items: Sequence[Item], markings: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, items: Sequence[InterviewQuestion], markings: Sequence[dict[str, Any]]) -> None:
         super().__init__()
         self.items, self.markings = items, markings
         self.at = 0
@@ -58,7 +58,7 @@ class Marking(Place):
         self.show()
 
     @property
-    def item(self) -> Item:
+    def item(self) -> InterviewQuestion:
         """The item that is marked."""
         return self.items[self.at]
 

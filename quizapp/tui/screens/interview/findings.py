@@ -9,7 +9,7 @@ from textual.visual import VisualType
 from quizapp.interview.report.text import given_text, judged, right_text
 from quizapp.interview.scoring.score import terms_of
 from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
-from quizapp.interview.session.question import IN_WORDS, INCIDENT, Item, points_of
+from quizapp.interview.session.question import IN_WORDS, INCIDENT, InterviewQuestion, points_of
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import own_words
@@ -18,7 +18,7 @@ from quizapp.util.sanitize import escape_controls
 _SIGNS = {1: "✓", 0.5: "½", 0: "✗", None: "–"}
 
 
-def own_text(item: Item, *, blind: bool) -> Content:
+def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
     """What the learner said."""
     if item.kind in IN_WORDS:
         text = item.typed.strip()
@@ -31,7 +31,7 @@ def own_text(item: Item, *, blind: bool) -> Content:
     return plain(shown) if shown else Content.styled("no answer", "$text-muted")
 
 
-def found_text(item: Item, marking: Mapping[str, Any]) -> VisualType:
+def found_text(item: InterviewQuestion, marking: Mapping[str, Any]) -> VisualType:
     """What the machine found, as it is; empty where it found nothing of its own."""
     if not item.reached:
         later = "." if item.kind == INCIDENT else ", first in tomorrow's queue."
@@ -56,12 +56,12 @@ def found_text(item: Item, marking: Mapping[str, Any]) -> VisualType:
     return Content("\n").join(lines)
 
 
-def _silence(item: Item) -> Content:
+def _silence(item: InterviewQuestion) -> Content:
     said = "Nothing of your own was said, so nothing counts." if item.typed.strip() else "Empty: 0."
     return Content.styled(said, "$warning")
 
 
-def _diagnosis(item: Item, marking: Mapping[str, Any]) -> Iterator[str]:
+def _diagnosis(item: InterviewQuestion, marking: Mapping[str, Any]) -> Iterator[str]:
     """The diagnosis beside the right one, each reading, and the marks that follow; in Markdown."""
     row = item.as_json()
     if marking["empty"]:

@@ -9,7 +9,7 @@ from textual.style import Style
 from textual.widgets import ContentSwitcher, Input, Static
 
 from quizapp.bank.answers import gaps
-from quizapp.interview.session.question import OPEN, Item, question_of
+from quizapp.interview.session.question import OPEN, InterviewQuestion, question_of
 from quizapp.interview.session.session import CONFIDENCES
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -74,7 +74,7 @@ class QuestionView(VerticalScroll):
             self.query_one(name).display = False
         self.scroll_home(animate=False)
 
-    def collect(self, item: Item) -> None:
+    def collect(self, item: InterviewQuestion) -> None:
         """Hand what is typed so far to the session. Choices and orders are handed over as they are made."""
         if item.probe is not None or (item.state == OPEN and item.kind == "recall"):
             text = self.query_one("#typed", AnswerBox).text
@@ -118,7 +118,7 @@ class QuestionView(VerticalScroll):
             "key points and mark your answers."
         )
 
-    def show_question(self, item: Item) -> str:
+    def show_question(self, item: InterviewQuestion) -> str:
         """Show a question with the field for its kind of answer."""
         self.query_one("#prompt", Static).update(Document(item.question["prompt"]))
         if item.kind == "recall":
@@ -159,7 +159,7 @@ class QuestionView(VerticalScroll):
         box.display = True
         box.focus()
 
-    def show_follow_up(self, item: Item) -> str:
+    def show_follow_up(self, item: InterviewQuestion) -> str:
         """Show the follow-up question that is being asked."""
         assert item.probe is not None
         earlier = self.query_one("#earlier", Static)
@@ -169,7 +169,7 @@ class QuestionView(VerticalScroll):
         self._show_box(item.probe.typed)
         return "idle"
 
-    def show_confidence(self, item: Item) -> str:
+    def show_confidence(self, item: InterviewQuestion) -> str:
         """Ask how sure the learner is of the answer just frozen."""
         self.query_one("#prompt", Static).update(
             Document(item.question.get("title") or item.question["prompt"])

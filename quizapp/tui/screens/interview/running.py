@@ -33,8 +33,7 @@ NOTICES = {
     "last": "No other question of this phase is open.",
 }
 CUT = "What you wrote stands and counts; the next question is open."
-INTERVIEW_OVER = "The interview is over; now you mark your answers."
-RUN_OVER = "The time for this run is over; now you mark your answer."
+OVER = "The time for this {} is over; now you mark what you answered."
 WHERE_TO_WRITE = {
     "readings": "f3 is where you write; here you take readings.",
     "diagnosis": "f3 is where you write; here you choose and tick.",
@@ -100,7 +99,7 @@ class RunScreen(Place):
             self._leave_taken()
             return
         if self.session.ended:
-            self.quiz.push_screen(TimeUp(RUN_OVER if self.interview.alone else INTERVIEW_OVER))
+            self.quiz.push_screen(TimeUp(OVER.format(self.interview.form.noun)))
             return
         self.query_one(ClockBar).refresh()
 
@@ -225,7 +224,7 @@ class RunScreen(Place):
 
     def offers(self, act: actions.Act) -> bool:
         """Offer another question only where there can be one."""
-        return not self.interview.alone or act.action not in {"skip", "return_to"}
+        return self.interview.form.has_total or act.action not in {"skip", "return_to"}
 
     def on_key(self, event: events.Key) -> None:
         """Say where the fields are, now and then, when letters reach neither a field nor an action."""
@@ -323,7 +322,7 @@ class RunScreen(Place):
 
     def action_end(self) -> None:
         """End early, once confirmed."""
-        what = "run" if self.interview.alone else "interview"
+        what = self.interview.form.noun
         entries = [("no", "No, go on"), ("yes", f"End the {what} and mark it")]
 
         def chosen(answer: str | None) -> None:

@@ -10,10 +10,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp import paths
+from quizapp.interview.blueprint import form_of
 from quizapp.interview.report.build import best, costliest, lost
 from quizapp.interview.report.text import BANDS, STATES, title_line
 from quizapp.interview.report.topic_names import named
-from quizapp.interview.single_run import is_alone
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.rendering.text import plain
@@ -181,7 +181,7 @@ class CardScreen(Place):
             yield self._card()
 
     def _card(self) -> ScoreCard:
-        if not is_alone(self.document):
+        if form_of(self.document).has_total:
             return ScoreCard(self.named, id="card")
         from quizapp.tui.screens.incidents.scorecard import RunCard
 
@@ -229,6 +229,5 @@ class CardScreen(Place):
             self.quiz.study.redo()
             self.quiz.say("Something else was done since; undo that first, in the drill.")
         else:
-            what = "broken run and its review" if is_alone(self.document) else "interview and their reviews"
-            self.quiz.say(f"Undone: the marks of the {what}.")
+            self.quiz.say(f"Undone: the marks and reviews of this {form_of(self.document).noun}.")
             self.quiz.go_back(self)

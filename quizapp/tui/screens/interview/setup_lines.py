@@ -7,8 +7,7 @@ from textual.content import Content
 from textual.style import Style
 
 from quizapp.interview import archive, trends
-from quizapp.interview.blueprint import Plan
-from quizapp.interview.single_run import is_alone
+from quizapp.interview.blueprint import InterviewPlan, form_of
 from quizapp.tui.rendering.wrap import wrap
 from quizapp.tui.widgets.lines import hanging
 from quizapp.util.sanitize import one_line
@@ -26,10 +25,8 @@ def unfinished(document: Mapping[str, Any], width: int) -> list[Content]:
         if document["running"]["state"] == "ended"
         else "is not finished; its clock went on"
     )
-    what = f"An interview of {document['minutes']} minutes ({document['title']})"
-    if is_alone(document):
-        what = f"The broken run “{document['title']}”"
-    text = f"{what} {said}."
+    sitting = form_of(document).describe(document["title"], document["minutes"])
+    text = f"{sitting[0].upper()}{sitting[1:]} {said}."
     told = hanging(Content("! "), Content.styled(text, "bold $warning"), width)
     return [*told, _link(Content.styled("r resume", "bold $primary"), "resume")]
 
@@ -49,7 +46,7 @@ def fields(values: Mapping[str, str], cursor: int) -> list[Content]:
     return [*lines, Content(""), _link(start, "begin")]
 
 
-def shape(plan: Plan, titles: Mapping[str, str], width: int) -> list[Content]:
+def shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[Content]:
     """What the interview will be: for whom, how many questions, the time of each phase."""
     phases = ", ".join(
         f"{titles[phase]} {clock(seconds)}" for phase, seconds in plan.seconds.items() if seconds

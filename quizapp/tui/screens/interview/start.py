@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from quizapp.interview import archive
-from quizapp.interview.single_run import is_alone
+from quizapp.interview.blueprint import form_of
 from quizapp.tui.screens.base import Place
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class Starting(Place):
         self.look_for_unfinished()
         if self.unfinished is None:
             return False
-        what = "A broken run" if is_alone(self.unfinished.document) else "An interview"
+        what = f"The {form_of(self.unfinished.document).noun}"
         said, entries = "is not finished", [("resume", "Go on with it"), ("end", "End it now and mark it")]
         if self.unfinished.document["running"]["state"] == "ended":
             said, entries = "waits to be marked", [("resume", "Mark it")]
