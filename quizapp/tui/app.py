@@ -108,9 +108,9 @@ class QuizApp(App[int]):
         if not self.ready:  # a screen that finds the data open fills itself
             self.call_after_refresh(startup.begin, self)
         if not self.is_headless:
-            terminal.watch(self)
+            terminal.watch_for_hangup(self)
 
-    def take(self, settings: "Settings") -> None:
+    def apply_settings(self, settings: "Settings") -> None:
         """Colours and keys as set; what only the interface can tell wrong is said with its line."""
         self.use_theme(settings.theme)
         self.set_keymap(actions.override(settings.keys))
@@ -147,13 +147,13 @@ class QuizApp(App[int]):
 
             self._filters = [Uncoloured() if isinstance(f, Monochrome) else f for f in self._filters]
 
-    def take_settings(self, settings: "Settings") -> None:
+    def change_settings(self, settings: "Settings") -> None:
         """Let changed settings take effect: the schedule is opened again over the same store."""
         from quizapp.scheduling.service import Study
 
         old = self.study
         self.study_or_none = Study(old.bank, old.store, settings, old.clock)
-        self.take(settings)
+        self.apply_settings(settings)
 
     def fail(self, sentence: str, code: int) -> None:
         """End with a sentence on standard error."""
@@ -271,9 +271,7 @@ class QuizApp(App[int]):
 
     def action_suspend_process(self) -> None:
         """Step aside for the shell."""
-        from quizapp.tui.suspend import to_the_shell
-
-        to_the_shell(self)
+        terminal.suspend_to_shell(self)
 
     def action_copy_or_tell(self) -> None:
         """Copy what is selected; without a selection, say how to leave, for that is what was wanted."""

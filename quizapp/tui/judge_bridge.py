@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
-from quizapp.tui.workers import beside, tell
+from quizapp.tui.workers import call_on_ui, run_in_thread
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
@@ -44,7 +44,7 @@ class Grader:
 
     def warm(self) -> None:
         """Start the judge in the background."""
-        beside(self._app, self._start, "judge", exclusive=True)
+        run_in_thread(self._app, self._start, "judge", exclusive=True)
 
     def _start(self) -> None:
         try:
@@ -62,17 +62,17 @@ class Grader:
             try:
                 self.client.submit(exercise, source, device=device)
             except QuizError as error:
-                tell(self._app, self._tell, order, error)
+                call_on_ui(self._app, self._tell, order, error)
             except OSError as error:
                 fault = QuizError(f"The judge cannot be started: {error.strerror}.")
-                tell(self._app, self._tell, order, fault)
+                call_on_ui(self._app, self._tell, order, fault)
 
-        beside(self._app, work, "grade")
+        run_in_thread(self._app, work, "grade")
 
     def _heard(self, ticket: int, found: "Verdict | QuizError") -> None:
         """The judge's answer, in a thread of its client; the client drops answers to older tickets."""
         del ticket
-        tell(self._app, self._tell, self._order, found)
+        call_on_ui(self._app, self._tell, self._order, found)
 
     def _tell(self, order: int, found: "Verdict | QuizError") -> None:
         if order == self._order and self._told is not None:
@@ -83,7 +83,7 @@ class Grader:
         """Void the running order; the judge ends what it runs."""
         self._order += 1
         if self._told is not None and self._client is not None:
-            beside(self._app, self._client.cancel, "grade")
+            run_in_thread(self._app, self._client.cancel, "grade")
         self._told = None
 
     def stop(self) -> None:

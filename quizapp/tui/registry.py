@@ -19,9 +19,9 @@ PLACES: Mapping[str, Builder] = {
     place: partial(_build, module, name)
     for place, (module, name) in {
         "home": ("home", "HomeScreen"),
-        "drill": ("drill.screen", "DrillScreen"),
-        "exercises": ("exercise.catalogue", "ExercisesScreen"),
-        "exercise": ("exercise.screen", "ExerciseScreen"),
+        "drill": ("drill.drill_screen", "DrillScreen"),
+        "exercises": ("exercise.exercise_list", "ExercisesScreen"),
+        "exercise": ("exercise.exercise_screen", "ExerciseScreen"),
         "browse": ("browse", "BrowseScreen"),
         "statistics": ("statistics", "StatisticsScreen"),
         "settings": ("settings", "SettingsScreen"),

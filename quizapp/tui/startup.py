@@ -1,35 +1,42 @@
-"""Opening the data once the first frame stands: read in a thread, told to the screens in the loop."""
+"""Opening the data once the first frame stands: a thread does the work, and the screens hear of it."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from quizapp import paths
+from quizapp.errors import QuizError
 from quizapp.tui import weights_bridge
-from quizapp.tui.workers import beside, tell
+from quizapp.tui.workers import call_on_ui, run_in_thread
 
 if TYPE_CHECKING:
-    from quizapp.bank.model import Bank
+    from quizapp.scheduling.service import Study
     from quizapp.tui.app import QuizApp
 
-CARE_S = 1.0
-"""Seconds between two looks at what runs over the database in the background."""
+MAINTENANCE_POLL_S = 1.0
+"""Seconds between two looks at the backup and the check that run in the background."""
 
 
 def begin(app: "QuizApp") -> None:
-    """Read the bank in a thread, then open the data and tell the screens."""
-    beside(app, lambda: _load(app), "open")
+    """Read the bank and open the data in a thread, then tell the screens."""
+    run_in_thread(app, lambda: _open_data(app), "open")
 
 
-def _load(app: "QuizApp") -> None:
+def _open_data(app: "QuizApp") -> None:
+    """Everything that may take seconds: the first reading of the content, a migration, a backup, a replay."""
     from quizapp.bank.loader import load_bank
-    from quizapp.tui.startup_reading import extra_decks
+    from quizapp.scheduling.service import Study
 
-    def reading(done: int, total: int) -> None:
-        tell(app, _show_reading, app, done, total)
+    def report_progress(done: int, total: int) -> None:
+        call_on_ui(app, _show_progress, app, done, total)
 
-    tell(app, _open, app, load_bank(extra_decks(), reading))
+    study = Study.open(load_bank(extra_decks(), report_progress))
+    call_on_ui(app, _data_opened, app, study)
+    if app.study_or_none is not study:  # the app ended meanwhile, and nobody else will close the data
+        study.close()
 
 
-def _show_reading(app: "QuizApp", done: int, total: int) -> None:
-    """Tell the screen how far the first reading of the content is; later starts use what it leaves."""
+def _show_progress(app: "QuizApp", done: int, total: int) -> None:
+    """Show how far the first reading of the content is; later starts use the cache that it leaves."""
     from quizapp.tui.widgets.key_bar import KeyBar
 
     for bar in app.screen.query(KeyBar):
@@ -37,32 +44,52 @@ def _show_reading(app: "QuizApp", done: int, total: int) -> None:
         bar.refresh()
 
 
-def _open(app: "QuizApp", bank: "Bank") -> None:
-    from quizapp.scheduling.service import Study
-
-    app.study_or_none = Study.open(bank)
-    app.take(app.study.settings)
-    _announce(app)
-
-
-def _announce(app: "QuizApp") -> None:
-    """Tell the screens on the stack that the data is open; then what is to be said at a start."""
-    from quizapp.tui.startup_reading import tour_due
-
-    _show_reading(app, 1, 1)
+def _data_opened(app: "QuizApp", study: "Study") -> None:
+    """Hand the data to the app and its screens, then show the notices of a start."""
+    app.study_or_none = study
+    app.apply_settings(study.settings)
+    _show_progress(app, 1, 1)
     for screen in app.screen_stack:
         opened = getattr(screen, "opened", None)
         if opened is not None:
             screen.call_later(opened)  # in its own time: it may not be drawn yet
     if app.start == "home" and tour_due():
         app.go("tour")
-    weights_bridge.tell(app)
-    _await_care(app)
+    weights_bridge.show_news(app)
+    _await_maintenance(app)
 
 
-def _await_care(app: "QuizApp") -> None:
-    """Say what the backup and the check in the background found, once they are done."""
+def _await_maintenance(app: "QuizApp") -> None:
+    """Show what the backup and the check in the background found, once they are done."""
     if app.study.caring:
-        app.set_timer(CARE_S, lambda: _await_care(app))
+        app.set_timer(MAINTENANCE_POLL_S, lambda: _await_maintenance(app))
     elif app.study.warning:
         app.say(app.study.warning, bad=True)
+
+
+def extra_decks() -> list[Path]:
+    """The user's own decks, as the settings file names them; a wrong file is reported later."""
+    from quizapp.settings.model import load_settings
+
+    try:
+        return [Path(deck).expanduser() for deck in load_settings(paths.config()).decks]
+    except QuizError:
+        return []
+
+
+def _tour_mark() -> Path:
+    return paths.home() / "tour-seen"
+
+
+def tour_due() -> bool:
+    """Whether this user has not seen the tour."""
+    return not _tour_mark().exists()
+
+
+def mark_tour_seen() -> None:
+    """Remember that the tour was seen. In a folder that cannot be written, it merely comes up again."""
+    try:
+        _tour_mark().parent.mkdir(parents=True, exist_ok=True)
+        _tour_mark().touch()
+    except OSError:
+        return

@@ -1,4 +1,4 @@
-"""The interface's side of fitting the weights: starts it when a session ends, says what changed."""
+"""Fits the memory model in the background when a drill ends, and shows what the fit changed."""
 
 import contextlib
 import threading
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def session_ended(app: "QuizApp") -> None:
-    """Fit in the background after cards were answered on the user's own data; once per run at a time."""
+    """Start a fit after cards of the user's own data were answered; one at a time."""
     if not app.opened_here or app.refitting is not None:
         return
     from quizapp.scheduling.weights import background
@@ -25,17 +25,17 @@ def session_ended(app: "QuizApp") -> None:
 
 def _wait(app: "QuizApp", process: "subprocess.Popen[bytes]") -> None:
     process.wait()
-    with contextlib.suppress(RuntimeError):  # the interface has ended: the next start says it
-        workers.tell(app, _ended, app)
+    with contextlib.suppress(RuntimeError):  # the interface has ended; the next start shows the news
+        workers.call_on_ui(app, _ended, app)
 
 
 def _ended(app: "QuizApp") -> None:
     app.refitting = None
-    tell(app)
+    show_news(app)
 
 
-def tell(app: "QuizApp") -> None:
-    """Say what the last fitting changed, if it was not said yet."""
+def show_news(app: "QuizApp") -> None:
+    """Show what the last fit changed, unless that was shown before."""
     from quizapp.scheduling.weights import background
 
     sentence = background.news() if app.opened_here else ""

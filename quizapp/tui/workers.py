@@ -1,6 +1,6 @@
-"""Work beside the loop, and its results told to the loop; an error on either way ends the app in order.
+"""Work in threads, with results handed back to the event loop. An error on either side ends the app in order.
 
-Textual's workers either keep an error to themselves or show its traceback.
+Textual's own workers either swallow an error or print its traceback over the screen.
 """
 
 from collections.abc import Callable
@@ -10,24 +10,24 @@ if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
 
 
-def beside(app: "QuizApp", work: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-    """Run ``work`` in a thread; ``exclusive`` gives up what the group still does."""
+def run_in_thread(app: "QuizApp", work: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
+    """Run ``work`` in a thread; ``exclusive`` abandons what the group is still doing."""
 
     def guarded() -> None:
         try:
             work()
         except Exception as error:  # noqa: BLE001 - handed on
-            tell(app, app.broke, error)
+            call_on_ui(app, app.broke, error)
 
     app.run_worker(guarded, thread=True, group=group, exclusive=exclusive, exit_on_error=False)
 
 
-def tell(app: "QuizApp", hear: Callable[..., object], *found: Any) -> None:
-    """From a thread: call ``hear`` in the loop, or nothing where the app is closing."""
+def call_on_ui(app: "QuizApp", function: Callable[..., object], *values: Any) -> None:
+    """From a thread: call ``function`` in the event loop and wait for it; do nothing once the app closes."""
 
     def guarded() -> None:
         try:
-            hear(*found)
+            function(*values)
         except Exception as error:  # noqa: BLE001 - handed on
             app.broke(error)
 

@@ -14,8 +14,7 @@ from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
-from quizapp.tui import actions
-from quizapp.tui import startup_reading as opening
+from quizapp.tui import actions, startup
 from quizapp.tui.app import QuizApp
 from quizapp.tui.rendering.markdown import document
 
@@ -52,7 +51,7 @@ def clock() -> FixedClock:
 @pytest.fixture
 def study(bank: Bank, clock: FixedClock, home: Path) -> Iterator[Study]:
     """An empty history."""
-    opening.tour_seen()
+    startup.mark_tour_seen()
     with Study(bank, Store.open(paths.database(), backups=None), Settings(), clock) as found:
         yield found
 

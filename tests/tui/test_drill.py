@@ -11,10 +11,10 @@ from quizapp.scheduling.rating import Rating
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.drill.screen import DrillScreen
+from quizapp.tui.screens.drill.drill_screen import DrillScreen
 from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.key_points import Points
 from quizapp.tui.widgets.order import Order
-from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.rating_bar import RatingBar
 from tests.tui.drawn import text
 

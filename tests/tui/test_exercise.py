@@ -10,7 +10,7 @@ from quizapp.judge.submission import user_path
 from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.exercise.screen import ExerciseScreen
+from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tests.tui.drawn import text
 from tests.tui.waiting import until
 

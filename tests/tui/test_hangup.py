@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from quizapp import paths
-from quizapp.tui.startup_reading import tour_seen
+from quizapp.tui.startup import mark_tour_seen
 
 CODE = "import sys; from quizapp.tui.app import run; sys.exit(run('exercise', slug='lora'))"
 
@@ -21,7 +21,7 @@ CODE = "import sys; from quizapp.tui.app import run; sys.exit(run('exercise', sl
 @pytest.fixture
 def started() -> Iterator[tuple[subprocess.Popen[bytes], int]]:
     """The program in a pseudo-terminal that is not its controlling one: a hang-up sends no signal."""
-    tour_seen()
+    mark_tour_seen()
     master, slave = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-c", CODE], stdin=slave, stdout=slave, stderr=slave, start_new_session=True

@@ -14,15 +14,15 @@ from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
-from quizapp.tui.rendering.blocks import fold_code
+from quizapp.tui.rendering.layout import fold_code
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import ascii_character, plain
 from quizapp.tui.screens.browse import draw
 from quizapp.tui.screens.browsing import Row
 from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.fields import ClozeText
+from quizapp.tui.widgets.cloze import ClozeText
+from quizapp.tui.widgets.key_points import Points
 from quizapp.tui.widgets.order import Order
-from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.sanitize import escape_controls, one_line
 

@@ -38,9 +38,9 @@ async def test_home_says_what_is_due_and_one_key_starts(app: App) -> None:
 
 
 async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPatch) -> None:
-    from quizapp.tui.startup_reading import tour_seen
+    from quizapp.tui.startup import mark_tour_seen
 
-    tour_seen()
+    mark_tour_seen()
     monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
     running = QuizApp()
     async with running.run_test() as pilot:
@@ -307,9 +307,9 @@ async def test_the_first_reading_of_the_content_shows_how_far_it_is(
 ) -> None:
     from threading import Event
 
-    from quizapp.tui.startup_reading import tour_seen
+    from quizapp.tui.startup import mark_tour_seen
 
-    tour_seen()
+    mark_tour_seen()
     seen, go_on = Event(), Event()
 
     def load(_, progress):
@@ -355,9 +355,9 @@ async def test_a_notice_never_covers_the_ratings(app: App) -> None:
 async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
     bank, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from quizapp.tui.startup_reading import tour_seen
+    from quizapp.tui.startup import mark_tour_seen
 
-    tour_seen()
+    mark_tour_seen()
     monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
     paths.config().write_text('theme = "pink"\n\n[keys]\n"drill.burry" = "z"\n"drill.bury" = "y"\n')
     running = QuizApp()

@@ -13,7 +13,7 @@ from quizapp.scheduling.rating import Rating
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.views import Filter
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.exercise.screen import ExerciseScreen
+from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 
 SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((120, 40), id="120x40")]
 App = Callable[..., QuizApp]

@@ -10,7 +10,7 @@ from quizapp import paths
 from quizapp.errors import BrokenData
 from quizapp.scheduling.service import Study
 from quizapp.store import database
-from quizapp.tui import startup_reading as opening
+from quizapp.tui import startup
 from quizapp.tui.app import QuizApp
 from tests.tui.waiting import until
 
@@ -22,7 +22,7 @@ def damage(monkeypatch: pytest.MonkeyPatch, home: Path, bank) -> Iterator[object
     """Writes over the first page of a table; small files are checked in the background here."""
     monkeypatch.setattr(database, "CHECKED_AT_OPEN", 0)
     monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
-    opening.tour_seen()
+    startup.mark_tour_seen()
     with Study.open(bank) as study:
         for _ in range(3):
             for card in list(bank.questions)[:3]:
@@ -71,7 +71,7 @@ async def test_what_the_check_finds_is_said_at_once(damage) -> None:
     assert place == "home"
 
 
-@pytest.mark.parametrize("where", ["quizapp.bank.loader.load_bank", "quizapp.tui.startup._announce"])
+@pytest.mark.parametrize("where", ["quizapp.bank.loader.load_bank", "quizapp.tui.startup._data_opened"])
 async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(
     damage, monkeypatch, where: str
 ) -> None:

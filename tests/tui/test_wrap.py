@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from textual.content import Content
 
-from quizapp.tui.rendering.wrap import wrap
+from quizapp.tui.rendering.layout import wrap
 
 WORDS = st.sampled_from(["a", "of", "commonly", "1–10 %", "80 GB", "2.5 ms", "12 steps", "10 %.", "ε", "数"])
 

@@ -30,7 +30,7 @@ from quizapp.scheduling.views import Filter
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 from quizapp.tui.app import QuizApp
-from quizapp.tui.startup_reading import tour_seen
+from quizapp.tui.startup import mark_tour_seen
 from tools.pictures.scenes import SCENES, SLUG, Scene
 
 SIZES = ("60x20", "80x24", "120x40", "200x60")
@@ -76,7 +76,7 @@ class IdleJudge:
 def history(bank: Bank, folder: Path) -> None:
     """A month of reviews, some exercises passed, in ``folder``."""
     os.environ["QUIZAPP_HOME"] = str(folder)
-    tour_seen()
+    mark_tour_seen()
     clock = FixedClock(MORNING - timedelta(days=34))
     store = Store.open(paths.database(), backups=None)
     with Study(bank, store, Settings(new_per_day=9), clock) as study:

@@ -14,7 +14,7 @@ from textual.pilot import Pilot
 from quizapp import paths
 from quizapp.judge.verdict import Verdict
 from quizapp.scheduling.views import Filter
-from quizapp.tui.screens.exercise.screen import ExerciseScreen
+from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tools.pictures import interviews as at
 
 SLUG = "lora"

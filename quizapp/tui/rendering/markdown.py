@@ -14,8 +14,8 @@ from textual.strip import Strip
 from textual.style import Style
 from textual.visual import RenderOptions, Visual
 
-from quizapp.tui.rendering.blocks import Block, lay_out
 from quizapp.tui.rendering.highlight import highlight
+from quizapp.tui.rendering.layout import Block, lay_out
 from quizapp.tui.theme import without_colour
 from quizapp.util.sanitize import escape_controls
 

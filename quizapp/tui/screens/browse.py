@@ -13,8 +13,8 @@ from quizapp.bank.model import Question
 from quizapp.bank.parameters import sample_question
 from quizapp.errors import QuizError
 from quizapp.scheduling.views import Filter
-from quizapp.tui import actions, clipboard
-from quizapp.tui.rendering.cards import facts_text, question_text
+from quizapp.tui import actions, terminal
+from quizapp.tui.rendering.card_text import facts_text, question_text
 from quizapp.tui.rendering.markdown import Document, phrase
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.browsing import Browser, Row
@@ -248,7 +248,7 @@ class BrowseScreen(Listed[Row], Place):
 
     def action_source(self) -> None:
         """Open the question's file."""
-        from quizapp.tui.editor import open_source
+        from quizapp.tui.terminal import open_source
 
         row = self._table.current
         if row is not None:
@@ -258,4 +258,4 @@ class BrowseScreen(Listed[Row], Place):
         """Copy the question with its answer."""
         row = self._table.current
         if row is not None:
-            clipboard.copy(self.quiz, self._text(row))
+            terminal.copy_text(self.quiz, self._text(row))

@@ -11,7 +11,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from quizapp.tui.rendering.wrap import wrap
+from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.screens.base import Fleeting
 from quizapp.util.sanitize import one_line
 

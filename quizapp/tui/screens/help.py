@@ -9,9 +9,10 @@ from textual.screen import Screen
 from textual.style import Style
 
 from quizapp.tui import actions
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.screens.base import Dialog, _Placed
 from quizapp.tui.widgets.key_bar import KeyBar
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,8 +7,8 @@ from textual.containers import Vertical, VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
-from quizapp.tui import actions, clipboard
-from quizapp.tui.rendering.blocks import fold_code
+from quizapp.tui import actions, terminal
+from quizapp.tui.rendering.layout import fold_code
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Dialog
@@ -73,4 +73,4 @@ class Pager(Dialog):
     def action_copy(self) -> None:
         """Copy the text."""
         source = self._source.plain if isinstance(self._source, Content) else self._source
-        clipboard.copy(self.quiz, source)
+        terminal.copy_text(self.quiz, source)

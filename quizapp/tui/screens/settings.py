@@ -13,10 +13,11 @@ from quizapp import paths
 from quizapp.errors import QuizError
 from quizapp.settings.model import Settings, load_settings
 from quizapp.tui import actions, settings_file
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
 from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 
 _TITLE = 26
 
@@ -174,7 +175,7 @@ class SettingsScreen(Place):
             return False
         kept: Any = tuple(plain_value) if isinstance(plain_value, list) else plain_value
         changes: dict[str, Any] = {setting.key: kept}
-        self.quiz.take_settings(replace(self._list.settings, **changes))
+        self.quiz.change_settings(replace(self._list.settings, **changes))
         self.opened()
         return True
 
@@ -197,7 +198,7 @@ class SettingsScreen(Place):
 
     def action_open_file(self) -> None:
         """Edit the file itself, then take what it says."""
-        from quizapp.tui.editor import edit
+        from quizapp.tui.terminal import edit_file
 
         path = paths.config()
         try:
@@ -205,10 +206,10 @@ class SettingsScreen(Place):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
-        if not edit(self.quiz, path):
+        if not edit_file(self.quiz, path):
             return
         try:
-            self.quiz.take_settings(load_settings(path))
+            self.quiz.change_settings(load_settings(path))
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
         self.opened()

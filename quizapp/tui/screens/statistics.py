@@ -12,7 +12,7 @@ from textual.widgets import Static
 
 from quizapp import paths
 from quizapp.tui import actions
-from quizapp.tui.rendering import figures
+from quizapp.tui.rendering import statistics_text
 from quizapp.tui.screens.base import Place
 
 if TYPE_CHECKING:
@@ -61,11 +61,11 @@ class StatisticsScreen(Place):
         width = max(40, min(110, self.size.width - 6))
         names = {slug: topic.name for slug, topic in self.quiz.bank.topics.items()}
         text = (
-            lambda: figures.overview(stats, width),
-            lambda: figures.calibration(stats),
-            lambda: figures.load(stats, self.quiz.study.today(), self._marks()),
-            lambda: figures.groups(stats, names, width),
-            lambda: figures.exercises(self.quiz.study, width),
+            lambda: statistics_text.overview(stats, width),
+            lambda: statistics_text.calibration(stats),
+            lambda: statistics_text.load(stats, self.quiz.study.today(), self._marks()),
+            lambda: statistics_text.groups(stats, names, width),
+            lambda: statistics_text.exercises(self.quiz.study, width),
         )[self._page]()
         self.query_one("#figures", Static).update(text)
         self._show_plot(stats)
@@ -73,7 +73,7 @@ class StatisticsScreen(Place):
 
     def _show_tabs(self) -> None:
         parts = []
-        for index, name in enumerate(figures.PAGES):
+        for index, name in enumerate(statistics_text.PAGES):
             style = "bold reverse $primary" if index == self._page else "$text-muted"
             text = f" {name} "
             click = Style.from_meta({"@click": f"screen.page({index - self._page})"})
@@ -135,7 +135,9 @@ class StatisticsScreen(Place):
             if pairs:
                 days, counts = [day for day, _ in pairs], [count for _, count in pairs]
                 plot.bar(days, counts, color=colour, width=0.8, marker=marker)
-        plot.yticks(figures.steps(max((count for _, count in [*past, *coming]), default=0), self._room() - 3))
+        plot.yticks(
+            statistics_text.steps(max((count for _, count in [*past, *coming]), default=0), self._room() - 3)
+        )
         marks = list(range(-reach, reach + 1, 7))
         plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
 
@@ -153,7 +155,7 @@ class StatisticsScreen(Place):
 
     def action_page(self, direction: int) -> None:
         """Another page."""
-        self._page = (self._page + direction) % len(figures.PAGES)
+        self._page = (self._page + direction) % len(statistics_text.PAGES)
         self._show()
 
     def action_export(self) -> None:
@@ -162,7 +164,7 @@ class StatisticsScreen(Place):
             return
         folder = paths.home() / "exports"
         try:
-            written = figures.export(self._stats, folder, self.app.export_screenshot())
+            written = statistics_text.export(self._stats, folder, self.app.export_screenshot())
         except OSError as error:
             self.quiz.say(f"{folder} cannot be written: {error.strerror}.", bad=True)
             return

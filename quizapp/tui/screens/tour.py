@@ -11,7 +11,7 @@ from textual.widgets import Static
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.screens.base import Place
-from quizapp.tui.startup_reading import tour_seen
+from quizapp.tui.startup import mark_tour_seen
 
 PAGES = (
     """## Drill
@@ -84,5 +84,5 @@ class TourScreen(Place):
 
     def action_skip(self) -> None:
         """End the tour."""
-        tour_seen()
+        mark_tour_seen()
         self.quiz.go_back(self)

@@ -8,8 +8,9 @@ from textual.content import Content
 from textual.message import Message
 
 from quizapp.bank.model import Option
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 
 
 class Choice(Lines):

@@ -6,8 +6,6 @@ from textual.geometry import Size
 from textual.message import Message
 from textual.widget import Widget
 
-from quizapp.tui.rendering.wrap import wrap
-
 
 class Lines(Widget):
     """Subclasses give the lines for a width; height and drawing follow."""
@@ -84,10 +82,3 @@ class Rows(Lines):
                 self.post_message(self.Picked(place))
                 return
             at -= height
-
-
-def hanging(first: Content, body: Content, width: int) -> list[Content]:
-    """``body`` wrapped behind ``first``, other lines indented to match."""
-    indent = first.cell_length
-    wrapped = wrap(body, max(8, width - indent))
-    return [first.append(wrapped[0]), *(Content(" " * indent).append(line) for line in wrapped[1:])]

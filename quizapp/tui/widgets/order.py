@@ -6,8 +6,9 @@ from typing import Any
 from textual import events
 from textual.content import Content
 
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 
 
 class Order(Lines):

@@ -8,8 +8,9 @@ from textual import events
 from textual.content import Content
 from textual.message import Message
 
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 
 POINT, WRONG, PROBE = "point", "wrong", "probe"
 _BOX = {1.0: ("[x] ", "$success bold"), 0.5: ("[½] ", "$warning bold"), 0.0: ("[ ] ", "")}

@@ -9,10 +9,10 @@ from textual.content import Content
 from quizapp.bank.model import Exercise
 from quizapp.judge.devices import CPU_ALONE
 from quizapp.judge.verdict import isolation
-from quizapp.tui.rendering.blocks import lay_out
+from quizapp.tui.rendering.layout import hanging, lay_out
 from quizapp.tui.rendering.markdown import parse
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:

@@ -7,15 +7,16 @@ from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, ma
 from quizapp.errors import QuizError
 from quizapp.scheduling.rating import Rating
 from quizapp.tui import actions
-from quizapp.tui.rendering.cards import Card
+from quizapp.tui.rendering.card_text import Card
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.drill.card import DrillCard
 from quizapp.tui.widgets.answer_box import AnswerBox, heard, own_words
 from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.fields import Cloze, Number
+from quizapp.tui.widgets.cloze import Cloze
+from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
-from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.rating_bar import RatingBar
 from quizapp.util.text import plural
 
@@ -56,9 +57,9 @@ class DrillAnswer(DrillCard):
             return
         self.quiz.go("exercise", slug=slug)
 
-    def on_number_given(self) -> None:
+    def on_number_field_given(self) -> None:
         """Enter in the number's field: a slip of the keys is not yet an answer, an empty field is one."""
-        number = self.query_one(Number)
+        number = self.query_one(NumberField)
         if number.text.strip() and not number.understood:
             self.quiz.say("This is no number yet: mend it, or press ctrl+r to see the answer.")
             return
@@ -106,7 +107,7 @@ class DrillAnswer(DrillCard):
     def _marked(self, card: Card) -> Mark:
         question, drawn = card.question, card.drawn
         if card.kind == "numeric":
-            number = self.query_one(Number)
+            number = self.query_one(NumberField)
             self.query_one("#work").display = False
             return mark_numeric(question, drawn, number.text)
         if card.kind == "choice":

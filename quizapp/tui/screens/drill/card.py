@@ -14,15 +14,16 @@ from textual.widgets import ContentSwitcher, Input, Static
 from quizapp.bank.answers import Mark
 from quizapp.errors import QuizError
 from quizapp.scheduling.views import Filter
-from quizapp.tui.rendering.cards import Card, prepare
+from quizapp.tui.rendering.card_text import Card, prepare
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.drill.tally import Session
+from quizapp.tui.screens.drill.session_summary import Session
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.fields import Cloze, Number
+from quizapp.tui.widgets.cloze import Cloze
+from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
-from quizapp.tui.widgets.points import Points
 from quizapp.tui.widgets.rating_bar import RatingBar
 from quizapp.tui.widgets.session_bar import SessionBar
 from quizapp.util.text import plural
@@ -73,7 +74,7 @@ class DrillCard(Place):
                 yield AnswerBox(id="typed")
                 yield Static("", id="heard", markup=False)
                 with ContentSwitcher(id="work"):
-                    yield Number(id="numeric")
+                    yield NumberField(id="numeric")
                     yield Choice(id="choice")
                     yield Order(id="order")
                     yield Cloze(id="cloze")
@@ -185,7 +186,7 @@ class DrillCard(Place):
             return
         work.current = card.kind
         if card.kind == "numeric":
-            self.query_one(Number).show(question.unit)
+            self.query_one(NumberField).show(question.unit)
             self.query_one("#numeric Input", Input).focus()
         elif card.kind == "choice":
             self.query_one(Choice).show(question.options, card.order)

@@ -17,7 +17,7 @@ from quizapp.interview.session.timing import CUT_SHARE
 from quizapp.interview.single_run import seconds_for
 from quizapp.interview.trends import day
 from quizapp.tui import actions
-from quizapp.tui.rendering.wrap import wrap
+from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.screens.interview import setup_lines
 from quizapp.tui.screens.interview.start import Starting
 from quizapp.tui.screens.listed import Listed

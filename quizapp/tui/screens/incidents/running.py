@@ -16,7 +16,7 @@ from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.widgets.answer_box import AnswerBox
-from quizapp.tui.widgets.diagnosis import HEADS, DiagnosisForm
+from quizapp.tui.widgets.diagnosis_form import HEADS, DiagnosisForm
 from quizapp.tui.widgets.readings import Readings
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from textual.content import Content
 from quizapp.interview.report.text import STATES
 from quizapp.interview.scoring.incident_terms import MarkPart, parts
 from quizapp.interview.scoring.score import level_of
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.interview.scorecard import LEVELS, Parts, ScoreCard
-from quizapp.tui.widgets.lines import hanging
 from quizapp.tui.widgets.meter import meter
 from quizapp.util.text import clock
 

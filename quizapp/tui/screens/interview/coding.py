@@ -18,7 +18,7 @@ from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.code_editor import CodeEditor
-from quizapp.tui.workers import beside, tell
+from quizapp.tui.workers import call_on_ui, run_in_thread
 from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
@@ -150,9 +150,9 @@ class CodingView(Container):
 
         def work() -> None:
             checked = run_check(source, module)
-            tell(quiz, self._show_check, item.number, checked)
+            call_on_ui(quiz, self._show_check, item.number, checked)
 
-        beside(quiz, work, "check", exclusive=True)
+        run_in_thread(quiz, work, "check", exclusive=True)
 
     def _show_check(self, number: int, checked: SelfCheckResult) -> None:
         item = self.session.item
@@ -188,7 +188,7 @@ class CodingView(Container):
 
     def edit(self) -> None:
         """Write the code in the learner's editor; the clock keeps running meanwhile."""
-        from quizapp.tui.editor import edit
+        from quizapp.tui.terminal import edit_file
 
         item = self.session.item
         if item is None or item.kind != "coding":
@@ -197,7 +197,7 @@ class CodingView(Container):
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(self.editor.text, encoding="utf-8")
-            edit(self.run_screen.quiz, path, self.editor.cursor_location[0] + 1)
+            edit_file(self.run_screen.quiz, path, self.editor.cursor_location[0] + 1)
             text = path.read_text(encoding="utf-8-sig")
             path.unlink()
         except (OSError, UnicodeDecodeError) as error:

@@ -14,7 +14,8 @@ from quizapp.interview.session.session import CONFIDENCES
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.fields import Cloze, ClozeText, Number
+from quizapp.tui.widgets.cloze import Cloze, ClozeText
+from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
@@ -48,7 +49,7 @@ class QuestionView(VerticalScroll):
             yield Static("", id="plain", markup=False)
             yield AnswerBox(id="typed")
             with ContentSwitcher(id="work"):
-                yield Number(id="numeric")
+                yield NumberField(id="numeric")
                 yield Choice(id="choice")
                 yield Order(id="order")
                 yield Cloze(id="cloze")
@@ -129,7 +130,7 @@ class QuestionView(VerticalScroll):
         work.current = item.kind
         question = question_of(item)
         if item.kind == "numeric":
-            self.query_one(Number).show(question.unit)
+            self.query_one(NumberField).show(question.unit)
             field = self.query_one("#numeric Input", Input)
             field.value = str(item.given or "")
             field.focus()

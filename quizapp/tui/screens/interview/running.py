@@ -18,7 +18,7 @@ from quizapp.tui.screens.interview.question_view import QuestionView
 from quizapp.tui.screens.interview.time_up import TimeUp
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.clock_bar import ClockBar
-from quizapp.tui.widgets.diagnosis import DiagnosisForm
+from quizapp.tui.widgets.diagnosis_form import DiagnosisForm
 from quizapp.tui.widgets.readings import Readings
 from quizapp.util.sanitize import one_line
 
@@ -260,7 +260,7 @@ class RunScreen(Place):
 
     action_answer_here = action_answer
 
-    def on_number_given(self) -> None:
+    def on_number_field_given(self) -> None:
         """Enter in the field of a number."""
         self.action_answer()
 

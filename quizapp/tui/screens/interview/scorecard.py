@@ -15,10 +15,11 @@ from quizapp.interview.report.build import best, costliest, lost
 from quizapp.interview.report.text import BANDS, STATES, title_line
 from quizapp.interview.report.topic_names import named
 from quizapp.tui import actions
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
 from quizapp.util.sanitize import one_line

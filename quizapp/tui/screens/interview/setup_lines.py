@@ -8,8 +8,7 @@ from textual.style import Style
 
 from quizapp.interview import archive, trends
 from quizapp.interview.blueprint import InterviewPlan, form_of
-from quizapp.tui.rendering.wrap import wrap
-from quizapp.tui.widgets.lines import hanging
+from quizapp.tui.rendering.layout import hanging, wrap
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
 

@@ -57,7 +57,7 @@ class ExercisesScreen(Listed[Line], Place):
 
     place = "exercises"
     BINDINGS: ClassVar[list[object]] = actions.bindings("exercises")  # type: ignore[assignment]
-    CSS_PATH = "catalogue.tcss"
+    CSS_PATH = "exercise_list.tcss"
 
     def body(self) -> ComposeResult:
         """A head line, the filter, the table."""

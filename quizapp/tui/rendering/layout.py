@@ -1,11 +1,34 @@
-"""Blocks of text (paragraphs, code, tables) laid out into lines of a width, with hanging indents."""
+"""Lays text out into lines of a given width: prose, code, tables, hanging indents."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from textual.content import Content
 
-from quizapp.tui.rendering.wrap import wrap
+# A number stays with its unit: the blank between them becomes a character that Textual does not break at.
+# No-break spaces would not do, since Textual breaks at every kind of white space.
+_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kKMGT]?i?B|ms|µs|ns|s|bits?)(?!\w))")
+_JOINT = "\ue000"
+
+
+def wrap(text: Content, width: int) -> list[Content]:
+    """``text`` in lines of at most ``width`` cells, each number kept with its unit."""
+    plain = text.plain
+    joined = _BEFORE_UNIT.sub(_JOINT, plain)
+    if joined == plain:
+        return text.wrap(width)
+    return [
+        Content(line.plain.replace(_JOINT, " "), spans=list(line.spans))
+        for line in Content(joined, spans=list(text.spans)).wrap(width)
+    ]
+
+
+def hanging(first: Content, body: Content, width: int) -> list[Content]:
+    """``body`` wrapped behind ``first``, with the following lines indented to match."""
+    indent = first.cell_length
+    wrapped = wrap(body, max(8, width - indent))
+    return [first.append(wrapped[0]), *(Content(" " * indent).append(line) for line in wrapped[1:])]
 
 
 @dataclass(slots=True)

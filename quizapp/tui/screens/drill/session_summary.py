@@ -7,7 +7,7 @@ from datetime import datetime
 from quizapp.bank.model import Bank
 from quizapp.scheduling.rating import Rating
 from quizapp.scheduling.views import Answered
-from quizapp.tui.rendering.cards import Card
+from quizapp.tui.rendering.card_text import Card
 from quizapp.util.text import duration, percent, plural
 
 

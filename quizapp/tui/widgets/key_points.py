@@ -8,9 +8,10 @@ from textual.content import Content
 from textual.message import Message
 
 from quizapp.bank.model import KeyPoint
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Lines, hanging
+from quizapp.tui.widgets.lines import Lines
 
 
 class Points(Lines):

@@ -23,16 +23,16 @@ class ExerciseScreen(ExerciseGrading):
 
     place = "exercise"
     BINDINGS: ClassVar[list[object]] = actions.bindings("exercise")  # type: ignore[assignment]
-    CSS_PATH = "screen.tcss"
+    CSS_PATH = "exercise_screen.tcss"
 
     def action_edit(self) -> None:
         """Hand the file to the user's editor; a change is graded."""
-        from quizapp.tui.editor import edit
+        from quizapp.tui.terminal import edit_file
 
         if self.path is None or not self._save():
             return
         line = self.editor.cursor_location[0] + 1
-        if edit(self.quiz, self.path, line):
+        if edit_file(self.quiz, self.path, line):
             self._reload(self._changed_at())
 
     def action_hint(self) -> None:

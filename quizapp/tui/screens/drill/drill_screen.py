@@ -4,12 +4,12 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from quizapp.errors import QuizError
-from quizapp.tui import actions, clipboard
-from quizapp.tui.rendering.cards import facts_text, question_text
+from quizapp.tui import actions, terminal
+from quizapp.tui.rendering.card_text import facts_text, question_text
 from quizapp.tui.screens.drill.answering import DrillAnswer
 from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.key_points import Points
 from quizapp.tui.widgets.order import Order
-from quizapp.tui.widgets.points import Points
 
 
 class DrillScreen(DrillAnswer):
@@ -17,7 +17,7 @@ class DrillScreen(DrillAnswer):
 
     place = "drill"
     BINDINGS: ClassVar[list[object]] = actions.bindings("drill")  # type: ignore[assignment]
-    CSS_PATH = "screen.tcss"
+    CSS_PATH = "drill_screen.tcss"
 
     def offers(self, act: actions.Act) -> bool:
         """A card without follow-ups does not offer them."""
@@ -149,7 +149,7 @@ class DrillScreen(DrillAnswer):
 
     def action_source(self) -> None:
         """Open the question's file in the editor."""
-        from quizapp.tui.editor import open_source
+        from quizapp.tui.terminal import open_source
 
         if self.card is not None:
             open_source(self.quiz, self.card.question.file, self.card.question.line)
@@ -157,7 +157,7 @@ class DrillScreen(DrillAnswer):
     def action_copy(self) -> None:
         """Copy question and answer."""
         if self.card is not None:
-            clipboard.copy(self.quiz, question_text(self.card.question, self.card.seed))
+            terminal.copy_text(self.quiz, question_text(self.card.question, self.card.seed))
 
     def action_search(self) -> None:
         """Search all questions."""

@@ -6,8 +6,9 @@ from typing import Any
 from textual.content import Content
 
 from quizapp.incidents.diagnosis import text_of
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Rows, hanging
+from quizapp.tui.widgets.lines import Rows
 
 HEADS = {
     "cause": "Cause",

@@ -1,0 +1,78 @@
+"""The field of a numeric question."""
+
+from textual.app import ComposeResult
+from textual.containers import Horizontal, Vertical
+from textual.message import Message
+from textual.widgets import Input, Label
+
+from quizapp.bank.units import parse_number
+from quizapp.tui.rendering.text import plain
+from quizapp.util.text import number_text
+
+
+class NumberField(Vertical):
+    """A number with its unit."""
+
+    DEFAULT_CSS = """
+    NumberField { height: auto; }
+    NumberField Horizontal { height: 3; }
+    NumberField Input { width: 32; }
+    NumberField #unit { padding: 1 1; }
+    NumberField #understood { width: 100%; }
+        """
+
+    _unit = ""
+
+    class Given(Message):
+        """Enter was pressed in the field."""
+
+    def compose(self) -> ComposeResult:
+        """The field, the unit, and what is understood."""
+        with Horizontal():
+            yield Input(placeholder="your number; enter checks")
+            yield Label("", id="unit", markup=False)
+        yield Label("", id="understood", classes="muted", markup=False)
+
+    def show(self, unit: str) -> None:
+        """Empty the field for a question in a unit."""
+        self._unit = unit
+        field = self.query_one(Input)
+        field.value = ""
+        self.query_one("#unit", Label).update(plain(unit))
+        self._say_what_is_understood("")
+
+    def _say_what_is_understood(self, typed: str) -> None:
+        unit = self._unit
+        number = parse_number(typed, unit)
+        if not typed.strip():
+            others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
+            said = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
+        elif number is None:
+            said = f"this is no number in {unit} yet" if unit else "this is no number yet"
+        else:
+            said = f"understood as {number_text(number)} {unit}"
+        self.query_one("#understood", Label).update(plain(said))
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say how the number is read, before it counts."""
+        self._say_what_is_understood(event.value)
+
+    @property
+    def text(self) -> str:
+        """What was typed."""
+        return self.query_one(Input).value
+
+    @property
+    def understood(self) -> bool:
+        """Whether what was typed is a number in the unit asked for."""
+        return parse_number(self.text, self._unit) is not None
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter checks."""
+        event.stop()
+        self.post_message(self.Given())
+
+
+def _sibling(unit: str) -> str:
+    near = {"GB": "GiB", "GiB": "GB", "MB": "MiB", "MiB": "MB", "TB": "TiB", "s": "ms", "ms": "s", "h": "min"}
+    return near.get(unit, "")
