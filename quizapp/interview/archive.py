@@ -75,6 +75,22 @@ def remark(document: dict[str, Any], item: int, held: Sequence[float], now: date
     document["remarks"] = [*document["remarks"], {"item": item, "at": at, "held": list(held)}]
 
 
+def item_of(document: Mapping[str, Any], number: int) -> Mapping[str, Any]:
+    """An item of a report by its number."""
+    return next(item for item in document["items"] if item["number"] == number)
+
+
+def store_remark(study: "Study", document: dict[str, Any], item: int, held: Sequence[float]) -> str:
+    """Store the blind marks of an item in its report; says how they agree with the first."""
+    remark(document, item, held, study.clock.now())
+    save_report(study, document)
+    points = item_of(document, item)["marking"]["points"]
+    pairs = [(point["held"], again) for point, again in zip(points, held, strict=True)]
+    agreement = kappa(pairs)
+    text = f"{sum(first == again for first, again in pairs)} of {len(pairs)} points as the first time"
+    return text if agreement is None else f"{text}, kappa {agreement:.2f}"
+
+
 def drift(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """How the blind marks agree with the first: weighted kappa, and drift (first minus blind, percent)."""
     pairs = []

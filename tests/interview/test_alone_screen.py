@@ -12,12 +12,12 @@ from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.incidents.catalogue import IncidentScreen
-from quizapp.tui.screens.incidents.scorecard import RunCard
 from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.past import PastScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
+from quizapp.tui.widgets.score_card import ScoreCard
 from tests.interview.mock_kit import Hand, begin, real_bank, study
 
 SIZES = [(60, 20), (80, 24), (120, 40)]
@@ -252,7 +252,7 @@ async def test_the_choice_and_the_scorecard_fit_the_terminal(made, size: tuple[i
         await pilot.press("enter")
         await pilot.pause()
         await answered(pilot)
-        card = app.screen.query_one(RunCard)
+        card = app.screen.query_one(ScoreCard)
         assert (
             max(line.cell_length for line in card.lines(card.content_size.width)) <= card.content_size.width
         )

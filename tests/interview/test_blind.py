@@ -9,7 +9,7 @@ from quizapp.interview import archive
 from quizapp.interview.peer_review import to_mark
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.interview.blind import BlindScreen
+from quizapp.tui.screens.interview.marking import BlindScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.widgets.rubric import Rubric
 from tests.interview.mock_kit import EVENING, done, small_bank, study

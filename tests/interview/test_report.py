@@ -18,7 +18,8 @@ from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered
 from quizapp.interview.report.text import moment_line
 from quizapp.interview.report.topic_names import named
-from quizapp.tui.screens.interview.scorecard import ScoreCard
+from quizapp.tui.screens.interview.scorecard import INTERVIEW_PARTS
+from quizapp.tui.widgets.score_card import ScoreCard
 from tests.interview import generated
 from tests.interview.long_interview import long_report
 from tests.interview.mock_kit import done
@@ -106,7 +107,9 @@ def test_code_in_a_question_is_code_in_every_list_of_moments(report: dict) -> No
     page = page.partition("</section>")[0]
     assert "<code>loss.item()</code>" in page
     assert "`" not in page
-    card = "\n".join(line.plain for line in ScoreCard(report | {"items": items}, id="card").lines(70))
+    card = "\n".join(
+        line.plain for line in ScoreCard(report | {"items": items}, INTERVIEW_PARTS, id="card").lines(70)
+    )
     assert "loss.item()" in card
     assert "`" not in card
 

@@ -40,6 +40,27 @@ def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
     return _machine(item)
 
 
+def is_self_marked(item: InterviewQuestion) -> bool:
+    """Whether the learner marks the answer: one in words, with at least one word, on a question reached."""
+    words = bool(item.typed.strip() or any(probe.typed.strip() for probe in item.probes))
+    return item.kind in SELF_MARKED and item.reached and words
+
+
+def unmarked(marking: Mapping[str, Any]) -> dict[str, Any]:
+    """The marking with its key points as if nobody had decided yet, to mark the answer again blind."""
+    nothing = {
+        "proposed": False,
+        "words": [],
+        "ticked": False,
+        "half": False,
+        "quote": "",
+        "supported": False,
+        "held": 0.0,
+    }
+    points = [point | nothing for point in marking["points"]]
+    return {**marking, "empty": False, "misconceptions": [], "probes": [], "points": points}
+
+
 def _points(item: InterviewQuestion, text: str) -> list[dict[str, Any]]:
     points = points_of(item)
     # a task of a page names what has to be explained: there only sentences taken from it prove nothing

@@ -17,7 +17,7 @@ _BOX = {1.0: ("[x] ", "$success bold"), 0.5: ("[½] ", "$warning bold"), 0.0: ("
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class RubricLine:
     """One thing to decide: a key point, a misconception or a follow-up, by its place in the marking."""
 
     kind: str
@@ -38,7 +38,7 @@ class Rubric(Lines):
         super().__init__(id=id)
         self.marking: Mapping[str, Any] = {}
         self.probes: Sequence[str] = ()
-        self.order: list[Line] = []
+        self.order: list[RubricLine] = []
         self.cursor = 0
         self.furthest = 0
         self.blind = False
@@ -48,16 +48,16 @@ class Rubric(Lines):
     ) -> None:
         """Show a marking, from its first line, or all of it where it was decided before."""
         self.marking, self.probes, self.blind = marking, probes, blind
-        self.order = [Line(POINT, i) for i in range(len(marking.get("points", ())))]
-        self.order += [Line(WRONG, i) for i in range(len(marking.get("misconceptions", ())))]
+        self.order = [RubricLine(POINT, i) for i in range(len(marking.get("points", ())))]
+        self.order += [RubricLine(WRONG, i) for i in range(len(marking.get("misconceptions", ())))]
         asked = [i for i, probe in enumerate(marking.get("probes", ())) if probe["asked"]]
-        self.order += [Line(PROBE, i) for i in asked]
+        self.order += [RubricLine(PROBE, i) for i in asked]
         self.cursor = 0
         self.furthest = len(self.order) if everything else 0
         self.changed()
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> RubricLine | None:
         """What is to be decided."""
         return self.order[self.cursor] if self.cursor < len(self.order) else None
 

@@ -18,8 +18,7 @@ from quizapp.interview.single_run import seconds_for
 from quizapp.interview.trends import day
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
-from quizapp.tui.screens.interview import setup_lines
-from quizapp.tui.screens.interview.start import Starting
+from quizapp.tui.screens.interview.start import StartScreen, unfinished_lines
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
 from quizapp.util.sanitize import one_line
@@ -44,7 +43,7 @@ def draw(case: ListedIncident, width: int) -> Content:
     return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
-class IncidentScreen(Listed[ListedIncident], Starting):
+class IncidentScreen(Listed[ListedIncident], StartScreen):
     """``wanted``, an id or name, puts the cursor on that run; without it, it is on the one to sit next."""
 
     place = "incident"
@@ -119,7 +118,7 @@ class IncidentScreen(Listed[ListedIncident], Starting):
         cut = self.query_one("#cut", Static)
         cut.display = self.unfinished is not None
         if self.unfinished is not None:
-            cut.update(Content("\n").join(setup_lines.unfinished(self.unfinished.document, width)))
+            cut.update(Content("\n").join(unfinished_lines(self.unfinished.document, width)))
         case = self._table.current if self.quiz.ready else None
         if case is None:
             return

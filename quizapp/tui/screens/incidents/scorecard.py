@@ -1,4 +1,4 @@
-"""The scorecard of an incident sat by itself: the parts of its mark and the terms of each."""
+"""The scorecard of a single incident: the parts of its mark and the terms of each."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,54 +10,48 @@ from quizapp.interview.scoring.incident_terms import MarkPart, parts
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.screens.interview.scorecard import LEVELS, Parts, ScoreCard
 from quizapp.tui.widgets.meter import meter
+from quizapp.tui.widgets.score_card import LEVEL_COLORS, Report, next_steps
 from quizapp.util.text import clock
 
 _NAME = 17
 
 
-class RunCard(ScoreCard):
-    """No band and no interval: a single item says nothing of a whole interview."""
+def _result(report: Report, width: int) -> list[Content]:
+    item = report["items"][0]
+    mark = item["marks"]["total"]
+    used = f"{clock(item['used_ms'] / 1000)} of {clock(item['budget'])}"
+    sure = "" if item["confidence"] is None else f", {item['confidence']} % sure"
+    about = f"{item['level'].capitalize()}, {item['topic']}"
+    facts = f"{STATES[item['state']].capitalize()}, {used}{sure}. {about}."
+    head = Content.assemble((f"{mark}", f"bold {LEVEL_COLORS[level_of(mark)]}"), (" of 100", "$text-muted"))
+    return [head, *Content.styled(facts, "$text-muted").wrap(width)]
 
-    @property
-    def parts(self) -> Parts:
-        """Result, marks, and what follows."""
-        return self._result, self._marks, self._schedule
 
-    def _result(self, width: int) -> list[Content]:
-        item = self.document["items"][0]
-        mark = item["marks"]["total"]
-        used = f"{clock(item['used_ms'] / 1000)} of {clock(item['budget'])}"
-        sure = "" if item["confidence"] is None else f", {item['confidence']} % sure"
-        about = f"{item['level'].capitalize()}, {item['topic']}"
-        facts = f"{STATES[item['state']].capitalize()}, {used}{sure}. {about}."
-        head = Content.assemble((f"{mark}", f"bold {LEVELS[level_of(mark)]}"), (" of 100", "$text-muted"))
-        return [head, *Content.styled(facts, "$text-muted").wrap(width)]
+def _marks(report: Report, width: int) -> list[Content]:
+    lines = [Content.styled("Marks", "bold")]
+    bar = max(8, min(40, width - 34))
+    for part in parts(report["items"][0]["marks"]["terms"]):
+        name = f"{part.name.capitalize():{_NAME}}"
+        if not part.weight:
+            lines.append(Content(name).append(Content.styled(f"{part.points:.3g}", "$error")))
+            continue
+        share = part.points / part.weight
+        row = Content(name).append(meter([(share, LEVEL_COLORS[level_of(round(100 * share))], "█")], bar))
+        lines.append(row.append(f" {part.points:.3g} of {part.weight:g}"))
+        lines += hanging(Content("  "), plain(_terms(part), "$text-muted"), width)
+    return lines
 
-    def _marks(self, width: int) -> list[Content]:
-        lines = [Content.styled("Marks", "bold")]
-        bar = max(8, min(40, width - 34))
-        for part in parts(self.document["items"][0]["marks"]["terms"]):
-            name = f"{part.name.capitalize():{_NAME}}"
-            if not part.weight:
-                lines.append(Content(name).append(Content.styled(f"{part.points:.3g}", "$error")))
-                continue
-            share = part.points / part.weight
-            row = Content(name).append(meter([(share, LEVELS[level_of(round(100 * share))], "█")], bar))
-            lines.append(row.append(f" {part.points:.3g} of {part.weight:g}"))
-            lines += hanging(Content("  "), plain(_terms(part), "$text-muted"), width)
-        return lines
 
-    def _schedule(self, width: int) -> list[Content]:
-        effect = self.document["items"][0]["effect"]
-        rated = f"{effect['rating']}: " if effect["rating"] else ""
-        due = f", so its kind of fault is due on {effect['due'][:10]}" if effect["due"] else ""
-        lines = [Content.styled("Next", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
-        if tomorrow := self.document["tomorrow"]:
-            names = ", ".join(name.replace("exercise:", "the exercise ") for name in tomorrow)
-            lines += plain(f"First in tomorrow's queue: {names}.").wrap(width)
-        return [*lines, *self.steps(width)]
+def _schedule(report: Report, width: int) -> list[Content]:
+    effect = report["items"][0]["effect"]
+    rated = f"{effect['rating']}: " if effect["rating"] else ""
+    due = f", so its kind of fault is due on {effect['due'][:10]}" if effect["due"] else ""
+    lines = [Content.styled("Next", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
+    if tomorrow := report["tomorrow"]:
+        names = ", ".join(name.replace("exercise:", "the exercise ") for name in tomorrow)
+        lines += plain(f"First in tomorrow's queue: {names}.").wrap(width)
+    return [*lines, *next_steps(report, width)]
 
 
 def _terms(part: MarkPart) -> str:
@@ -67,3 +61,7 @@ def _terms(part: MarkPart) -> str:
 def _term(row: Mapping[str, Any]) -> str:
     of = f" of {row['weight']:g}" if row["weight"] > 0 else ""
     return f"{row['term']} {row['points']:.3g}{of} ({row['how']})"
+
+
+RUN_PARTS = (_result, _marks, _schedule)
+"""Neither band nor interval: a single question says nothing about a whole interview."""

@@ -1,15 +1,284 @@
-"""The marking after an interview."""
+"""Marking after the end: the learner's words beside the key points, which appear one at a time."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widget import Widget
+from textual.widgets import Input, Static
 
 from quizapp.errors import QuizError, TakenOver
-from quizapp.tui.screens.interview.deciding import Marking
+from quizapp.interview import archive
+from quizapp.interview.marking import propose as marks
+from quizapp.interview.marking.text_evidence import says_quote
+from quizapp.interview.report.text import STATES
+from quizapp.interview.session.question import INCIDENT, InterviewQuestion
+from quizapp.tui import actions
+from quizapp.tui.rendering.markdown import Document
+from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.interview.findings import found_text, own_text
+from quizapp.tui.widgets.rubric import POINT, WRONG, Rubric, RubricLine
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock, plural
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
+ASK = "Which words of your answer say it? enter takes them, esc counts the point half."
 
-class MarkScreen(Marking):
+
+class RubricScreen(Place):
+    """Goes through answers and their rubrics; marking after an interview and blind re-marking share it."""
+
+    place = "mockmark"
+    BINDINGS: ClassVar[list[object]] = actions.bindings("mockmark")  # type: ignore[assignment]
+    CSS_PATH = "marking.tcss"
+    blind: ClassVar[bool] = False
+
+    def __init__(self, items: Sequence[InterviewQuestion], markings: Sequence[dict[str, Any]]) -> None:
+        super().__init__()
+        self.items, self.markings = items, markings
+        self.at = 0
+        self.seen: set[int] = set()
+        self._phase = "marks"
+
+    def body(self) -> ComposeResult:
+        """The item's head, question, own words, rubric."""
+        yield Static("", id="head", classes="bar", markup=False)
+        with VerticalScroll(id="scroll", can_focus=False), Container(id="column"):
+            yield Static("", id="prompt", markup=False)
+            with Container(id="sides"):
+                yield Static("", id="own", markup=False)
+                yield Rubric(id="rubric")
+            yield Static("", id="found", markup=False)
+        with Container(id="ask"):
+            yield Static(ASK, markup=False)
+            yield Input(placeholder="the words of your answer that say it", id="phrase")
+
+    def on_mount(self) -> None:
+        """Show the first item."""
+        self.query_one("#ask").display = False
+        self.show()
+
+    @property
+    def item(self) -> InterviewQuestion:
+        """The item that is marked."""
+        return self.items[self.at]
+
+    @property
+    def marking(self) -> dict[str, Any]:
+        """Its marking."""
+        return self.markings[self.at]
+
+    @property
+    def rubric(self) -> Rubric:
+        """The lines to decide."""
+        return self.query_one("#rubric", Rubric)
+
+    # showing
+
+    def show(self) -> None:
+        """Show the item: question, own words, and the first line of its rubric."""
+        item, marking = self.item, self.marking
+        with self.app.batch_update():
+            self._show_head()
+            titled = item.kind in {"coding", INCIDENT}
+            asked = item.question["title"] if titled else item.question["prompt"]
+            self.query_one("#prompt", Static).update(Document(asked))
+            self.query_one("#own", Static).update(own_text(item, blind=self.blind))
+            decide = marks.is_self_marked(item)
+            rubric = self.rubric
+            rubric.display = decide
+            if decide:
+                typed = [probe.typed for probe in item.probes]
+                rubric.show(marking, typed, everything=self.at in self.seen, blind=self.blind)
+            self._show_found()
+            self.enter_phase("marks" if decide and rubric.order else "shown")
+            self.query_one("#scroll").scroll_home(animate=False)
+
+    def _show_found(self) -> None:
+        """What the machine found; of an incident, whose diagnosis gives the points away, at the end."""
+        early = self.item.kind == INCIDENT and marks.is_self_marked(self.item) and not self._decided()
+        said = Content("") if self.blind or early else found_text(self.item, self.marking)
+        self.query_one("#found", Static).update(said)
+        self.query_one("#found").display = not isinstance(said, Content) or bool(said.plain)
+
+    def _decided(self) -> bool:
+        """Whether every line of the rubric was shown."""
+        return self.at in self.seen or self.rubric.furthest + 1 >= len(self.rubric.order)
+
+    def _show_head(self) -> None:
+        item = self.item
+        right = f"{self.at + 1} of {len(self.items)}"
+        sure = "" if item.confidence is None or self.blind else f" · {item.confidence} % sure"
+        text = f"{STATES[item.state]} · {clock(item.used_ms / 1000)} of {clock(item.budget)}{sure}"
+        width = max(20, self.size.width - 2)
+        left = Content.styled(item.slot.capitalize(), "bold $primary").append(
+            Content.styled(f"  {text}", "$text-muted")
+        )
+        left = left.truncate(max(8, width - len(right) - 1), ellipsis=True)
+        self.query_one("#head", Static).update(
+            left.append(" " * max(1, width - left.cell_length - len(right))).append(right)
+        )
+
+    def scroller(self) -> Widget:
+        """The whole item."""
+        return self.query_one("#scroll")
+
+    # deciding
+
+    def action_yes(self) -> None:
+        """Said; without matching words the phrase is asked for."""
+        line = self.rubric.line
+        if line is None or self._out_of_view():
+            return
+        wants = line.kind == POINT and marks.needs_phrase(self.marking, line.index)
+        if wants and not self.marking["points"][line.index]["quote"] and not self.blind:
+            field = self.query_one("#phrase", Input)
+            field.value = ""
+            self.query_one("#ask").display = True
+            field.focus()
+            self.call_after_refresh(self._keep_in_view)
+            return
+        self._decide(line, 1.0)
+
+    def action_no(self) -> None:
+        """Not said."""
+        if (line := self.rubric.line) is not None and not self._out_of_view():
+            self._decide(line, 0.0)
+
+    def action_half(self) -> None:
+        """Half of it."""
+        if (line := self.rubric.line) is not None and not self._out_of_view():
+            self._decide(line, 0.5)
+
+    def _decide(self, line: RubricLine, held: float, quote: str = "") -> None:
+        if line.kind == POINT:
+            self.hold(line.index, held, quote)
+        elif line.kind == WRONG:
+            marks.state_wrong(self.marking, line.index, stated=held > 0)
+        else:
+            marks.hold_probe(self.marking, line.index, held)
+        self.changed()
+        self.rubric.decided()
+        self._show_found()
+        self._keep_in_view()
+
+    def hold(self, index: int, held: float, quote: str) -> None:
+        """Take the decision on a key point."""
+        point = self.marking["points"][index]
+        phrase = quote or point["quote"]
+        marks.tick(self.marking, index, self.item.typed, ticked=held > 0, half=held == 0.5, quote=phrase)
+
+    def changed(self) -> None:
+        """Something was decided."""
+
+    def action_phrase(self) -> None:
+        """Take the phrase, if it is in the answer."""
+        field = self.query_one("#phrase", Input)
+        line = self.rubric.line
+        if line is None or not self.query_one("#ask").display:
+            return
+        if not says_quote(field.value, self.item.typed):
+            self.quiz.say("These words are not in your answer (two at least); esc counts it half.", bad=True)
+            return
+        quote = field.value
+        self._close_phrase()
+        self._decide(line, 1.0, quote)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Enter takes the phrase."""
+        event.stop()
+        self.action_phrase()
+
+    def action_leave_field(self) -> None:
+        """No phrase: half, as unsupported."""
+        line = self.rubric.line
+        self._close_phrase()
+        if line is not None:
+            self._decide(line, 1.0)
+
+    def _close_phrase(self) -> None:
+        self.query_one("#ask").display = False
+        self.set_focus(None)
+
+    def on_rubric_picked(self, event: Rubric.Picked) -> None:
+        """A click goes to a line; on the cursor's line it decides the other way."""
+        rubric = self.rubric
+        if event.place != rubric.cursor:
+            rubric.move(event.place - rubric.cursor)
+            return
+        line = rubric.line
+        if line is not None and line.kind == POINT and self.marking["points"][line.index]["ticked"]:
+            self.action_no()
+        else:
+            self.action_yes()
+
+    def _cursor_at(self) -> int:
+        """The line of the rubric's cursor in what scrolls."""
+        scroll, rubric = self.query_one("#scroll"), self.rubric
+        return scroll.scroll_offset.y + rubric.region.y - scroll.region.y + rubric.cursor_line()
+
+    def _out_of_view(self) -> bool:
+        """Below a long answer the first point is not seen yet: it is shown before it can be decided."""
+        scroll, line = self.query_one("#scroll"), self._cursor_at()
+        if scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height:
+            return False
+        scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
+        return True
+
+    def _keep_in_view(self) -> None:
+        scroll, line = self.query_one("#scroll"), self._cursor_at()
+        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 4:
+            scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
+
+    def move(self, step: int) -> None:
+        """To the next line to mark, or scroll."""
+        if self.phase == "marks":
+            self.rubric.move(step)
+            self._keep_in_view()
+        else:
+            self.query_one("#scroll").scroll_relative(y=step, animate=False)
+
+    def action_strong(self) -> None:
+        """A strong answer, once the points are decided."""
+        if marks.is_self_marked(self.item) and not self._decided():
+            self.quiz.say("First decide on the key points.")
+            return
+        item = self.item
+        answer = item.question["answer"]
+        text = f"```python\n{answer}\n```" if item.kind == "coding" else answer
+        title = item.question.get("title") or item.question["prompt"]
+        self.quiz.read(one_line(title)[:60], text)
+
+    def action_take(self) -> None:
+        """Take the rest as proposed and go on."""
+        self.seen.add(self.at)
+        if self.at + 1 < len(self.items):
+            self.at += 1
+            self.show()
+        else:
+            self.finish()
+
+    def action_go(self, step: int) -> None:
+        """Another item; unseen ones come in order."""
+        if step > 0:
+            self.action_take()
+        elif self.at > 0:
+            self.at -= 1
+            self.show()
+
+    def finish(self) -> None:
+        """All items are marked."""
+
+    def on_resize(self) -> None:
+        """The head is laid out by width."""
+        self._show_head()
+
+
+class MarkScreen(RubricScreen):
     """The marking of an interview that has ended; at its end the marks and reviews are stored."""
 
     def __init__(self, interview: "Interview") -> None:
@@ -41,4 +310,50 @@ class MarkScreen(Marking):
         if self.app.screen is not self:
             return
         self.quiz.say(self.interview.taken, bad=True)
+        self.quiz.go_back(self)
+
+
+class BlindScreen(RubricScreen):
+    """What is decided now is compared with what was decided then, so every point has to be decided."""
+
+    blind = True
+
+    def __init__(self, document: dict[str, Any], number: int) -> None:
+        row = archive.item_of(document, number)
+        super().__init__([InterviewQuestion.from_json(row)], [marks.unmarked(row["marking"])])
+        self.document, self.number = document, number
+        self.held: dict[int, float] = {}
+
+    def show(self) -> None:
+        """The whole question: it may be weeks old."""
+        super().show()
+        self.query_one("#prompt", Static).update(Document(self.item.question["prompt"]))
+
+    def _show_head(self) -> None:
+        left = Content.styled("Marked again", "bold $primary")
+        left = left.append(Content.styled(f"  an answer of {self.document['started'][:10]}", "$text-muted"))
+        right = f"{len(self.held)} of {len(self.marking['points'])} decided"
+        gap = max(1, self.size.width - 2 - left.cell_length - len(right))
+        self.query_one("#head", Static).update(left.append(" " * gap).append(right))
+
+    def hold(self, index: int, held: float, quote: str) -> None:
+        """Blind marks need no phrase: they are compared, not counted."""
+        del quote
+        self.marking["points"][index]["held"] = held
+        self.held[index] = held
+        self._show_head()
+
+    def action_take(self) -> None:
+        """Compare, once everything is decided: what was left open would count as not said."""
+        left = len(self.marking["points"]) - len(self.held)
+        if left:
+            self.quiz.say(f"Decide every point: {plural(left, 'point')} left, y, h or n.")
+            return
+        super().action_take()
+
+    def finish(self) -> None:
+        """Store the blind marks beside the first."""
+        held = [point["held"] for point in self.marking["points"]]
+        agreement = archive.store_remark(self.quiz.study, self.document, self.number, held)
+        self.quiz.say(f"{agreement}. The first marks stay.")
         self.quiz.go_back(self)

@@ -1,7 +1,7 @@
 """The mock interviews so far: totals, dimensions and topics over time, and the way to each scorecard."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from collections.abc import Sequence
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
@@ -18,11 +18,10 @@ from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
+from quizapp.tui.widgets.score_card import LEVEL_COLORS, Report
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
-Report = Mapping[str, Any]
-LEVELS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
 _NAME, _NUMBER, _CHANGE = 17, 6, 8
 _RULER = 31
 _LEAST_TITLE = 18
@@ -91,7 +90,7 @@ class PastLines(Lines):
         line = line.append(Content.styled(trends.spark(row.percents[-sparks:] if sparks else ()), "$primary"))
         for percent in row.percents[-shown:]:
             text = "–" if percent is None else str(percent)
-            style = "$text-muted" if percent is None else LEVELS[level_of(percent)]
+            style = "$text-muted" if percent is None else LEVEL_COLORS[level_of(percent)]
             line = line.append(Content.styled(f"{text:>{_NUMBER}}", style))
         if row.change is not None:
             line = line.append(f"{row.change:>+{_CHANGE}d}")
@@ -142,7 +141,7 @@ class PastLines(Lines):
         head = Content.styled(f"{'Topics':{column}}", "bold $primary")
         lines = [head.append(Content.styled(f"{'n':>4}{'mean':>6}", "$text-muted"))]
         for row in rows:
-            colour = LEVELS[level_of(row.mean)]
+            colour = LEVEL_COLORS[level_of(row.mean)]
             name = Content(one_line(row.topic)).truncate(column, ellipsis=True)
             line = name.append(" " * (column - name.cell_length))
             line = line.append(Content.styled(f"{row.number:>4}", "$text-muted"))

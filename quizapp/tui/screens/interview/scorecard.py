@@ -1,6 +1,6 @@
 """The scorecard of a finished interview."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from textual.app import ComposeResult
@@ -17,148 +17,122 @@ from quizapp.interview.report.topic_names import named
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
-from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
-from quizapp.tui.widgets.lines import Lines
+from quizapp.tui.screens.incidents.scorecard import RUN_PARTS
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
+from quizapp.tui.widgets.score_card import LEVEL_COLORS, Report, ScoreCard, next_steps
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
 
 _BAND = {"strong": "$success", "pass": "$success", "below": "$warning"}
-LEVELS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
-Parts = tuple[Callable[[int], list[Content]], ...]
 
 
-class ScoreCard(Lines):
-    """Band, dimensions, time, moments, and what happens tomorrow."""
+def _result(report: Report, width: int) -> list[Content]:
+    totals, interval = report["totals"], report["interval"]
+    colour = _BAND[report["band"]["name"]]
+    name = BANDS[report["band"]["name"]]
+    change = totals["adjusted"] - totals["raw"]
+    provisional = "  provisional" if report["pooled"]["provisional"] else ""
+    head = Content.assemble(
+        (f"{totals['raw']}", f"bold {colour}"), (" of 100  ", "$text-muted"), (name, f"bold {colour}"),
+        (provisional, "$text-muted"),
+    )  # fmt: skip
+    line = ruler(totals["raw"], interval["low"], interval["high"], report["pass_mark"], min(width, 60))
+    facts = (
+        f"80 % interval {interval['low']} to {interval['high']}, pass mark {report['pass_mark']}. "
+        f"Adjusted {totals['adjusted']} ({change:+d}). "
+        f"Over the {totals['items_reached']} of {totals['items']} reached: {totals['reached']}."
+    )
+    why = f"{report['band']['why'][0].upper()}{report['band']['why'][1:]}."
+    muted = [
+        *Content.styled(facts, "$text-muted").wrap(width),
+        *Content.styled(why, "$text-muted").wrap(width),
+    ]
+    return [head, line, *muted, *_compared(report)]
 
-    def __init__(self, document: Mapping[str, Any], *, id: str) -> None:  # noqa: A002 - Textual's word
-        super().__init__(id=id)
-        self.document = document
 
-    @property
-    def parts(self) -> Parts:
-        """What gives the lines of each part for a width."""
-        return (self._result, self._dimensions, self._moments, self._time, self._confidence, self._next)
+def _compared(report: Report) -> list[Content]:
+    comparison = report["comparison"]
+    if not comparison["last"]:
+        return []
+    before = ", ".join(str(row["total"]) for row in reversed(comparison["last"]))
+    pooled = report["pooled"]["total"]
+    text = f"Before: {before}; now {comparison['difference']:+d} against their mean; pooled {pooled}."
+    return [Content.styled(text, "$text-muted")]
 
-    def lines(self, width: int) -> list[Content]:
-        """All parts, one below the other."""
-        lines: list[Content] = []
-        for part in self.parts:
-            found = part(width)
-            if found:
-                lines += [*found, Content("")]
-        return lines[:-1]
 
-    def _result(self, width: int) -> list[Content]:
-        found = self.document
-        totals, interval = found["totals"], found["interval"]
-        colour = _BAND[found["band"]["name"]]
-        name = BANDS[found["band"]["name"]]
-        change = totals["adjusted"] - totals["raw"]
-        provisional = "  provisional" if found["pooled"]["provisional"] else ""
-        head = Content.assemble(
-            (f"{totals['raw']}", f"bold {colour}"), (" of 100  ", "$text-muted"), (name, f"bold {colour}"),
-            (provisional, "$text-muted"),
-        )  # fmt: skip
-        line = ruler(totals["raw"], interval["low"], interval["high"], found["pass_mark"], min(width, 60))
-        facts = (
-            f"80 % interval {interval['low']} to {interval['high']}, pass mark {found['pass_mark']}. "
-            f"Adjusted {totals['adjusted']} ({change:+d}). "
-            f"Over the {totals['items_reached']} of {totals['items']} reached: {totals['reached']}."
-        )
-        why = f"{found['band']['why'][0].upper()}{found['band']['why'][1:]}."
-        muted = [
-            *Content.styled(facts, "$text-muted").wrap(width),
-            *Content.styled(why, "$text-muted").wrap(width),
-        ]
-        return [head, line, *muted, *self._compared()]
+def _dimensions(report: Report, width: int) -> list[Content]:
+    lines = [Content.styled("Dimensions", "bold")]
+    bar = max(8, min(40, width - 34))
+    for name, row in report["dimensions"].items():
+        colour = LEVEL_COLORS[row["level"]]
+        line = Content(f"{name.capitalize():17}").append(meter([(row["percent"] / 100, colour, "█")], bar))
+        line = line.append(f" {row['percent']:>3} ")
+        lines.append(line.append(Content.styled(f"level {row['level']}", colour)))
+    return lines
 
-    def _compared(self) -> list[Content]:
-        found = self.document["comparison"]
-        if not found["last"]:
-            return []
-        before = ", ".join(str(row["total"]) for row in reversed(found["last"]))
-        pooled = self.document["pooled"]["total"]
-        text = f"Before: {before}; now {found['difference']:+d} against their mean; pooled {pooled}."
-        return [Content.styled(text, "$text-muted")]
 
-    def _dimensions(self, width: int) -> list[Content]:
-        lines = [Content.styled("Dimensions", "bold")]
-        bar = max(8, min(40, width - 34))
-        for name, row in self.document["dimensions"].items():
-            colour = LEVELS[row["level"]]
-            line = Content(f"{name.capitalize():17}").append(
-                meter([(row["percent"] / 100, colour, "█")], bar)
-            )
-            line = line.append(f" {row['percent']:>3} ")
-            lines.append(line.append(Content.styled(f"level {row['level']}", colour)))
-        return lines
+def _moments(report: Report, width: int) -> list[Content]:
+    items = report["items"]
+    seconds = max(1, sum(item["planned"] for item in items))
+    lines = [Content.styled("Costliest", "bold")]
+    for item in costliest(items)[:3]:
+        if lost(item):
+            cost = f"-{lost(item) / seconds:.1f}  "
+            lines += hanging(Content.styled(f"{cost:>7}", "$error"), _moment(item, width), width)
+    good = best(items)
+    if good:
+        lines += [Content(""), Content.styled("Best", "bold")]
+    for item in good:
+        gain = item["planned"] * item["marks"]["total"] / seconds
+        lines += hanging(Content.styled(f"{f'+{gain:.1f}  ':>7}", "$success"), _moment(item, width), width)
+    return lines
 
-    def _moments(self, width: int) -> list[Content]:
-        items = self.document["items"]
-        seconds = max(1, sum(item["planned"] for item in items))
-        lines = [Content.styled("Costliest", "bold")]
-        for item in costliest(items)[:3]:
-            if lost(item):
-                cost = f"-{lost(item) / seconds:.1f}  "
-                lines += hanging(Content.styled(f"{cost:>7}", "$error"), self._moment(item, width), width)
-        good = best(items)
-        if good:
-            lines += [Content(""), Content.styled("Best", "bold")]
-        for item in good:
-            gain = item["planned"] * item["marks"]["total"] / seconds
-            lines += hanging(
-                Content.styled(f"{f'+{gain:.1f}  ':>7}", "$success"), self._moment(item, width), width
-            )
-        return lines
 
-    @staticmethod
-    def _moment(item: Mapping[str, Any], width: int) -> Content:
-        name = item["question"].get("title") or item["question"]["prompt"]
-        state = "" if item["state"] == "frozen" else f", {STATES[item['state']]}"
-        mark = Content.styled(f"  {item['marks']['total']}{state}", "$text-muted")
-        room = max(30, width - 7 - mark.cell_length)
-        return phrase(one_line(name)).truncate(room, ellipsis=True).append(mark)
+def _moment(item: Mapping[str, Any], width: int) -> Content:
+    name = item["question"].get("title") or item["question"]["prompt"]
+    state = "" if item["state"] == "frozen" else f", {STATES[item['state']]}"
+    mark = Content.styled(f"  {item['marks']['total']}{state}", "$text-muted")
+    room = max(30, width - 7 - mark.cell_length)
+    return phrase(one_line(name)).truncate(room, ellipsis=True).append(mark)
 
-    def _time(self, width: int) -> list[Content]:
-        lines = [Content.styled("Time", "bold")]
-        bar = max(8, min(30, width - 36))
-        for phase in self.document["phases"]:
-            share = phase["used_ms"] / max(1, 1000 * phase["seconds"])
-            used = f"{clock(phase['used_ms'] / 1000)} of {clock(phase['seconds'])}"
-            colour = "$primary" if share <= 1 else "$warning"
-            line = Content(f"{phase['title']:17}").append(meter([(min(1, share), colour, "█")], bar))
-            lines.append(line.append(Content.styled(f" {used}", "$text-muted")))
-        return lines
 
-    def _confidence(self, width: int) -> list[Content]:
-        found = self.document["calibration"]
-        if not found["items"]:
-            return []
-        side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"
-        text = (
-            f"Confidence: Brier {found['brier']:.2f}, bias {found['bias']:+.0f} points ({side}) "
-            f"over {plural(found['items'], 'answer')}."
-        )
-        return Content(text).wrap(width)
+def _time(report: Report, width: int) -> list[Content]:
+    lines = [Content.styled("Time", "bold")]
+    bar = max(8, min(30, width - 36))
+    for phase in report["phases"]:
+        share = phase["used_ms"] / max(1, 1000 * phase["seconds"])
+        used = f"{clock(phase['used_ms'] / 1000)} of {clock(phase['seconds'])}"
+        colour = "$primary" if share <= 1 else "$warning"
+        line = Content(f"{phase['title']:17}").append(meter([(min(1, share), colour, "█")], bar))
+        lines.append(line.append(Content.styled(f" {used}", "$text-muted")))
+    return lines
 
-    def _next(self, width: int) -> list[Content]:
-        lines = [Content.styled("Next", "bold")]
-        rated = [item["effect"]["rating"] for item in self.document["items"] if item["effect"]]
-        counts = [(name, rated.count(name)) for name in ("Again", "Hard", "Good", "Easy")]
-        said = ", ".join(f"{number} {name}" for name, number in counts if number) or "none"
-        first = plural(len(self.document["tomorrow"]), "card")
-        lines += Content(f"Reviews: {said}. First in tomorrow's queue: {first}.").wrap(width)
-        return [*lines, *self.steps(width)]
 
-    def steps(self, width: int) -> list[Content]:
-        """What to do next, as commands."""
-        lines: list[Content] = []
-        for step in self.document["next_steps"]:
-            lines += hanging(Content("· "), plain(f"{step['what']}: {step['command']}"), width)
-        return lines
+def _confidence(report: Report, width: int) -> list[Content]:
+    calibration = report["calibration"]
+    if not calibration["items"]:
+        return []
+    side = "too sure" if calibration["bias"] > 0 else "too modest" if calibration["bias"] < 0 else "even"
+    text = (
+        f"Confidence: Brier {calibration['brier']:.2f}, bias {calibration['bias']:+.0f} points ({side}) "
+        f"over {plural(calibration['items'], 'answer')}."
+    )
+    return Content(text).wrap(width)
+
+
+def _next(report: Report, width: int) -> list[Content]:
+    lines = [Content.styled("Next", "bold")]
+    rated = [item["effect"]["rating"] for item in report["items"] if item["effect"]]
+    counts = [(name, rated.count(name)) for name in ("Again", "Hard", "Good", "Easy")]
+    said = ", ".join(f"{number} {name}" for name, number in counts if number) or "none"
+    first = plural(len(report["tomorrow"]), "card")
+    lines += Content(f"Reviews: {said}. First in tomorrow's queue: {first}.").wrap(width)
+    return [*lines, *next_steps(report, width)]
+
+
+INTERVIEW_PARTS = (_result, _dimensions, _moments, _time, _confidence, _next)
 
 
 class CardScreen(Place):
@@ -182,11 +156,8 @@ class CardScreen(Place):
             yield self._card()
 
     def _card(self) -> ScoreCard:
-        if form_of(self.document).has_total:
-            return ScoreCard(self.named, id="card")
-        from quizapp.tui.screens.incidents.scorecard import RunCard
-
-        return RunCard(self.named, id="card")
+        parts = INTERVIEW_PARTS if form_of(self.document).has_total else RUN_PARTS
+        return ScoreCard(self.named, parts, id="card")
 
     @property
     def named(self) -> Mapping[str, Any]:

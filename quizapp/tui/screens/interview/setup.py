@@ -1,6 +1,6 @@
 """Mock interview, before it begins: role, length, code, seed; and the interviews so far."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from textual import events
@@ -10,16 +10,18 @@ from textual.content import Content
 from textual.widgets import Input, Label, Static
 
 from quizapp.errors import QuizError
-from quizapp.interview import archive
-from quizapp.interview.blueprint import LENGTHS, Blueprint, load_blueprint
+from quizapp.interview import archive, trends
+from quizapp.interview.blueprint import LENGTHS, Blueprint, InterviewPlan, load_blueprint
 from quizapp.tui import actions
-from quizapp.tui.screens.interview import setup_lines
-from quizapp.tui.screens.interview.start import Starting
+from quizapp.tui.rendering.layout import wrap
+from quizapp.tui.screens.interview.start import StartScreen, link, unfinished_lines
+from quizapp.util.sanitize import one_line
+from quizapp.util.text import clock, plural
 
 FIELDS = ("role", "minutes", "code", "seed")
 
 
-class MockScreen(Starting):
+class MockScreen(StartScreen):
     """``role``, ``minutes``, ``code`` and ``seed`` preset the fields; ``resume`` goes straight on."""
 
     place = "mock"
@@ -101,12 +103,12 @@ class MockScreen(Starting):
         width = max(30, min(96, self.size.width - 6))
         plan = self.blueprint.plan(self.role, self.minutes, code=self.code)
         if self.unfinished is not None:
-            self._put("#cut", setup_lines.unfinished(self.unfinished.document, width))
+            self._put("#cut", unfinished_lines(self.unfinished.document, width))
         self.query_one("#cut").display = self.unfinished is not None
-        self._put("#fields", setup_lines.fields(self._values(), self.cursor))
-        self._put("#shape", setup_lines.shape(plan, self.blueprint.format.titles, width))
-        past_lines = setup_lines.past_interviews(self.reports, self.role, self.cursor, len(FIELDS), width)
-        self._put("#past", [*past_lines, *setup_lines.marking(self.reports, len(self.blind), width)])
+        self._put("#fields", _fields(self._values(), self.cursor))
+        self._put("#shape", _shape(plan, self.blueprint.format.titles, width))
+        past_lines = _past_interviews(self.reports, self.role, self.cursor, len(FIELDS), width)
+        self._put("#past", [*past_lines, *_remarking(self.reports, len(self.blind), width)])
         phase = "list" if self.cursor < len(FIELDS) else "past"
         self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
 
@@ -246,8 +248,85 @@ class MockScreen(Starting):
         if not self.blind:
             self.quiz.say("No old answer waits to be marked again; every tenth comes back after three days.")
             return
-        from quizapp.tui.screens.interview.blind import BlindScreen
+        from quizapp.tui.screens.interview.marking import BlindScreen
 
         name, number = self.blind[0]
         document = next(dict(report) for report in self.reports if report["id"] == name)
         self.quiz.push_screen(BlindScreen(document, number))
+
+
+def _fields(values: Mapping[str, str], cursor: int) -> list[Content]:
+    """The fields with their values, then the button that begins."""
+    lines = []
+    for index, (name, value) in enumerate(values.items()):
+        here = index == cursor
+        text = Content.assemble(
+            ("▸ " if here else "  ", "$primary bold"), (f"{name:9}", "$text-muted"),
+            ("◂ " if here else "  ", "$primary"), (value, "bold" if here else ""),
+            (" ▸" if here else "", "$primary"),
+        )  # fmt: skip
+        lines.append(link(text, f"at({index})"))
+    start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
+    return [*lines, Content(""), link(start, "begin")]
+
+
+def _shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[Content]:
+    """What the interview will be: for whom, how many questions, the time of each phase."""
+    phases = ", ".join(
+        f"{titles[phase]} {clock(seconds)}" for phase, seconds in plan.seconds.items() if seconds
+    )
+    counts = plural(sum(plan.counts.values()) - plan.counts["coding"], "question")
+    if plan.counts["coding"]:
+        counts += f" and {plural(plan.counts['coding'], 'coding task')}"
+    end = f"Passes at {plan.role.pass_mark}. Nothing is revealed before the end."
+    text = f"{plan.role.about.rstrip('.')}. {counts}; {phases}. {end}"
+    return wrap(Content.styled(text, "$text-muted"), width)
+
+
+def _past_interviews(
+    reports: Sequence[Mapping[str, Any]], role: str, cursor: int, first: int, width: int
+) -> list[Content]:
+    """One line for each report, newest first, with rows counted from ``first``."""
+    if not reports:
+        return [Content.styled("No interview yet.", "$text-muted")]
+    rows = enumerate(reports, first)
+    return [
+        _trend(reports, role),
+        Content(""),
+        *(link(_report(report, row == cursor, width), f"at({row})") for row, report in rows),
+    ]
+
+
+def _report(document: Mapping[str, Any], here: bool, width: int) -> Content:
+    total, adjusted = document["totals"]["raw"], document["totals"]["adjusted"]
+    band = document["band"]["name"]
+    colour = "$success" if band in {"strong", "pass"} else "$warning"
+    row = Content.assemble(
+        ("▸ " if here else "  ", "$primary bold"), (document["started"][:10], "bold" if here else ""),
+        (f"  {total:>3}", f"bold {colour}"), (f"  {band:6}", colour),
+        (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
+        (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
+    )  # fmt: skip
+    return row.truncate(width, ellipsis=True)
+
+
+def _remarking(reports: Sequence[Mapping[str, Any]], blind: int, width: int) -> list[Content]:
+    """How many old answers wait to be marked again, and how the marks have drifted."""
+    lines: list[Content] = []
+    if blind:
+        text = f"b  {plural(blind, 'old answer')} to mark again blind"
+        lines += [Content(""), link(Content.styled(text, "$primary"), "blind")]
+    if drifted := archive.drift_text(reports):
+        lines += [Content(""), *wrap(Content.styled(drifted, "$text-muted"), width)]
+    return lines
+
+
+def _trend(reports: Sequence[Mapping[str, Any]], role: str) -> Content:
+    totals = trends.total_line(trends.oldest_first(reports, role)).known[-24:]
+    title = Content.styled("Interviews so far", "bold").append(Content.styled("  t history", "$primary"))
+    title = link(title, "history")
+    if len(totals) < 2:
+        return title
+    return title.append(Content.styled(f"  {trends.spark(totals)}", "$primary")).append(
+        Content.styled(f"  {totals[0]} → {totals[-1]} in this role", "$text-muted")
+    )

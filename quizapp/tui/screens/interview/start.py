@@ -1,17 +1,23 @@
-"""What the screens before an interview and before an incident share: one clock runs at a time."""
+"""The screens that begin an interview or a broken run: only one clock runs at a time."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from textual.content import Content
+from textual.style import Style
 
 from quizapp.interview import archive
 from quizapp.interview.blueprint import form_of
+from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.choose import Choose
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
     from quizapp.store.documents import MockDocument
 
 
-class Starting(Place):
+class StartScreen(Place):
     """Begins an interview, or goes on with the one that was left, whichever screen it was begun on."""
 
     unfinished: "MockDocument | None" = None
@@ -26,8 +32,6 @@ class Starting(Place):
 
     def must_finish_first(self) -> bool:
         """Whether something is not finished, also in another window; then it is asked what to do with it."""
-        from quizapp.tui.screens.choose import Choose
-
         self.look_for_unfinished()
         if self.unfinished is None:
             return False
@@ -75,3 +79,21 @@ class Starting(Place):
         from quizapp.tui.screens.interview.running import RunScreen
 
         self.quiz.push_screen(RunScreen(interview))
+
+
+def link(text: Content, action: str) -> Content:
+    """The text as a link to an action of the screen."""
+    return text.stylize(Style.from_meta({"@click": f"screen.{action}"}), 0, len(text.plain))
+
+
+def unfinished_lines(document: Mapping[str, Any], width: int) -> list[Content]:
+    """What is said of an interview that was left, with the link that goes on with it."""
+    said = (
+        "waits to be marked"
+        if document["running"]["state"] == "ended"
+        else "is not finished; its clock went on"
+    )
+    sitting = form_of(document).describe(document["title"], document["minutes"])
+    text = f"{sitting[0].upper()}{sitting[1:]} {said}."
+    told = hanging(Content("! "), Content.styled(text, "bold $warning"), width)
+    return [*told, link(Content.styled("r resume", "bold $primary"), "resume")]

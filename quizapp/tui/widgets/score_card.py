@@ -1,0 +1,41 @@
+"""A scorecard: the parts of a report, one below the other."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from textual.content import Content
+
+from quizapp.tui.rendering.layout import hanging
+from quizapp.tui.rendering.text import plain
+from quizapp.tui.widgets.lines import Lines
+
+LEVEL_COLORS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
+"""By the level of a mark, see `level_of`."""
+Report = Mapping[str, Any]
+CardPart = Callable[[Report, int], list[Content]]
+"""Lays out one part of a report at a width; no lines where the report has nothing of the kind."""
+
+
+class ScoreCard(Lines):
+    """``parts`` decide what is shown: an interview has other parts than a single broken run."""
+
+    def __init__(self, report: Report, parts: Sequence[CardPart], *, id: str) -> None:  # noqa: A002 - Textual's word
+        super().__init__(id=id)
+        self.report = report
+        self.parts = parts
+
+    def lines(self, width: int) -> list[Content]:
+        """All parts, one below the other."""
+        lines: list[Content] = []
+        for part in self.parts:
+            if shown := part(self.report, width):
+                lines += [*shown, Content("")]
+        return lines[:-1]
+
+
+def next_steps(report: Report, width: int) -> list[Content]:
+    """What to do next, as commands."""
+    lines: list[Content] = []
+    for step in report["next_steps"]:
+        lines += hanging(Content("· "), plain(f"{step['what']}: {step['command']}"), width)
+    return lines
