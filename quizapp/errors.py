@@ -20,6 +20,12 @@ class TakenOver(QuizError):
     """Another window of the program went on with the same thing, or finished it."""
 
 
+class ContentError(QuizError):
+    """A question cannot be shown or marked because of a fault in its content, usually in a user's deck."""
+
+    exit_code = FAULTS
+
+
 class BrokenData(QuizError):
     """The user's data folder or database cannot be used as it is."""
 

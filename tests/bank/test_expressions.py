@@ -1,5 +1,6 @@
 import contextlib
 import math
+import time
 
 import pytest
 from hypothesis import given
@@ -49,6 +50,65 @@ def test_anything_but_arithmetic_is_refused(formula: str) -> None:
         evaluate(formula, {"P": 7})
 
 
+DEEP = "-" * 300 + "1"
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "((9**400)**400)**40",
+        "9**9**9**9",
+        "2**(2**60)",
+        "(-7)**(10**18)",
+        "(10**290)*(10**290)",
+        "*".join(["99999999999999999999"] * 18),
+        "comb(10**9, 5*10**8)",
+        "comb(10**200, 10**100)",
+        "round(1, -10**9)",
+        "'a'*10**9",
+        "10**9*'a'",
+        "[0]*10**9",
+        "1<<10**9",
+        "10.0**400.0",
+        "exp(1e9)",
+        "(-8)**0.5",
+        "9" * 350,
+        DEEP,
+        "(" * 150 + "1" + ")" * 150 + "**-" * 30,
+        "1+" * 199 + "1",
+        "1" * 500,
+        "floor(inf)",
+        "max('b', 'a')",
+        "'a' + 'b'",
+        "-'a'",
+    ],
+)
+def test_what_would_run_long_or_grow_large_is_refused_at_once(formula: str) -> None:
+    start = time.process_time()
+    with pytest.raises(ExpressionError):
+        evaluate(formula, {})
+    assert time.process_time() - start < 0.5
+
+
+@pytest.mark.parametrize(
+    ("formula", "value"),
+    [
+        ("2**999 > 2**998", True),
+        ("(-1)**(10**18)", 1),
+        ("comb(60, 30)", 118264581564861424),
+        ("round(12345, -2)", 12300),
+    ],
+)
+def test_large_numbers_within_the_bounds_are_computed(formula: str, value: float) -> None:
+    assert evaluate(formula, {}) == value
+
+
+@pytest.mark.parametrize("template", ["{x:1000000000}", "{x:.999999999f}", "{x}" * 101, "{t}" * 99])
+def test_a_template_cannot_fill_the_memory(template: str) -> None:
+    with pytest.raises(ExpressionError):
+        render(template, {"x": 1, "t": "t" * 10_000})
+
+
 def test_division_by_zero_names_the_values() -> None:
     with pytest.raises(ExpressionError, match="divides by zero for n=0"):
         evaluate("1 / n", {"n": 0})
@@ -76,6 +136,7 @@ def test_no_text_makes_the_evaluator_raise_anything_else(text: str) -> None:
         (6.02e23, "6.02e23"),
         (0, "0"),
         ("bf16", "bf16"),
+        (2**1000, "1.07151e301"),
     ],
 )
 def test_numbers_read_as_a_person_writes_them(value: float | str, text: str) -> None:
