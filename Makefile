@@ -1,16 +1,30 @@
 # Two commands for a fresh machine with Python 3.11 or newer: `make run` and `make test`.
+# Authors also use `make check`, `make test-fast` (under a minute) and `make test-all` (what takes longer).
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: run test check format clean
+# One process per core, at most four: each keeps a warm judge of 350 MB.
+PYTEST = $(BIN)/pytest -n auto --maxprocesses=4 --dist loadgroup
+# How much of the exercise matrix `make test-all` runs: 1 is every submission of every exercise.
+SHARE ?= 1
+
+.PHONY: run test test-fast test-all check format clean
 
 run: $(VENV)/.run
 	@$(BIN)/quizapp
 
 test: $(VENV)/.test
-	@$(BIN)/pytest
+	@$(PYTEST) -m "not exhaustive"
+
+test-fast: $(VENV)/.test
+	@$(PYTEST) -m "not (slow or judge or snapshot or exhaustive)"
+
+test-all: $(VENV)/.test
+	@$(BIN)/pytest -m exhaustive
+	$(BIN)/quizapp check exercises --seeds 1 --sample $(SHARE)
+	$(BIN)/python benchmarks/soak.py --saves 100
 
 check: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -14,6 +14,20 @@ collect_ignore = ["data"]  # exercises for the judge, not tests for pytest
 WORKING = [
     report.name for report in describe(Path(tempfile.gettempdir()) / "quizapp-tests-tiers") if report.works
 ]
+# `make test` judges at the best tier that this machine offers, `make test-all` at the lower ones.
+BEST, *LOWER = sorted(WORKING, reverse=True)
+TIERS = [BEST, *(pytest.param(tier, marks=pytest.mark.exhaustive) for tier in LOWER)]
+# Files that need no process of the judge.
+WITHOUT_A_JUDGE = ("test_forbidden", "test_transcript", "test_workspace", "test_name_rules", "test_hidden")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what grades, and keep the tests of one file together, so that they share warm judges."""
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents and item.path.stem not in WITHOUT_A_JUDGE:
+            item.add_marker(pytest.mark.judge)
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture(scope="session")
@@ -34,7 +48,7 @@ def home(judge_home: Path) -> Iterator[Path]:
         os.environ["QUIZAPP_HOME"] = before
 
 
-@pytest.fixture(scope="session", params=sorted(WORKING, reverse=True))
+@pytest.fixture(scope="session", params=TIERS)
 def field(request: pytest.FixtureRequest, home: Path) -> Iterator[Field]:
     """A judge of each tier that this machine offers, one after the other."""
     place = home / f"field-{request.param}"
