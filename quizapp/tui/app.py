@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -13,8 +14,9 @@ from textual.screen import Screen
 
 from quizapp.errors import DONE, INTERNAL, QuizError
 from quizapp.tui import actions, startup, terminal, theme
-from quizapp.tui.judge_bridge import Grader
+from quizapp.tui.judge_bridge import JudgeBridge
 from quizapp.tui.registry import PLACES
+from quizapp.tui.workers import call_on_ui
 
 if TYPE_CHECKING:
     import subprocess
@@ -63,7 +65,7 @@ class QuizApp(App[int]):
         self.options = options
         self.study_or_none = study
         self.opened_here = study is None
-        self.grader = Grader(self)
+        self.judge = JudgeBridge(partial(call_on_ui, self), lambda error: call_on_ui(self, self.broke, error))
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
@@ -93,7 +95,7 @@ class QuizApp(App[int]):
 
     def warm_judge(self) -> None:
         """Start the judge in the background, since an exercise is likely."""
-        self.grader.warm()
+        self.judge.warm()
 
     # starting and ending
 
@@ -165,7 +167,7 @@ class QuizApp(App[int]):
 
     async def on_unmount(self) -> None:
         """Stop the judge and close the data."""
-        self.grader.stop()
+        self.judge.stop()
         if self.opened_here and self.study_or_none is not None:
             self.study_or_none.close()
 

@@ -1,41 +1,95 @@
-"""Grading without blocking a key: the judge answers in its own time, only the last order counts."""
+"""Grading without blocking a key: the judge works in its own time, and only the latest submission counts.
+
+Three threads meet here. The interface submits and cancels, one thread of the bridge passes this on to the
+judge's client in the same order, and the client answers from a thread of its own. An answer names a ticket,
+and it may arrive before the call that returns that ticket. So a submission carries its source all the way:
+a verdict on older code can never pass for the answer to newer code.
+"""
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING, Protocol
 
 from quizapp.errors import QuizError
-from quizapp.tui.workers import call_on_ui, run_in_thread
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
-    from quizapp.judge.client.warm import JudgeClient
     from quizapp.judge.verdict import Verdict
-    from quizapp.tui.app import QuizApp
 
-Told = Callable[["Verdict | QuizError"], None]
+SHUTDOWN_TIMEOUT_S = 0.3
+"""Seconds that leaving the program waits for the judge to stop."""
 
-PATIENCE = 0.3
-"""Seconds that leaving waits for the judge."""
+OnResult = Callable[["PendingSubmission", "Verdict | QuizError"], None]
 
 
-class Grader:
-    """One warm judge for the app, one order at a time; a new order or a cancel voids the one before it."""
-
-    def __init__(self, app: "QuizApp") -> None:
-        self._app = app
-        self._client: JudgeClient | None = None
-        self._order = 0
-        self._told: Told | None = None
+class WarmClient(Protocol):
+    """What the bridge needs of `quizapp.judge.client.warm.JudgeClient`."""
 
     @property
-    def client(self) -> "JudgeClient":
-        """The judge's client, made on first use; the judge itself is another process."""
-        if self._client is None:
-            from quizapp.judge.client.warm import JudgeClient
+    def ready(self) -> bool:
+        """Whether the judge has warmed up."""
 
-            self._client = JudgeClient(self._heard)
-        return self._client
+    def start(self) -> None:
+        """Start the judge and return at once."""
+
+    def submit(self, exercise: "Exercise", source: bytes, *, device: str) -> int:
+        """Ask for a verdict; its ticket."""
+
+    def cancel(self) -> None:
+        """Call off what was asked."""
+
+    def stop(self) -> None:
+        """End the judge."""
+
+
+ClientFactory = Callable[[Callable[[int, "Verdict | QuizError"], None]], WarmClient]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PendingSubmission:
+    """Code on its way to a verdict, and the function that takes the verdict or the error in its place."""
+
+    exercise: "Exercise"
+    source: str
+    device: str
+    on_result: OnResult
+
+
+def _warm_client(on_verdict: Callable[[int, "Verdict | QuizError"], None]) -> WarmClient:
+    from quizapp.judge.client.warm import JudgeClient  # costs more than the first frame may take
+
+    return JudgeClient(on_verdict)
+
+
+class JudgeBridge:
+    """One warm judge for the whole interface. A new submission or a cancel voids the one before it.
+
+    ``call_on_ui`` runs a function in the interface's thread; ``on_crash`` takes errors that nobody expected.
+    """
+
+    def __init__(
+        self,
+        call_on_ui: Callable[..., None],
+        on_crash: Callable[[Exception], None],
+        make_client: ClientFactory = _warm_client,
+    ) -> None:
+        self._call_on_ui = call_on_ui
+        self._on_crash = on_crash
+        self._make_client = make_client
+        self._client: WarmClient | None = None
+        self._thread: threading.Thread | None = None
+        self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        self._stopped = False
+        # Read and written in the interface's thread; the bridge's thread only compares it.
+        self._current: PendingSubmission | None = None
+        # The newest ticket with its submission, and answers that came before their ticket was known.
+        self._lock = threading.Lock()
+        self._ticketed: tuple[int, PendingSubmission] | None = None
+        self._early: dict[int, Verdict | QuizError] = {}
+
+    # called by the interface
 
     @property
     def is_warm(self) -> bool:
@@ -44,52 +98,96 @@ class Grader:
 
     def warm(self) -> None:
         """Start the judge in the background."""
-        run_in_thread(self._app, self._start, "judge", exclusive=True)
+        self._run(self._start)
 
-    def _start(self) -> None:
-        try:
-            self.client.start()
-        except (QuizError, OSError) as error:  # the first grade says so; warming up is only a courtesy
-            self._app.log.warning(str(error))
-
-    def submit(self, exercise: "Exercise", source: bytes, device: str, told: Told) -> None:
-        """Grade ``source``; ``told`` hears the verdict or the fault, unless the order is void by then."""
-        self._order += 1
-        self._told = told
-        order = self._order
-
-        def work() -> None:
-            try:
-                self.client.submit(exercise, source, device=device)
-            except QuizError as error:
-                call_on_ui(self._app, self._tell, order, error)
-            except OSError as error:
-                fault = QuizError(f"The judge cannot be started: {error.strerror}.")
-                call_on_ui(self._app, self._tell, order, fault)
-
-        run_in_thread(self._app, work, "grade")
-
-    def _heard(self, ticket: int, found: "Verdict | QuizError") -> None:
-        """The judge's answer, in a thread of its client; the client drops answers to older tickets."""
-        del ticket
-        call_on_ui(self._app, self._tell, self._order, found)
-
-    def _tell(self, order: int, found: "Verdict | QuizError") -> None:
-        if order == self._order and self._told is not None:
-            told, self._told = self._told, None
-            told(found)
+    def submit(self, exercise: "Exercise", source: str, device: str, on_result: OnResult) -> None:
+        """Grade ``source``; ``on_result`` takes the outcome, unless the submission is void by then."""
+        submission = PendingSubmission(exercise, source, device, on_result)
+        self._current = submission
+        self._run(lambda: self._submit(submission))
 
     def cancel(self) -> None:
-        """Void the running order; the judge ends what it runs."""
-        self._order += 1
-        if self._told is not None and self._client is not None:
-            run_in_thread(self._app, self._client.cancel, "grade")
-        self._told = None
+        """Void the latest submission; the judge stops what it runs."""
+        if self._current is not None:
+            self._current = None
+            self._run(self._cancel)
 
     def stop(self) -> None:
-        """End the judge; one that is still warming up is not waited for, it ends with its socket."""
-        self._told = None
+        """End the judge. One that is still warming up is not waited for: it ends when its socket closes."""
+        self._stopped = True
+        self._current = None
+        self._commands.put(lambda: None)  # wakes the bridge's thread, which then ends
         if self._client is not None:
             ending = threading.Thread(target=self._client.stop, daemon=True)
             ending.start()
-            ending.join(PATIENCE)
+            ending.join(SHUTDOWN_TIMEOUT_S)
+
+    # in the bridge's thread, in the order in which the interface asked
+
+    def _run(self, command: Callable[[], None]) -> None:
+        self._commands.put(command)
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._work, name="judge bridge", daemon=True)
+            self._thread.start()
+
+    def _work(self) -> None:
+        while not self._stopped:
+            try:
+                self._commands.get()()
+            except Exception as error:  # noqa: BLE001 - handed on
+                self._on_crash(error)
+
+    def _ensure_client(self) -> WarmClient:
+        if self._client is None:
+            self._client = self._make_client(self._on_verdict)
+        return self._client
+
+    def _start(self) -> None:
+        try:
+            self._ensure_client().start()
+        except (QuizError, OSError):
+            return  # warming up is only a courtesy: the first submission reports the same error
+
+    def _submit(self, submission: PendingSubmission) -> None:
+        if submission is not self._current:  # void before its turn came
+            return
+        try:
+            source = submission.source.encode()
+            ticket = self._ensure_client().submit(submission.exercise, source, device=submission.device)
+        except QuizError as error:
+            self._call_on_ui(self._deliver, submission, error)
+        except OSError as error:
+            fault = QuizError(f"The judge cannot be started: {error.strerror}.")
+            self._call_on_ui(self._deliver, submission, fault)
+        else:
+            self._ticket_known(ticket, submission)
+
+    def _ticket_known(self, ticket: int, submission: PendingSubmission) -> None:
+        with self._lock:
+            self._ticketed = ticket, submission
+            outcome = self._early.pop(ticket, None)
+            self._early.clear()
+        if outcome is not None:
+            self._call_on_ui(self._deliver, submission, outcome)
+
+    def _cancel(self) -> None:
+        # A submission made since then has voided the old one already, and a cancel would void the new one.
+        if self._current is None and self._client is not None:
+            self._client.cancel()
+
+    # in a thread of the client
+
+    def _on_verdict(self, ticket: int, outcome: "Verdict | QuizError") -> None:
+        with self._lock:
+            if self._ticketed is None or self._ticketed[0] != ticket:
+                self._early[ticket] = outcome
+                return
+            submission = self._ticketed[1]
+        self._call_on_ui(self._deliver, submission, outcome)
+
+    # in the interface's thread again
+
+    def _deliver(self, submission: PendingSubmission, outcome: "Verdict | QuizError") -> None:
+        if submission is self._current:
+            self._current = None
+            submission.on_result(submission, outcome)

@@ -10,6 +10,7 @@ from quizapp.judge.submission import user_path
 from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
+from quizapp.tui.judge_bridge import OnResult, PendingSubmission
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tests.tui.drawn import text
 from tests.tui.waiting import until
@@ -32,7 +33,7 @@ class Judge:
     is_warm = True
 
     def __init__(self) -> None:
-        self.orders: list[tuple[bytes, str, Callable[[Any], None]]] = []
+        self.submissions: list[PendingSubmission] = []
         self.cancelled = 0
 
     def warm(self) -> None: ...
@@ -42,15 +43,19 @@ class Judge:
     def cancel(self) -> None:
         self.cancelled += 1
 
-    def submit(self, exercise: Any, source: bytes, device: str, told: Callable[[Any], None]) -> None:
-        self.orders.append((source, device, told))
+    def submit(self, exercise: Any, source: str, device: str, on_result: OnResult) -> None:
+        self.submissions.append(PendingSubmission(exercise, source, device, on_result))
+
+    def answer(self, outcome: Verdict | QuizError) -> None:
+        """Give the outcome of the first submission."""
+        self.submissions[0].on_result(self.submissions[0], outcome)
 
 
 @pytest.fixture
 def judged(app: App) -> Callable[[], tuple[QuizApp, Judge]]:
     def make() -> tuple[QuizApp, Judge]:
         running, judge = app("exercise", slug="double"), Judge()
-        running.grader = judge  # type: ignore[assignment]
+        running.judge = judge  # type: ignore[assignment]
         return running, judge
 
     return make
@@ -90,7 +95,7 @@ async def test_saving_writes_the_file_and_grades_it(judged) -> None:
         screen(running).editor.load_text(RIGHT)
         await pilot.press("ctrl+s")
         assert user_path(screen(running).exercise).read_text() == RIGHT
-        assert judge.orders[0][0] == RIGHT.encode()
+        assert judge.submissions[0].source == RIGHT
         assert screen(running).phase == "judging"
 
 
@@ -111,7 +116,7 @@ async def test_verdict_shows_behaviours_and_messages_literally(judged) -> None:
     async with running.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         await pilot.press("ctrl+r")
-        judge.orders[0][2](verdict(False, True))
+        judge.answer(verdict(False, True))
         await pilot.pause()
         shown = text(running)
         assert "failed" in shown
@@ -124,7 +129,7 @@ async def test_an_edit_after_grading_marks_the_verdict_as_old(judged) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.press("ctrl+r")
-        judge.orders[0][2](verdict(True, True))
+        judge.answer(verdict(True, True))
         await pilot.press("f3", "x")
         await pilot.pause()
         assert screen(running).view.stale
@@ -135,7 +140,7 @@ async def test_a_fault_of_the_judge_is_a_sentence(judged) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.press("ctrl+r")
-        judge.orders[0][2](QuizError("There is no CUDA device here."))
+        judge.answer(QuizError("There is no CUDA device here."))
         await pilot.pause()
         assert "There is no CUDA device here." in text(running)
 
@@ -151,7 +156,7 @@ async def test_a_file_changed_by_another_editor_is_taken_and_graded(judged) -> N
         os.utime(path, (1, 1))
         screen(running)._look_at_file()
         assert screen(running).editor.text == RIGHT
-        assert len(judge.orders) == 1
+        assert len(judge.submissions) == 1
 
 
 async def test_external_editor_grades_a_change(judged, monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
@@ -167,7 +172,7 @@ async def test_external_editor_grades_a_change(judged, monkeypatch: pytest.Monke
         monkeypatch.setattr(running, "suspend", nullcontext)
         await pilot.press("ctrl+o")
         assert screen(running).editor.text == "changed = 1"
-        assert len(judge.orders) == 1
+        assert len(judge.submissions) == 1
 
 
 async def test_hints_come_one_by_one_and_count(judged) -> None:
@@ -175,7 +180,7 @@ async def test_hints_come_one_by_one_and_count(judged) -> None:
     async with running.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         await pilot.press("ctrl+r")
-        judge.orders[0][2](verdict(True, False))
+        judge.answer(verdict(True, False))
         await pilot.press("ctrl+t")
         await pilot.pause()
         assert "Do not work in place." in text(running)
@@ -199,7 +204,7 @@ async def test_past_submissions_are_reopened_into_the_editor(judged) -> None:
         await pilot.pause()
         screen(running).editor.load_text(RIGHT)
         await pilot.press("ctrl+r")
-        judge.orders[0][2](verdict(True, True))
+        judge.answer(verdict(True, True))
         screen(running).editor.load_text("other = 1\n")
         await pilot.press("f7")
         assert "+other = 1" in text(running)
@@ -275,7 +280,7 @@ async def test_what_is_typed_is_saved_when_the_fingers_rest_and_when_the_program
         await pilot.press("z", "ctrl+q")
         await pilot.pause()
     assert path.read_text().startswith("xyz")
-    assert judge.orders == []
+    assert judge.submissions == []
 
 
 async def test_one_pane_is_marked_the_one_that_takes_the_keys(app: App) -> None:

@@ -113,14 +113,14 @@ def graded(running: QuizApp) -> None:
 @pytest.mark.parametrize("size", SIZES)
 def test_exercise(snap_compare, app: App, size) -> None:
     running = app("exercise", slug="double", clock=still)
-    running.grader = Judge()  # type: ignore[assignment]
+    running.judge = Judge()  # type: ignore[assignment]
     assert snap_compare(running, terminal_size=size, run_before=pressing("f3"))
 
 
 @pytest.mark.parametrize("size", SIZES)
 def test_verdict(snap_compare, app: App, size) -> None:
     running = app("exercise", slug="double", clock=still)
-    running.grader = Judge()  # type: ignore[assignment]
+    running.judge = Judge()  # type: ignore[assignment]
     assert snap_compare(running, terminal_size=size, run_before=pressing(then=graded))
 
 
@@ -181,7 +181,7 @@ def test_lists_at_the_extremes(snap_compare, app: App, history: Study, place: st
 @pytest.mark.parametrize("size", EXTREMES)
 def test_verdict_at_the_extremes(snap_compare, app: App, size) -> None:
     running = app("exercise", slug="double", clock=still)
-    running.grader = Judge()  # type: ignore[assignment]
+    running.judge = Judge()  # type: ignore[assignment]
     assert snap_compare(running, terminal_size=size, run_before=pressing(then=graded))
 
 

@@ -88,13 +88,13 @@ async def test_an_error_while_the_data_opens_is_not_kept_by_its_thread(
 async def test_an_error_while_a_verdict_is_shown_ends_the_app(study: Study) -> None:
     app = QuizApp(study=study)
 
-    def broken(_: object) -> None:
+    def broken(*_: object) -> None:
         raise ZeroDivisionError
 
     async def grade() -> None:
         async with app.run_test(size=(80, 24)) as pilot:
             exercise = next(iter(study.bank.exercises.values()))
-            app.grader.submit(exercise, b"def", "cpu", broken)
+            app.judge.submit(exercise, "def", "cpu", broken)
             await until(pilot, lambda: ended(app))
 
     with pytest.raises(ZeroDivisionError):

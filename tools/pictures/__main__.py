@@ -122,7 +122,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
             if scene.start in {"drill", "exercise"}:
                 options["clock"] = lambda: 0.0
             app = QuizApp(scene.start, study=study, **options)
-            app.grader = IdleJudge()  # type: ignore[assignment]
+            app.judge = IdleJudge()  # type: ignore[assignment]
             async with app.run_test(size=(width, height), notifications=True) as pilot:
                 await pilot.pause(0.05)
                 await pilot.press(*scene.keys)

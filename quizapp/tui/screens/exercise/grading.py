@@ -12,6 +12,7 @@ from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
+    from quizapp.tui.judge_bridge import PendingSubmission
 
 
 class ExerciseGrading(ExercisePanes):
@@ -78,7 +79,7 @@ class ExerciseGrading(ExercisePanes):
 
     def on_unmount(self) -> None:
         """Whatever was being graded is void."""
-        self.quiz.grader.cancel()
+        self.quiz.judge.cancel()
 
     def closing(self) -> None:
         """The program ends: keep what is typed."""
@@ -135,36 +136,36 @@ class ExerciseGrading(ExercisePanes):
         self.asked_at = self.clock()
         view = self.view
         view.running, view.message, view.verdict, view.stale, view.note = 0.0, "", None, False, ""
-        view.warming, view.tone = not self.quiz.grader.is_warm, "$error"
+        view.warming, view.tone = not self.quiz.judge.is_warm, "$error"
         view.changed()
         self.action_show("verdict", focus=False)
         self.enter_phase("judging")
-        self.quiz.grader.submit(self.exercise, self.saved.encode(), self.device, self._told)
+        self.quiz.judge.submit(self.exercise, self.saved, self.device, self._on_result)
 
-    def _told(self, found: "Verdict | QuizError") -> None:
-        """The judge answered the last order; a screen on its way out has voided it."""
+    def _on_result(self, submission: "PendingSubmission", outcome: "Verdict | QuizError") -> None:
+        """The judge answered the latest submission; a screen on its way out has voided it."""
         if not self.stands:
             return
         view = self.view
         view.running = None
         self.enter_phase("idle")
-        if isinstance(found, QuizError):
-            view.message = str(found)
+        if isinstance(outcome, QuizError):
+            view.message = str(outcome)
         else:
-            view.verdict = found
-            view.stale = self.editor.text != self.graded
-            self._record(found)
+            view.verdict = outcome
+            view.stale = self.editor.text != submission.source
+            self._record(outcome, submission.source)
         view.changed()
         self.query_one("#verdict").scroll_home(animate=False)
         self._fill_head()
 
-    def _record(self, verdict: "Verdict") -> None:
+    def _record(self, verdict: "Verdict", source: str) -> None:
         self.submissions += 1
         try:
             answered = self.quiz.study.record_verdict(
                 self.slug,
                 verdict.as_json(),
-                source_text=self.graded,
+                source_text=source,
                 submissions=self.submissions,
                 hints=self.hints,
                 seconds=self.clock() - self.opened_at,
@@ -184,7 +185,7 @@ class ExerciseGrading(ExercisePanes):
 
     def action_cancel(self) -> None:
         """Stop the grading at once."""
-        self.quiz.grader.cancel()
+        self.quiz.judge.cancel()
         self.view.running = None
         self.view.message, self.view.tone = "Stopped. ctrl+r grades again.", "$warning"
         self.view.changed()
@@ -194,7 +195,7 @@ class ExerciseGrading(ExercisePanes):
         view = self.view
         if view.running is not None:
             view.running = self.clock() - self.asked_at
-            view.warming = view.warming and not self.quiz.grader.is_warm
+            view.warming = view.warming and not self.quiz.judge.is_warm
             view.refresh()
         self._fill_head()
 

@@ -24,6 +24,7 @@ from quizapp.util.sanitize import escape_controls
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
     from quizapp.judge.verdict import Verdict
+    from quizapp.tui.judge_bridge import PendingSubmission
     from quizapp.tui.screens.interview.running import RunScreen
 
 PANES = (("task", "f2", "Task"), ("code", "f3", "Code"), ("explain", "f4", "Explain"))
@@ -171,20 +172,20 @@ class CodingView(Container):
         if exercise is None:
             self._end("judge", "The exercise is no longer in the bank.", "$error")
             return
-        source, number, at_ms = self.editor.text, item.number, self.session.elapsed_ms
+        number, at_ms = item.number, self.session.elapsed_ms
         self._start("judge", "Submitted; the hidden tests are running …")
 
-        def on_result(result: "Verdict | QuizError") -> None:
-            if isinstance(result, QuizError):
-                text, style = str(result), "$error"
+        def on_result(submission: "PendingSubmission", outcome: "Verdict | QuizError") -> None:
+            if isinstance(outcome, QuizError):
+                text, style = str(outcome), "$error"
             else:
-                self.session.submitted(number, source, result.as_json(), at_ms)
+                self.session.submitted(number, submission.source, outcome.as_json(), at_ms)
                 self.interview.save()
-                text, style = _counts(result.as_json()), "$success" if result.passed else "$warning"
+                text, style = _counts(outcome.as_json()), "$success" if outcome.passed else "$warning"
             if self.loaded == number and self.run_screen.stands:
                 self._end("judge", text, style)
 
-        self.run_screen.quiz.grader.submit(exercise, source.encode(), "cpu", on_result)
+        self.run_screen.quiz.judge.submit(exercise, self.editor.text, "cpu", on_result)
 
     def edit(self) -> None:
         """Write the code in the learner's editor; the clock keeps running meanwhile."""

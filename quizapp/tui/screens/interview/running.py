@@ -188,7 +188,7 @@ class RunScreen(Place):
         from quizapp.tui.screens.interview.marking import MarkScreen
 
         self.interview.save()
-        self.quiz.grader.cancel()
+        self.quiz.judge.cancel()
         self.quiz.clear_notifications()
         if self.interview.taken:
             self._leave_taken()
