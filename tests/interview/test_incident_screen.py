@@ -9,6 +9,7 @@ from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
+from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.lines import Rows
 from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
 
@@ -108,6 +109,32 @@ async def test_a_hint_is_shown_once_its_price_is_accepted(running) -> None:
         await pilot.press("ctrl+t")
         await pilot.pause()
         assert not isinstance(app.screen, Choose)
+
+
+async def test_letters_move_the_cursor_of_a_dialog(running) -> None:
+    app, interview, _, item = running
+    async with app.run_test(size=(80, 24)) as pilot:
+        await sit_down(app, pilot, interview)
+        for keys in (["j", "k", "enter"], ["j", "enter"]):  # No, then Show the hint
+            await pilot.press("ctrl+t")
+            await pilot.pause()
+            await pilot.press(*keys)
+            await pilot.pause()
+        assert item.hints == 1
+
+
+async def test_a_notice_goes_with_its_question_and_never_covers_the_clock(running) -> None:
+    app, interview, *_ = running
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        screen = await sit_down(app, pilot, interview)
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        (notice,) = screen.query("Toast")
+        assert notice.region.y >= screen.query_one(ClockBar).region.bottom
+        await pilot.press("ctrl+r")
+        await pilot.pause()
+        assert screen.phase == "confidence"
+        assert not app._notifications
 
 
 async def test_an_unfinished_answer_is_named_once_and_then_frozen(running) -> None:

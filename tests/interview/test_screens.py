@@ -1,11 +1,14 @@
 """The screens of a mock interview, driven by keys as a person does."""
 
+import threading
 from pathlib import Path
 
 import pytest
 from textual import events
 
+from quizapp.errors import QuizError
 from quizapp.interview.marking import propose as marks
+from quizapp.interview.marking.self_check import SelfCheckResult
 from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.interview.marking import MarkScreen
@@ -13,6 +16,7 @@ from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study
+from tests.tui.waiting import until
 
 SIZES = [(80, 24), (120, 40)]
 
@@ -272,6 +276,61 @@ async def test_back_at_the_code_the_last_verdict_stands_there(tmp_path: Path) ->
         await pilot.pause()
         assert "failed: 2 of 3 hidden tests held" in app.export_screenshot().replace("&#160;", " ")
     made.close()
+
+
+@pytest.fixture
+def at_code(tmp_path: Path):
+    """An app and an interview whose coding question is in hand."""
+    made = study(tmp_path, small_bank())
+    interview, hand = begin(made, "research-engineer", 30, seed=4, code=True)
+    session = interview.session
+    session.proceed()
+    while session.item.kind != "coding":
+        hand.seconds += 1.5 * session.item.budget + 1
+        session.tick(present=True)
+    yield app_with(made), interview
+    made.close()
+
+
+def output(screen: RunScreen) -> str:
+    return screen.query_one("#output").content.plain
+
+
+@pytest.mark.parametrize("check_first", [True, False])
+async def test_a_submission_does_not_hide_a_check_that_still_runs(
+    monkeypatch: pytest.MonkeyPatch, at_code, check_first: bool
+) -> None:
+    app, interview = at_code
+    finished = threading.Event()
+
+    def slow_check(source: str, module: str) -> SelfCheckResult:
+        finished.wait(20)
+        return SelfCheckResult(ok=False, counts=True, output="assertion failed")
+
+    monkeypatch.setattr("quizapp.tui.screens.interview.coding.run_check", slow_check)
+    async with app.run_test(size=(120, 30)) as pilot:
+        await pilot.pause()
+        screen = RunScreen(interview)
+        app.push_screen(screen)
+        await pilot.pause()
+        results = []
+        monkeypatch.setattr(app.grader, "submit", lambda *arguments: results.append(arguments[-1]))
+        await pilot.press("ctrl+t", "ctrl+s")
+        submitted = "Submitted; the hidden tests are running …"
+        assert output(screen).splitlines() == ["Running your module …", submitted]
+        verdict = QuizError("the judge is away")
+        if check_first:
+            finished.set()
+            await until(pilot, lambda: "assertion failed" in output(screen))
+            assert output(screen).splitlines()[1].startswith("Submitted")
+            results[0](verdict)
+        else:
+            results[0](verdict)
+            assert output(screen).splitlines() == ["Running your module …", "the judge is away"]
+            finished.set()
+        await until(pilot, lambda: output(screen).splitlines() == ["assertion failed", "the judge is away"])
+        await pilot.press("ctrl+s")  # what both said makes room
+        assert output(screen) == submitted
 
 
 async def test_a_seed_can_be_typed_and_gives_its_paper(tmp_path: Path) -> None:

@@ -22,7 +22,9 @@ class Choose(Fleeting, ModalScreen[str | None]):
     """Asks for one of ``entries`` (value, text or a line already laid out); escape gives None."""
 
     BINDINGS: ClassVar[list[object]] = [  # type: ignore[assignment]
-        Binding("escape,q", "dismiss(None)", "cancel", show=False)
+        Binding("escape,q", "dismiss(None)", "cancel", show=False),
+        Binding("j", "step(1)", "down", show=False),
+        Binding("k", "step(-1)", "up", show=False),
     ]
     CSS_PATH = "choose.tcss"
 
@@ -45,6 +47,11 @@ class Choose(Fleeting, ModalScreen[str | None]):
         choices = self.query_one(OptionList)
         choices.highlighted = values.index(self._chosen) if self._chosen in values else 0
         choices.focus()
+
+    def action_step(self, step: int) -> None:
+        """Move the cursor, as the arrow keys do."""
+        choices = self.query_one(OptionList)
+        (choices.action_cursor_down if step > 0 else choices.action_cursor_up)()
 
     def on_resize(self) -> None:
         """Break the entries anew."""
