@@ -86,10 +86,10 @@ def run(kills: int, seed: int, folder: Path) -> dict[str, int]:
             failed += 1
     with Store.open(path) as store:
         Study(bank(), store, SETTINGS)
-        kept = {event.id for event in store.events()}
-        live = store.derived()
+        kept = {event.id for event in store.log.all()}
+        live = store.tables.snapshot()
         store.rebuild()
-        differing += store.derived() != live
+        differing += store.tables.snapshot() != live
     return {
         "kills": kills,
         "acknowledged": len(acknowledged),

@@ -18,8 +18,8 @@ from quizapp.bank.loader import load_bank
 from quizapp.interview.blueprint import load_blueprint
 from quizapp.interview.topic_weights import plan_weights
 from quizapp.scheduling.planner.calendar import calendar
-from quizapp.scheduling.planner.deck import Deck
-from quizapp.scheduling.planner.load_deck import PATH, gather
+from quizapp.scheduling.planner.deck import PlanDeck
+from quizapp.scheduling.planner.load_deck import PATH, load_deck
 from quizapp.scheduling.planner.plan import make_plan
 from quizapp.scheduling.planner.simulate import Policy, simulate
 from quizapp.scheduling.service import Study
@@ -32,7 +32,7 @@ USUAL = Policy(0.9, 20, PATH)
 FIRST_SEED = 50_000  # far from every seed that a plan uses
 
 
-def measure(deck: Deck, code_share: float, days: int, minutes: int, seeds: int) -> dict[str, Any]:
+def measure(deck: PlanDeck, code_share: float, days: int, minutes: int, seeds: int) -> dict[str, Any]:
     """One plan: its CPU time, its policy, and the gain over the usual one, paired by seed."""
     until = TODAY + timedelta(days=days)
     slots = calendar(TODAY, until, lambda _: minutes)
@@ -76,7 +76,7 @@ def main() -> int:
         Study(bank, Store.open(Path(folder) / "quizapp.db"), clock=FixedClock(NOW)) as study,
     ):
         weights = plan_weights(bank, load_blueprint(), options.role, [], NOW)
-        deck = gather(study, weights, options.role or "")
+        deck = load_deck(study, weights, options.role or "")
     rows = [
         measure(deck, weights.code_share, days, minutes, options.seeds)
         for days in (14, 28, 56)

@@ -19,10 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.bank.model import Bank, Question, Topic
-from quizapp.scheduling.cards import REVIEW, CardRow
-from quizapp.scheduling.events import ANSWER, Draft, Moment
-from quizapp.scheduling.rating import Rating
-from quizapp.scheduling.reducer import CardFold, memory_of
+from quizapp.scheduling.cards import REVIEW, CardRow, Rating
+from quizapp.scheduling.events import Draft, EventType, Moment
+from quizapp.scheduling.reducer import CardReducer, memory_of
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.settings.model import Settings
@@ -45,7 +44,7 @@ def bank(cards: int) -> Bank:
 
 def template(rng: random.Random, name: str, reviews: int) -> list[tuple[int, int, int, int]]:
     """A card reviewed when it falls due: (day, ms of the day, rating, interval promised in seconds)."""
-    fold, row = CardFold(), CardRow(name)
+    fold, row = CardReducer(), CardRow(name)
     day, clock, found = 1000, 30_000_000, []
     for _ in range(reviews):
         rating = rng.choices(tuple(Rating), (10, 15, 60, 15))[0]
@@ -53,7 +52,7 @@ def template(rng: random.Random, name: str, reviews: int) -> list[tuple[int, int
             memory_of(row), day, card=name, repetition=row.reps, retention=0.9, most=60, up_to=rating
         )[rating]
         draft = Draft(
-            ANSWER, Moment(day * 86_400_000, 0, day), name, rating=rating, interval=outcome.interval
+            EventType.ANSWER, Moment(day * 86_400_000, 0, day), name, rating=rating, interval=outcome.interval
         )
         fold.apply(row, draft.placed(1, "", 1, 1))
         found.append((day, clock, int(rating), outcome.interval))
@@ -79,7 +78,16 @@ def fill(path: Path, cards: int, reviews: int) -> None:
         for day, clock, rating, promised in history:
             when = Moment((day + shift - offset) * 86_400_000 + clock + rng.randint(0, 900), 0, day + shift)
             drafts.append(
-                Draft(ANSWER, when, name, "0" * 16, rating=rating, ms=9000, source="drill", interval=promised)
+                Draft(
+                    EventType.ANSWER,
+                    when,
+                    name,
+                    "0" * 16,
+                    rating=rating,
+                    ms=9000,
+                    source="drill",
+                    interval=promised,
+                )
             )
     drafts.sort(key=lambda draft: draft.moment.time)
     with Store.open(path) as store:
@@ -239,11 +247,11 @@ def rebuild(folder: Path, reviews: int) -> dict[str, Any]:
     fill(path, 1000, reviews)
     with Store.open(path) as store:
         Study(Bank({}, {}, {}), store, SETTINGS, FixedClock(NOW))
-        before = store.derived()
+        before = store.tables.snapshot()
         busy = time.process_time()
         seconds = milliseconds(store.rebuild, 1)[0] / 1e3
         busy = time.process_time() - busy
-        same = store.derived() == before
+        same = store.tables.snapshot() == before
     graduated = sum(row[1] == REVIEW for row in before["cards"])
     return {
         "reviews": reviews,

@@ -1,6 +1,5 @@
 """Commands on exercises: list, open, grade."""
 
-import itertools
 import json
 import sys
 from argparse import Namespace
@@ -90,20 +89,18 @@ def grade(options: Namespace) -> int:
         found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
     )
     if options.file is None:
-        _remember(bank, found, verdict.as_json(), path)
+        _remember(bank, found, verdict.as_json(), path, asked=True)
     _write(verdict, found, options)
     return DONE if verdict.passed else FAULTS
 
 
-def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path) -> None:
+def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path, *, asked: bool) -> None:
     """Log the verdict on the user's own file; it schedules the exercise."""
     from quizapp.scheduling.service import Study
 
     source = path.read_text(encoding="utf-8-sig", errors="replace")
     with Study.open(bank) as study:
-        earlier = reversed(study.submissions(found.slug))
-        failed = sum(1 for _ in itertools.takewhile(lambda submission: not submission.passed, earlier))
-        study.record_verdict(found.slug, verdict, source_text=source, submissions=failed + 1)
+        study.record_verdict(found.slug, verdict, source_text=source, asked=asked)
 
 
 def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
@@ -168,7 +165,7 @@ def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
             found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
         ):
             if own:
-                _remember(bank, found, verdict.as_json(), path)
+                _remember(bank, found, verdict.as_json(), path, asked=False)
             _write(verdict, found, options)
             code = DONE if verdict.passed else FAULTS
             # The verdict's first line may have scrolled away.

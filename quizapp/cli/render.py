@@ -8,9 +8,9 @@ from itertools import groupby
 from math import floor
 from typing import TYPE_CHECKING, Any
 
-from quizapp.scheduling.planner.alternatives import DROP, TIME, Way
+from quizapp.scheduling.planner.alternatives import DROP, TIME, Alternative
 from quizapp.scheduling.planner.load_deck import TRACK
-from quizapp.scheduling.planner.plan import Plan, Planned
+from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
 from quizapp.settings.model import Settings
 from quizapp.util.text import plural
 
@@ -49,7 +49,13 @@ def stats_text(stats: Mapping[str, Any]) -> str:
 
 
 def plan_text(
-    plan: Plan, settings: Settings, config: str, *, width: int = 80, weeks: bool = False, own: bool = False
+    plan: StudyPlan,
+    settings: Settings,
+    config: str,
+    *,
+    width: int = 80,
+    weeks: bool = False,
+    own: bool = False,
 ) -> list[str]:
     """The lines of a plan, at most ``width`` columns (60 to 100) wide; ``weeks`` groups the days.
 
@@ -84,7 +90,7 @@ def _date(when: date) -> str:
     return f"{when:%a} {when.day:2} {when:%b}"
 
 
-def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
+def _verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
     days = len(plan.days)
     minutes = Counter(round(day.slot.minutes) for day in plan.days if day.slot.minutes > 0)
     usual = minutes.most_common(1)[0][0] if minutes else 0
@@ -109,7 +115,7 @@ def _verdict(plan: Plan, settings: Settings) -> Iterator[str]:
         yield f"{what} would give {_percent(plan.usual)} in the same time."
 
 
-def _ways(plan: Plan) -> Iterator[str]:
+def _ways(plan: StudyPlan) -> Iterator[str]:
     if not plan.ways:
         return
     yield ""
@@ -118,7 +124,7 @@ def _ways(plan: Plan) -> Iterator[str]:
         yield f"{number}. {_way(way, plan)}"
 
 
-def _way(way: Way, plan: Plan) -> str:
+def _way(way: Alternative, plan: StudyPlan) -> str:
     if way.kind == TIME:
         if way.reaches:
             return f"More time: {way.minutes} minutes a day more give {_percent(way.recall)}."
@@ -136,7 +142,7 @@ def _way(way: Way, plan: Plan) -> str:
     return f"Accept {_percent(plan.recall)}: `target = {target:.2f}` under [plan] in the settings."
 
 
-def _left_out(way: Way, plan: Plan) -> str:
+def _left_out(way: Alternative, plan: StudyPlan) -> str:
     """What to leave out, or what to keep where that is shorter to say."""
     if way.levels:
         return f"leave out the {' and '.join(way.levels)} questions"
@@ -146,7 +152,7 @@ def _left_out(way: Way, plan: Plan) -> str:
     return f"leave out {', '.join(way.topics)}"
 
 
-def _row(day: Planned) -> tuple[str, str]:
+def _row(day: PlannedDay) -> tuple[str, str]:
     if day.slot.minutes <= 0 and not day.minutes:
         return f"{_date(day.slot.date)}    -", "  free"
     extra = [f"{slug} {_minutes(s)}{'' if finished else ' (part)'}" for slug, s, finished in _merged([day])]
@@ -156,7 +162,7 @@ def _row(day: Planned) -> tuple[str, str]:
     return f"{_date(day.slot.date)} {figures}", f"  {', '.join(extra)}".rstrip()
 
 
-def _weeks(days: Sequence[Planned]) -> list[tuple[str, str]]:
+def _weeks(days: Sequence[PlannedDay]) -> list[tuple[str, str]]:
     """A row for each calendar week: sums, what is finished, rehearsals."""
     rows = []
     for _, group in groupby(days, key=lambda day: day.slot.date.isocalendar()[:2]):
@@ -171,7 +177,7 @@ def _weeks(days: Sequence[Planned]) -> list[tuple[str, str]]:
     return rows
 
 
-def _merged(days: Sequence[Planned]) -> list[tuple[str, float, bool]]:
+def _merged(days: Sequence[PlannedDay]) -> list[tuple[str, float, bool]]:
     """The parts of each exercise within the days as one, in order."""
     found: dict[str, tuple[float, bool]] = {}
     for day in days:
@@ -185,7 +191,7 @@ def _minutes(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))}"
 
 
-def _advice(plan: Plan) -> Iterator[str]:
+def _advice(plan: StudyPlan) -> Iterator[str]:
     """What the figures alone do not say: which topics come first, a last pass, the taper."""
     policy = plan.policy
     soon = plan.days[0].slot.date + timedelta(days=_WEEK_DAYS)
@@ -209,7 +215,7 @@ def _advice(plan: Plan) -> Iterator[str]:
     yield "The plan is made anew from what you know: run it each morning."
 
 
-def _settings_lines(plan: Plan, settings: Settings, config: str) -> list[str]:
+def _settings_lines(plan: StudyPlan, settings: Settings, config: str) -> list[str]:
     """What to write into the settings file for the drill to follow the plan; nothing where it does."""
     changed = _changed(plan, settings)
     best = f"Best desired retention found: {plan.policy.retention:.2f}"
@@ -223,7 +229,7 @@ def _settings_lines(plan: Plan, settings: Settings, config: str) -> list[str]:
     return lines + [f"    {key} = {value}" for key, value in changed.items()]
 
 
-def _changed(plan: Plan, settings: Settings) -> dict[str, float]:
+def _changed(plan: StudyPlan, settings: Settings) -> dict[str, float]:
     wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
     return {key: value for key, value in wanted.items() if getattr(settings, key) != value}
 

@@ -36,13 +36,13 @@ def home(_options: Namespace) -> int:
 
 
 def _filter(options: Namespace) -> Any:
-    from quizapp.scheduling.views import Filter
+    from quizapp.scheduling.views import CardFilter
 
     if options.topic:
         topics = load_user_bank().topics
         if options.topic not in topics:
             raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(topics)}")
-    return Filter(topic=options.topic, level=options.level, kind=options.kind)
+    return CardFilter(topic=options.topic, level=options.level, kind=options.kind)
 
 
 def drill(options: Namespace) -> int:
@@ -81,7 +81,7 @@ def _utc(moment: datetime | None) -> str | None:
 
 def answer(options: Namespace) -> int:
     """Rate a card and print its next due date once it is on disk."""
-    from quizapp.scheduling.rating import Rating
+    from quizapp.scheduling.cards import Rating
     from quizapp.scheduling.service import Study
 
     bank = load_user_bank()
@@ -116,8 +116,7 @@ def plan(options: Namespace) -> int:
     from quizapp.interview.archive import done
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.topic_weights import plan_weights
-    from quizapp.scheduling.planner.document import as_json
-    from quizapp.scheduling.planner.today import plan_today
+    from quizapp.scheduling.planner.plan import as_json, plan_today
     from quizapp.scheduling.service import Study
 
     with Study.open(load_user_bank()) as study, Progress("planning", unit="courses simulated") as progress:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quizapp.errors import QuizError
-from quizapp.exchange.log_import import BadLine, read_document, read_event, read_object
+from quizapp.exchange.log_import import LogLineError, read_document, read_event, read_object
 from quizapp.scheduling.events import Event, compact
 from quizapp.store.documents import MockDocument, Submission
 from quizapp.util.atomic import write_atomic
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 SUFFIX = ".quizlog"
 
 
-class Synced(NamedTuple):
+class SyncResult(NamedTuple):
     """What a merge brought: new events, submissions and interviews; files left out or cut, in sentences.
 
     ``made``: the folder did not exist.
@@ -34,14 +34,14 @@ class Synced(NamedTuple):
     made: bool = False
 
 
-class Carried(NamedTuple):
+class LogContent(NamedTuple):
     """The content of one or more files."""
 
     events: list[Event]
     documents: list[Submission | MockDocument]
 
 
-def read_file(path: Path, complaints: list[str]) -> Carried:
+def read_file(path: Path, complaints: list[str]) -> LogContent:
     """Read a file of `sync` or of ``quizapp export json``; a line still on its way is left and complained of.
 
     Raises `QuizError` that names the line where one is wrong, and where the file cannot be read.
@@ -55,7 +55,7 @@ def read_file(path: Path, complaints: list[str]) -> Carried:
     lines = text.split("\n")
     if lines.pop():
         complaints.append(f"{path} ends within a line, which is left out; it has not arrived in full")
-    found = Carried([], [])
+    found = LogContent([], [])
     for number, line in enumerate(lines, 1):
         try:
             row = read_object(line)
@@ -63,24 +63,22 @@ def read_file(path: Path, complaints: list[str]) -> Carried:
                 found.documents.append(read_document(row))
             else:
                 found.events.append(read_event(row))
-        except BadLine as bad:
+        except LogLineError as bad:
             where = f"{path}:{number}: the line {bad}"
             raise QuizError(f"{where}; nothing of this file was taken, write it anew at its origin") from None
     return found
 
 
-def take(study: "Study", found: Carried) -> tuple[int, int]:
+def take(study: "Study", found: LogContent) -> tuple[int, int]:
     """Merge into the log and replay, in one transaction; how many events and documents were new."""
-    with study.store.transaction():
-        events = study.store.merge(found.events)
-        return events, study.store.documents.merge(found.documents)
+    return study.merge(found.events, found.documents)
 
 
-def sync(study: "Study", folder: Path) -> Synced:
+def sync(study: "Study", folder: Path) -> SyncResult:
     """Merge what the others left in ``folder`` and leave there what they lack. Raises `QuizError`."""
-    own = folder / f"{study.store.devices[-1]}{SUFFIX}"
+    own = folder / f"{study.device}{SUFFIX}"
     complaints: list[str] = []
-    theirs = Carried([], [])
+    theirs = LogContent([], [])
     others = 0
     made = not folder.exists()
     try:
@@ -99,16 +97,16 @@ def sync(study: "Study", folder: Path) -> Synced:
         theirs.documents.extend(found.documents)
     events, documents = take(study, theirs)
     _write(own, _lines(study, theirs))
-    return Synced(events, documents, others, tuple(complaints), made)
+    return SyncResult(events, documents, others, tuple(complaints), made)
 
 
-def _lines(study: "Study", theirs: Carried) -> Iterator[str]:
+def _lines(study: "Study", theirs: LogContent) -> Iterator[str]:
     there = {event.id for event in theirs.events}
-    for event in study.store.events():
+    for event in study.events():
         if event.id not in there:
             yield json.dumps(event._asdict()) + "\n"
     known = {_key(document) for document in theirs.documents}
-    for document in study.store.documents.all():
+    for document in study.documents():
         if _key(document) not in known:
             yield compact({_kind(document): document._asdict()}) + "\n"
 

@@ -20,7 +20,7 @@ def write_log(study: "Study", path: Path, kind: str) -> int:
 
     ``json`` holds every event, one JSON object a line; ``csv`` the reviews that were not undone.
     """
-    events = list(study.store.events()) if kind == "json" else list(study.store.standing("answer"))
+    events = study.events() if kind == "json" else study.standing_answers()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8", newline="") as file:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
 from typing import Any
 
-from quizapp.scheduling.events import ANSWER, RENAME, SETTINGS, TYPES, UNDO, Event
+from quizapp.scheduling.events import TYPES, Event, EventType
 from quizapp.scheduling.fsrs import DEFAULT_MODEL
 from quizapp.store.documents import MockDocument, Submission
 
@@ -32,7 +32,7 @@ _RANGES = {
 _ANY = (-(2**63), 2**63 - 1)
 
 
-class BadLine(ValueError):
+class LogLineError(ValueError):
     """A line that is no event of the log; the text says what is wrong with it."""
 
 
@@ -41,11 +41,11 @@ def read_object(line: str) -> dict[str, Any]:
     try:
         found = json.loads(line)
     except ValueError:
-        raise BadLine("is no JSON") from None
+        raise LogLineError("is no JSON") from None
     except RecursionError:
-        raise BadLine("is nested too deeply") from None
+        raise LogLineError("is nested too deeply") from None
     if not isinstance(found, dict):
-        raise BadLine("is no JSON object")
+        raise LogLineError("is no JSON object")
     return found
 
 
@@ -53,20 +53,20 @@ def read_event(row: Mapping[str, Any]) -> Event:
     """The event of a row as `Event._asdict` writes it; raises `BadLine`."""
     strange = sorted(set(row) - set(Event._fields))
     if strange:
-        raise BadLine(f"has a field {strange[0]!r} that this version does not know")
+        raise LogLineError(f"has a field {strange[0]!r} that this version does not know")
     for name in Event._fields:
         if name not in row:
-            raise BadLine(f"lacks the field '{name}'")
+            raise LogLineError(f"lacks the field '{name}'")
         _check(name, row[name])
     event = Event._make(row[name] for name in Event._fields)
     if event.type not in TYPES:
-        raise BadLine(f"has the type {event.type!r} that this version does not know")
+        raise LogLineError(f"has the type {event.type!r} that this version does not know")
     if not event.id or not event.device:
-        raise BadLine("has no id or no device")
-    if event.type == ANSWER and (event.rating is None or not event.card):
-        raise BadLine("is an answer without a card or a rating")
-    if event.type in {UNDO, RENAME} and not event.target:
-        raise BadLine(f"is an event of type {event.type} without a target")
+        raise LogLineError("has no id or no device")
+    if event.type == EventType.ANSWER and (event.rating is None or not event.card):
+        raise LogLineError("is an answer without a card or a rating")
+    if event.type in {EventType.UNDO, EventType.RENAME} and not event.target:
+        raise LogLineError(f"is an event of type {event.type} without a target")
     _check_details(event)
     return event
 
@@ -76,13 +76,13 @@ def read_document(row: Mapping[str, Any]) -> Submission | MockDocument:
     ((kind, fields),) = row.items()
     types = _DOCUMENTS.get(kind)
     if types is None:
-        raise BadLine(f"holds {kind!r}, which this version does not know")
+        raise LogLineError(f"holds {kind!r}, which this version does not know")
     if not isinstance(fields, dict) or set(fields) != set(types):
-        raise BadLine(f"is no {kind} of this version")
+        raise LogLineError(f"is no {kind} of this version")
     for name, value in fields.items():
         good = type(value) in types[name]
         if not good or (isinstance(value, str) and not _encodes(value)):
-            raise BadLine(f"is a {kind} with a bad '{name}'")
+            raise LogLineError(f"is a {kind} with a bad '{name}'")
     return Submission(**fields) if kind == "submission" else MockDocument(**fields)
 
 
@@ -105,26 +105,26 @@ _DOCUMENTS: dict[str, dict[str, tuple[type, ...]]] = {
 def _check(name: str, value: object) -> None:
     if name in _TEXTS:
         if not isinstance(value, str) or not _encodes(value):
-            raise BadLine(f"has a '{name}' that is no text")
+            raise LogLineError(f"has a '{name}' that is no text")
         shape = _JSON.get(name)
         if shape and value and not shape(value):
-            raise BadLine(f"has a '{name}' that cannot be read")
+            raise LogLineError(f"has a '{name}' that cannot be read")
         return
     if value is None and name in _OPTIONAL:
         return
     low, high = _RANGES.get(name, _ANY)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise BadLine(f"has a '{name}' that is no number it can be")
+        raise LogLineError(f"has a '{name}' that is no number it can be")
 
 
 def _check_details(event: Event) -> None:
     """What a replay reads from ``data``: weights of the model, caps in days."""
     details = event.details
-    if event.type == SETTINGS and "weights" in details and not _is_model(details):
-        raise BadLine("brings a memory model that this version does not know")
+    if event.type == EventType.SETTINGS and "weights" in details and not _is_model(details):
+        raise LogLineError("brings a memory model that this version does not know")
     caps = details.get("caps") or []
     if not isinstance(caps, list) or not all(type(days) is int and 1 <= days <= _MOST_DAYS for days in caps):
-        raise BadLine("has caps that are no numbers of days")
+        raise LogLineError("has caps that are no numbers of days")
 
 
 def _is_model(details: Mapping[str, Any]) -> bool:

@@ -6,8 +6,8 @@ from typing import Any
 
 from quizapp.bank.model import Bank
 from quizapp.interview.session.question import CUT, INCIDENT, InterviewQuestion
-from quizapp.scheduling.interviews import MockReview
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.recorder import MockReview
 
 SURE = 75
 CAPS = (1, 7)

@@ -10,7 +10,6 @@ from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.interview.history import when
 from quizapp.interview.paper.incident_selection import alarm_turn, at_hand
 from quizapp.interview.paper.knowledge import BAND, CardKnowledge, knowledge
-from quizapp.scheduling.queue import is_due
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -77,8 +76,7 @@ def list_incidents(study: "Study", library: IncidentLibrary) -> list[ListedIncid
     known = knowledge(study)
     sat = list(_sat(mock.document for mock in study.mocks("done")))
     had = dict(sat)
-    now = study.now()
-    due = {row.card for row in study.store.due_cards(now.day) if is_due(row, now)}
+    due = study.due_ids()
     found = [
         ListedIncident(one, had.get(one.id), known.get(one.card), one.card in due)
         for one in at_hand(library, study.bank)

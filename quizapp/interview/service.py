@@ -22,7 +22,7 @@ from quizapp.interview.session.question import INCIDENT, InterviewQuestion, make
 from quizapp.interview.session.session import InterviewSession
 from quizapp.interview.session.state import phases_of
 from quizapp.interview.single_run import paper_of
-from quizapp.scheduling.interviews import MockReview
+from quizapp.scheduling.recorder import MockReview
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study

@@ -7,7 +7,7 @@ from typing import Any
 from quizapp.bank.model import Bank
 from quizapp.interview.blueprint import Blueprint, Role
 from quizapp.interview.history import HALF_LIFE_DAYS, rows_of, when
-from quizapp.scheduling.planner.load_deck import Weights
+from quizapp.scheduling.planner.load_deck import StudyWeights
 
 OTHER_TOPICS = 0.25  # a topic that the role does not name, against its mean topic
 POOL = 2.0  # an exercise that the role's coding phase draws, against others
@@ -22,7 +22,7 @@ def plan_weights(
     role: str | None,
     documents: Sequence[Mapping[str, Any]],
     now: datetime,
-) -> Weights:
+) -> StudyWeights:
     """Weight of a card = role x level x (1 + gap of its topic); it is shared with the card's exercise.
 
     Role: the topic's weight over the mean of the role's topics. Level: planned seconds over those of a
@@ -47,7 +47,7 @@ def plan_weights(
             exercises[slug] *= POOL
     differ = len(set(topics.values())) > 1
     order = sorted(topics, key=lambda topic: -topics[topic]) if differ else []
-    return Weights(cards, exercises, order, share)
+    return StudyWeights(cards, exercises, order, share)
 
 
 def _role_weight(role: Role | None, topic: str) -> float:

@@ -2,12 +2,52 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import NamedTuple, Protocol
 
 from quizapp.scheduling.events import Event
 
-NEW, LEARNING, REVIEW, RELEARNING = range(4)
-STATE_NAMES = ("new", "learning", "review", "relearning")
+
+class CardState(IntEnum):
+    """The four states of a card; the numbers are stored and are those of FSRS."""
+
+    NEW = 0
+    LEARNING = 1
+    REVIEW = 2
+    RELEARNING = 3
+
+
+NEW, LEARNING, REVIEW, RELEARNING = CardState
+STATE_NAMES = tuple(state.name.lower() for state in CardState)
+
+
+class Rating(IntEnum):
+    """How well a card was recalled; the numbers are FSRS's and the keys of the drill."""
+
+    AGAIN = 1
+    HARD = 2
+    GOOD = 3
+    EASY = 4
+
+    # the field writes them with a capital
+    Again = AGAIN
+    Hard = HARD
+    Good = GOOD
+    Easy = EASY
+
+    @property
+    def label(self) -> str:
+        """The word on the button."""
+        return self.name.capitalize()
+
+
+EXERCISE = "exercise:"
+INCIDENT = "incident:"
+
+
+def has_steps(card: str) -> bool:
+    """Whether a card has learning steps: an exercise or incident does not come again after ten minutes."""
+    return not card.startswith((EXERCISE, INCIDENT))
 
 
 @dataclass(slots=True)
@@ -16,13 +56,13 @@ class CardRow:
 
     ``due`` and ``last`` are UTC in ms, ``due_day``, ``last_day`` and ``buried`` study days,
     ``interval`` seconds. ``stability`` is in days, 0.0 before the first review. ``buried`` hides the
-    card up to and with that day. ``priority`` puts it first in the queue until its next review.
+    card through that day. ``priority`` puts it first in the queue until its next review.
     ``caps`` are the longest intervals (days, JSON list) allowed after the coming reviews.
     ``content`` is the hash of the question when it was last reviewed or acknowledged.
     """
 
     card: str
-    state: int = NEW
+    state: int = NEW.value
     step: int | None = None
     stability: float = 0.0
     difficulty: float = 0.0
@@ -63,7 +103,7 @@ class ReviewRow(NamedTuple):
     interval: int
 
 
-class Waiting(NamedTuple):
+class QueuedCard(NamedTuple):
     """The part of a card that the queue needs; columns as in ``CardRow``."""
 
     card: str
@@ -73,15 +113,15 @@ class Waiting(NamedTuple):
     priority: int
 
 
-class Fold(Protocol):
-    """How the schedule follows from events; given to the store by the part that knows."""
+class EventReducer(Protocol):
+    """The rules by which cards follow from events; the schedule hands them to the store."""
 
     @property
     def version(self) -> str:
-        """Names rules and model; tables derived under another version are rebuilt."""
+        """Names the rules and the model. Cards derived under another version are rebuilt."""
 
     def configure(self, settings: Iterable[Event]) -> None:
-        """Take over the settings events that stand, in order; called before any ``apply``."""
+        """Read the settings events that stand, in order; called before any ``apply``."""
 
     def apply(self, card: CardRow, event: Event) -> ReviewRow | None:
-        """Change ``card`` as the event demands; the review that the event was, if it was one."""
+        """Change ``card`` as the event demands; returns the review if the event was one."""

@@ -3,43 +3,45 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 from typing import Any, NamedTuple
 
-ANSWER = "answer"
-UNDO = "undo"
-BURY = "bury"
-SUSPEND = "suspend"
-UNSUSPEND = "unsuspend"
-FLAG = "flag"
-UNFLAG = "unflag"
-EDIT_SEEN = "edit_seen"
-VERDICT = "verdict"
-MOCK_MARK = "mock_mark"
-SETTINGS = "settings"
-RECALL = "recall"  # the card becomes due by the next study day, first in the queue; no review
-CREDIT = "credit"  # the card is not asked before the next study day; no review
-RENAME = "rename"  # the history of ``target`` belongs to ``card`` from now on
 
-TYPES = frozenset(
-    {
-        ANSWER,
-        UNDO,
-        BURY,
-        SUSPEND,
-        UNSUSPEND,
-        FLAG,
-        UNFLAG,
-        EDIT_SEEN,
-        VERDICT,
-        MOCK_MARK,
-        SETTINGS,
-        RECALL,
-        CREDIT,
-        RENAME,
-    }
+class EventType(StrEnum):
+    """What an event of the log says; the values are stored."""
+
+    ANSWER = "answer"
+    UNDO = "undo"
+    BURY = "bury"
+    SUSPEND = "suspend"
+    UNSUSPEND = "unsuspend"
+    FLAG = "flag"
+    UNFLAG = "unflag"
+    EDIT_SEEN = "edit_seen"
+    VERDICT = "verdict"
+    MOCK_MARK = "mock_mark"
+    SETTINGS = "settings"
+    RECALL = "recall"
+    """The card becomes due by the next study day, first in the queue; no review."""
+    CREDIT = "credit"
+    """The card is not asked before the next study day; no review."""
+    RENAME = "rename"
+    """The history of ``target`` belongs to ``card`` from now on."""
+
+
+TYPES = frozenset(EventType)
+# What one press of "undo" takes back; events whose parent is such an event go with it.
+ACTS = (
+    EventType.ANSWER,
+    EventType.BURY,
+    EventType.SUSPEND,
+    EventType.UNSUSPEND,
+    EventType.FLAG,
+    EventType.UNFLAG,
+    EventType.EDIT_SEEN,
+    EventType.VERDICT,
+    EventType.MOCK_MARK,
 )
-# what one press of "undo" takes back; children of such an event go with it
-ACTS = (ANSWER, BURY, SUSPEND, UNSUSPEND, FLAG, UNFLAG, EDIT_SEEN, VERDICT, MOCK_MARK)
 
 
 class Moment(NamedTuple):
@@ -57,7 +59,9 @@ class Moment(NamedTuple):
 class Event(NamedTuple):
     """One row of the log, in the order of its columns.
 
-    A named tuple and not a dataclass: a rebuild makes hundreds of thousands straight from rows.
+    A named tuple and not a dataclass: a rebuild makes hundreds of thousands straight from rows. ``type`` is
+    plain text for the same reason; it compares equal to its ``EventType``.
+
     ``stamp`` orders the events of all devices: the time, but always later than any event known
     when it was written, so that a clock set back cannot reorder history. ``ms`` is the answering
     time in milliseconds, ``interval`` what was promised on the button in seconds, ``ticks`` and
@@ -102,7 +106,7 @@ COLUMNS = ", ".join(Event._fields)
 class Draft(NamedTuple):
     """An event before the log gives it its place; fields as in ``Event``."""
 
-    type: str
+    type: EventType
     moment: Moment
     card: str = ""
     content: str = ""
@@ -130,7 +134,7 @@ class Draft(NamedTuple):
             device_seq,
             stamp,
             *self.moment,
-            self.type,
+            EventType(self.type).value,
             self.card,
             self.content,
             self.proposed,
@@ -150,7 +154,7 @@ class Draft(NamedTuple):
 
 
 def new_id() -> str:
-    """A fresh id that no other device will ever draw."""
+    """A fresh id that no other device will ever make."""
     return os.urandom(16).hex()
 
 

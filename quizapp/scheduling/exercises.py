@@ -1,100 +1,132 @@
-"""Verdicts: what a submission does to the schedule of its exercise and its questions."""
+"""Exercises in the schedule: what a verdict does to an exercise and its questions, and how far each is."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quizapp.scheduling.cards import NEW, REVIEW, CardRow
-from quizapp.scheduling.events import CREDIT, RECALL, VERDICT, Draft, Event, Moment, new_id
-from quizapp.scheduling.rating_rules import Proposal, propose_verdict
-from quizapp.scheduling.reducer import EXERCISE
+from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow
+from quizapp.scheduling.events import Draft, EventType, Moment, new_id
+from quizapp.scheduling.rating_rules import Proposal, is_submission, propose_verdict
 from quizapp.scheduling.study_day import as_datetime
-from quizapp.scheduling.views import ExerciseState
+from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedReview
 
 if TYPE_CHECKING:
-    from quizapp.scheduling.service import Study
+    from quizapp.scheduling.recorder import ActRecorder
+
+
+class _Effort(NamedTuple):
+    """What an exercise has taken since it was taken up."""
+
+    submissions: int
+    hints: int
 
 
 def record(
-    study: "Study",
+    recorder: "ActRecorder",
     slug: str,
     verdict: Mapping[str, Any],
     source: str,
-    submissions: int,
+    *,
+    asked: bool,
     hints: int,
     opened_solution: bool,
     seconds: float,
-) -> tuple[Event, int] | None:
-    """Append the verdict and what follows in one transaction; the review and the lapses before it."""
-    name = study.resolve(EXERCISE + slug)
-    now = study.now()
+) -> RecordedReview | None:
+    """Append the verdict and what follows from it in one transaction; see ``Study.record_verdict``."""
+    store = recorder.store
+    name = recorder.resolve(EXERCISE + slug)
+    now = recorder.time.now()
     passed = bool(verdict.get("passed"))
-    budget = study.bank.exercises[slug].minutes * 60
-    event_id = new_id()
-    with study.store.transaction():
-        row = study.store.card(name) or CardRow(name)
-        proposal = propose_verdict(passed, submissions, hints, opened_solution, seconds, budget)
-        rated = proposal is not None and _counts(row, now, proposal)
-        details = {
-            "status": str(verdict.get("status", "")),
-            "passed": passed,
-            "submissions": submissions,
-            "opened_solution": opened_solution,
-        }
-        common: dict[str, Any] = {"hints": hints, "source": "exercise", "id": event_id}
-        if rated and proposal:
-            draft = study.draft_answer(
-                name,
-                proposal.rating,
-                now,
-                kind=VERDICT,
-                seconds=seconds,
-                proposed=int(proposal.rating),
-                data=details,
-                **common,
-            )
-        else:
-            draft = Draft(VERDICT, now, card=name, ms=round(seconds * 1000), data=details, **common)
-        linked = _linked(study, slug, now, event_id, opened_solution) if rated else []
-        event, *_ = study.store.append(draft, *linked)
-        study.store.documents.add_submission(slug, now.time, verdict, source, event_id)
-    return (event, row.lapses) if rated else None
+    counted = is_submission(passed=passed, asked=asked, source=source)
+    with store.transaction():
+        effort = _effort(recorder, name)
+        effort = _Effort(effort.submissions + counted, max(effort.hints, hints))
+        row = recorder.row(name)
+        budget = recorder.bank.exercises[slug].minutes * 60
+        proposal = propose_verdict(passed, effort.submissions, effort.hints, opened_solution, seconds, budget)
+        rated = proposal if proposal and _is_review(row, now, proposal) else None
+        draft = _verdict_draft(recorder, row, now, rated, seconds)._replace(
+            hints=effort.hints,
+            source="exercise",
+            id=new_id(),
+            data={
+                "status": str(verdict.get("status", "")),
+                "passed": passed,
+                "submissions": effort.submissions,
+                "counted": counted,
+                "opened_solution": opened_solution,
+            },
+        )
+        linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rated else []
+        event, *_ = store.append(draft, *linked)
+        store.documents.add_submission(slug, now.time, verdict, source, event.id)
+    if not rated:
+        return None
+    after = recorder.row(name)
+    return recorder.recorded(event, row.lapses, after, submissions=effort.submissions, hints=effort.hints)
 
 
-def _counts(row: CardRow, now: Moment, proposal: Proposal) -> bool:
+def _effort(recorder: "ActRecorder", name: str) -> _Effort:
+    """Submissions and hints since the exercise was taken up: since its last pass or rated verdict.
+
+    Verdicts from before submissions were told apart from saves count one each, as they did then.
+    """
+    submissions = hints = 0
+    for event in reversed(recorder.store.log.standing(EventType.VERDICT, name)):
+        details = event.details
+        if event.rating is not None or details.get("passed"):
+            break
+        submissions += bool(details.get("counted", not details.get("opened_solution")))
+        hints = max(hints, event.hints)
+    return _Effort(submissions, hints)
+
+
+def _verdict_draft(
+    recorder: "ActRecorder", row: CardRow, now: Moment, rated: Proposal | None, seconds: float
+) -> Draft:
+    if rated is None:
+        return Draft(EventType.VERDICT, now, card=row.card, ms=round(seconds * 1000))
+    rating = rated.rating
+    return recorder.draft_review(row, rating, now, kind=EventType.VERDICT, seconds=seconds, proposed=rating)
+
+
+def _is_review(row: CardRow, now: Moment, proposal: Proposal) -> bool:
     """Whether a verdict is a review: the first, or one when the exercise is due again, not every save."""
     if row.state == NEW or row.due_day <= now.day:
         return True
-    # the solution opened before the exercise is due shows that it was forgotten, once a day
+    # The solution opened before the exercise is due shows that it was forgotten; once a day.
     return proposal.rating == 1 and row.last_day < now.day
 
 
-def _linked(study: "Study", slug: str, now: Moment, parent: str, recall: bool) -> list[Draft]:
+def _linked_questions(
+    recorder: "ActRecorder", slug: str, now: Moment, parent: str, recall: bool
+) -> list[Draft]:
     """Events for the exercise's questions: recalled for tomorrow, or credited with a day's rest."""
+    kind = EventType.RECALL if recall else EventType.CREDIT
     drafts = []
-    for question in study.bank.questions.values():
+    for question in recorder.bank.questions.values():
         if question.exercise != slug:
             continue
-        row = study.store.card(question.id)
+        row = recorder.store.tables.card(question.id)
         if row and row.state == REVIEW and (recall or row.due_day <= now.day):
-            drafts.append(Draft(RECALL if recall else CREDIT, now, card=question.id, parent=parent))
+            drafts.append(Draft(kind, now, card=question.id, parent=parent))
     return drafts
 
 
-def states(study: "Study", slugs: Iterable[str]) -> dict[str, ExerciseState]:
+def states(recorder: "ActRecorder", slugs: Iterable[str]) -> dict[str, ExerciseState]:
     """The states of exercises by slug."""
-    summary = study.store.documents.summary()
-    today = study.now().day
+    summary = recorder.store.documents.summary()
+    today = recorder.time.now().day
     found = {}
     for slug in slugs:
         number, passed, best = summary.get(slug, (0, None, 0.0))
-        row = study.store.card(EXERCISE + slug)
+        row = recorder.store.tables.card(EXERCISE + slug)
         scheduled = row is not None and row.state != NEW
         if row and scheduled and row.due_day <= today:
-            state = "due"
+            state = ExerciseProgress.DUE
         elif passed is not None:
-            state = "passed"
+            state = ExerciseProgress.PASSED
         else:
-            state = "started" if number or scheduled else "new"
+            state = ExerciseProgress.STARTED if number or scheduled else ExerciseProgress.NEW
         due = as_datetime(row.due) if row and scheduled else None
         passed_at = as_datetime(passed) if passed is not None else None
         found[slug] = ExerciseState(slug, state, number, passed_at, due, best)

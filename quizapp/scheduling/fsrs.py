@@ -10,9 +10,7 @@ from functools import lru_cache
 from hashlib import blake2b
 from typing import TYPE_CHECKING, NamedTuple
 
-from quizapp.scheduling import fuzz
-from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import LEARNING, NEW, REVIEW, Rating
 from quizapp.scheduling.study_day import DAY_S
 
 if TYPE_CHECKING:
@@ -27,6 +25,8 @@ DEFAULT_WEIGHTS = (
 STABILITY = (0.001, 36500.0)
 LEARNING_STEPS = (60, 600)
 RELEARNING_STEPS = (600,)
+# from and to days of an interval, and the share of the part between them by which fuzz widens its range
+_FUZZ_RANGES = ((2.5, 7.0, 0.15), (7.0, 20.0, 0.10), (20.0, float("inf"), 0.05))
 # whose outcomes decide on a rating's interval: Again stands alone, the others wait longer than those below
 _NEEDED = {
     Rating.AGAIN: (Rating.AGAIN,),
@@ -36,7 +36,7 @@ _NEEDED = {
 }
 
 
-class Model(NamedTuple):
+class MemoryModel(NamedTuple):
     """A memory model: its name and its weights, whose number depends on the model."""
 
     name: str = MODEL
@@ -49,13 +49,13 @@ class Model(NamedTuple):
         return f"{self.name}/{'default' if self.weights == DEFAULT_WEIGHTS else digest}"
 
 
-DEFAULT_MODEL = Model()
+DEFAULT_MODEL = MemoryModel()
 
 
 class Memory(NamedTuple):
     """What the model knows of a card: state, learning step, stability in days, difficulty 1-10."""
 
-    state: int = NEW
+    state: int = NEW.value
     step: int | None = None
     stability: float = 0.0
     difficulty: float = 0.0
@@ -63,7 +63,7 @@ class Memory(NamedTuple):
     interval: int = 0  # seconds promised after the last review
 
 
-class Outcome(NamedTuple):
+class RatingOutcome(NamedTuple):
     """What a rating makes of a card: its memory, and the interval in seconds to the next review."""
 
     memory: Memory
@@ -78,7 +78,7 @@ def _date(day: int) -> datetime:
 class Scheduler:
     """FSRS for one model; ``steps=False`` leaves out the learning steps (exercises have none)."""
 
-    def __init__(self, model: Model = DEFAULT_MODEL) -> None:
+    def __init__(self, model: MemoryModel = DEFAULT_MODEL) -> None:
         self.model = model
         self.version = model.version
         self._decay = -model.weights[20]
@@ -151,18 +151,18 @@ class Scheduler:
         steps: bool = True,
         cap: int | None = None,
         up_to: Rating = Rating.EASY,
-    ) -> dict[Rating, Outcome]:
+    ) -> dict[Rating, RatingOutcome]:
         """What each rating would make of the card now.
 
         ``most`` is the longest interval in days and ``cap`` a shorter one for this review only. Once a
         card has graduated Hard waits at least 1 day, Good longer than Hard and Easy longer than Good;
         an interval that FSRS lengthens is not shortened by fuzz. ``up_to`` leaves out the better ratings.
         """
-        draw = fuzz.uniform(card, repetition)
+        sample = fuzz_sample(card, repetition)
         # the order of the three passing intervals needs room below the longest one
         most = max(1, most if cap is None else min(most, cap))
         before = memory.interval // DAY_S if memory.state == REVIEW else 0
-        found: dict[Rating, Outcome] = {}
+        found: dict[Rating, RatingOutcome] = {}
         floor = 1
         for rating in _NEEDED[up_to]:
             after = self.review(memory, rating, day, steps)
@@ -173,11 +173,11 @@ class Scheduler:
                 least = 1 if rating is Rating.Again else floor
                 if rating is not Rating.Again and int(ideal + 0.5) > before:
                     least = max(least, before + 1)
-                days = fuzz.fuzzed(ideal, draw, min(least, most), most)
+                days = fuzzed(ideal, sample, min(least, most), most)
                 if rating is not Rating.Again:
                     floor = days + 1
                 seconds = days * DAY_S
-            found[rating] = Outcome(after._replace(interval=seconds), seconds)
+            found[rating] = RatingOutcome(after._replace(interval=seconds), seconds)
         return found
 
 
@@ -199,16 +199,42 @@ def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
     return found
 
 
-__all__ = [
-    "DEFAULT_WEIGHTS",
-    "LEARNING",
-    "MODEL",
-    "NEW",
-    "RELEARNING",
-    "REVIEW",
-    "Memory",
-    "Model",
-    "Outcome",
-    "Scheduler",
-    "check_weights",
-]
+def seed_of(card: str, repetition: int, purpose: str = "") -> int:
+    """A number of 32 bits that depends on its arguments only."""
+    digest = blake2b(f"{purpose}\0{card}\0{repetition}".encode(), digest_size=4).digest()
+    return int.from_bytes(digest, "big")
+
+
+def fuzz_sample(card: str, repetition: int) -> float:
+    """A number in [0, 1) for the fuzz of a card's repetition."""
+    return seed_of(card, repetition, "fuzz") / 2**32
+
+
+def fuzz_bounds(interval: float, least: int, most: int) -> tuple[int, int]:
+    """The shortest and longest interval in days that fuzz may make of ``interval``.
+
+    Below 2.5 days there is no fuzz; from there the range widens by 1 day + 15 % of the part from 2.5 to
+    7 days, 10 % of that to 20 and 5 % of the rest. Anki's rule, bounds included.
+    """
+    least = min(least, most)
+    interval = min(max(interval, least), most)
+    if interval < 2.5:
+        days = _round_half_up(interval)
+        return days, days
+    delta = 1.0 + sum(share * max(min(interval, end) - start, 0.0) for start, end, share in _FUZZ_RANGES)
+    low = min(max(_round_half_up(interval - delta), least), most)
+    high = min(max(_round_half_up(interval + delta), least), most)
+    if high == low and 2 < high < most:
+        high = low + 1
+    return low, high
+
+
+def fuzzed(interval: float, sample: float, least: int, most: int) -> int:
+    """The interval in days after fuzz; ``sample`` is uniform in [0, 1)."""
+    low, high = fuzz_bounds(interval, least, most)
+    return int(low + sample * (high - low + 1))
+
+
+def _round_half_up(value: float) -> int:
+    """Half up: Python's own rounding to even would make 2.5 into 2."""
+    return int(value + 0.5)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from zlib import crc32
 
 from quizapp.bank.model import Bank, Question
-from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, CardRow, Waiting
+from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, CardRow, QueuedCard
 from quizapp.scheduling.events import Moment
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 
@@ -16,19 +16,19 @@ AHEAD_MS = 20 * 60 * 1000  # a learning card may be shown this much early when n
 LIMITED = frozenset({"drill", "script"})  # sources whose reviews count towards the limits of the day
 
 
-class _Plan:
+class _DayPlan:
     """The cards still to come today under one filter, in order; dicts keep order and delete fast.
 
     ``new`` is None until it is asked for: finding the unseen among many cards takes time.
     """
 
-    def __init__(self, reviews: Iterable[str], kin: "_Kin") -> None:
+    def __init__(self, reviews: Iterable[str], kin: "_Relatives") -> None:
         self.reviews = dict.fromkeys(reviews)
         self.new: dict[str, None] | None = None
         self.kin = kin
 
 
-class _Kin:
+class _Relatives:
     """Cards that keep their siblings, parent and variants away for the day."""
 
     def __init__(self) -> None:
@@ -58,13 +58,14 @@ class Queue:
         self._bank = bank
         self._store = store
         self._settings = settings
-        self._plans: dict[Filter, _Plan] = {}
-        self._rows: dict[str, Waiting] = {}
-        self._learning: dict[str, Waiting] = {}
+        self._plans: dict[CardFilter, _DayPlan] = {}
+        self._rows: dict[str, QueuedCard] = {}
+        self._learning: dict[str, QueuedCard] = {}
         self._touched: dict[str, None] = {}
         self._not_new: set[str] | None = None
         self._reviewed = 0
         self._introduced = 0
+        self._left_out: set[str] = set()
         self.day = 0
 
     def load(self, day: int) -> None:
@@ -73,15 +74,20 @@ class Queue:
         self._plans.clear()
         self._not_new = None
         questions = self._bank.questions
-        self._rows = {row.card: row for row in self._store.due_cards(day) if row.card in questions}
+        self._rows = {row.card: row for row in self._store.tables.due_cards(day) if row.card in questions}
         self._learning = {
             name: row for name, row in self._rows.items() if row.state in {LEARNING, RELEARNING}
         }
         self._touched = {}
         self._reviewed = self._introduced = 0
-        for name, state, source in self._store.reviewed(day):
+        for name, state, source in self._store.tables.reviewed(day):
             if name in questions:
                 self._count(name, state, source)
+
+    def leave_out(self, name: str) -> None:
+        """Skip a card from now on, on later days too."""
+        self._left_out.add(name)
+        self._plans.clear()
 
     def _count(self, name: str, state: int, source: str) -> None:
         self._touched[name] = None
@@ -104,7 +110,7 @@ class Queue:
         self._learning.pop(name, None)
         hidden = row.suspended or row.buried >= self.day
         if row.state in {LEARNING, RELEARNING} and not hidden:
-            waiting = Waiting(name, row.state, row.due, row.due_day, row.priority)
+            waiting = QueuedCard(name, row.state, row.due, row.due_day, row.priority)
             self._learning[name] = self._rows[name] = waiting
         if planned:
             for plan in self._plans.values():
@@ -114,7 +120,7 @@ class Queue:
         else:
             self._plans.clear()  # out of turn: its relatives may have to leave
 
-    def upcoming(self, flt: Filter, now: int, skip: Collection[str] = ()) -> Waiting | None:
+    def upcoming(self, flt: CardFilter, now: int, skip: Collection[str] = ()) -> QueuedCard | None:
         """The next card: learning cards whose time has come, reviews, new ones, learning ahead of time."""
         soon = self._next_learning(flt, skip)
         if soon and soon.due <= now:
@@ -127,7 +133,7 @@ class Queue:
                 return self._waiting(name)
         return soon if soon and soon.due <= now + AHEAD_MS else None
 
-    def _next_learning(self, flt: Filter, skip: Collection[str]) -> Waiting | None:
+    def _next_learning(self, flt: CardFilter, skip: Collection[str]) -> QueuedCard | None:
         wanted = self._wants(flt)
         waiting = (
             row
@@ -136,39 +142,39 @@ class Queue:
         )
         return min(waiting, key=lambda row: (row.due, row.card), default=None)
 
-    def learning(self, flt: Filter) -> list[Waiting]:
+    def learning(self, flt: CardFilter) -> list[QueuedCard]:
         """The cards in learning steps, soonest first."""
         wanted = self._wants(flt)
         rows = [row for name, row in self._learning.items() if wanted(self._bank.questions[name])]
         return sorted(rows, key=lambda row: (row.due, row.card))
 
-    def reviews(self, flt: Filter) -> list[Waiting]:
+    def reviews(self, flt: CardFilter) -> list[QueuedCard]:
         """The reviews still to come today, in order."""
         return [self._rows[name] for name in self._plan(flt).reviews]
 
-    def new(self, flt: Filter) -> list[Waiting]:
+    def new(self, flt: CardFilter) -> list[QueuedCard]:
         """The cards still to be introduced today, in order."""
         return [self._waiting(name) for name in self._new(flt)]
 
-    def _waiting(self, name: str) -> Waiting:
-        return self._rows.get(name) or Waiting(name, NEW, 0, 0, 0)
+    def _waiting(self, name: str) -> QueuedCard:
+        return self._rows.get(name) or QueuedCard(name, NEW, 0, 0, 0)
 
-    def _new(self, flt: Filter) -> dict[str, None]:
+    def _new(self, flt: CardFilter) -> dict[str, None]:
         plan = self._plan(flt)
         if plan.new is None:
             plan.new = dict.fromkeys(self._choose_new(self._wants(flt), plan.kin))
         return plan.new
 
-    def _plan(self, flt: Filter) -> _Plan:
+    def _plan(self, flt: CardFilter) -> _DayPlan:
         if flt not in self._plans:
             wanted = self._wants(flt)
-            kin = _Kin()
+            kin = _Relatives()
             for name in (*self._touched, *self._learning):
                 kin.add(self._bank.questions[name])
-            self._plans[flt] = _Plan(self._choose_reviews(wanted, kin), kin)
+            self._plans[flt] = _DayPlan(self._choose_reviews(wanted, kin), kin)
         return self._plans[flt]
 
-    def _choose_reviews(self, wanted: Callable[[Question], bool], kin: _Kin) -> list[str]:
+    def _choose_reviews(self, wanted: Callable[[Question], bool], kin: _Relatives) -> list[str]:
         room = self._settings.reviews_per_day - self._reviewed
         day = self.day
         due = sorted(
@@ -188,12 +194,12 @@ class Queue:
             (rest if later else first).append(question)
         return [*interleaved(first), *interleaved(rest)]
 
-    def _choose_new(self, wanted: Callable[[Question], bool], kin: _Kin) -> list[str]:
+    def _choose_new(self, wanted: Callable[[Question], bool], kin: _Relatives) -> list[str]:
         room = self._settings.new_per_day - self._introduced
         if room <= 0:
             return []
         if self._not_new is None:
-            self._not_new = self._store.not_new(self.day)
+            self._not_new = self._store.tables.not_new(self.day)
         seen = self._not_new
         urgent = [name for name, row in self._rows.items() if row.state == NEW and name not in seen]
         chosen: list[str] = []
@@ -208,7 +214,7 @@ class Queue:
     def unseen(self) -> list[str]:
         """All cards that can be introduced, in the order in which they would be, without the day's limit."""
         rows = [name for name, row in self._rows.items() if row.state == NEW]
-        seen = self._store.not_new(self.day)
+        seen = self._store.tables.not_new(self.day)
         urgent = [name for name in rows if name not in seen]
         return [question.id for question in self._introductions(lambda _: True, seen, urgent)]
 
@@ -246,9 +252,10 @@ class Queue:
             yield from paths[track]
         yield from self._bank.questions
 
-    def _wants(self, flt: Filter) -> Callable[[Question], bool]:
-        if flt == Filter():
-            return lambda _: True
+    def _wants(self, flt: CardFilter) -> Callable[[Question], bool]:
+        left_out = self._left_out
+        if flt == CardFilter():
+            return lambda question: question.id not in left_out
         track = frozenset(self._bank.paths.get(flt.track, ())) if flt.track else frozenset()
 
         def wanted(question: Question) -> bool:
@@ -259,6 +266,7 @@ class Queue:
                 and (not flt.exercise or question.exercise == flt.exercise)
                 and (not flt.track or question.id in track or flt.track in question.tracks)
                 and (not flt.ids or question.id in flt.ids)
+                and question.id not in left_out
             )
 
         return wanted
@@ -285,7 +293,7 @@ def interleaved(questions: Sequence[Question]) -> list[str]:
     return order
 
 
-def is_due(row: Waiting, now: Moment) -> bool:
+def is_due(row: QueuedCard, now: Moment) -> bool:
     """Whether a card waits for a review now: by study day once graduated, by the clock in its steps."""
     if row.state == REVIEW:
         return row.due_day <= now.day

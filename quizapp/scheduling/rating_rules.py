@@ -1,10 +1,11 @@
 """Ratings proposed from evidence; the person confirms or overrules them."""
 
+import ast
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
 from quizapp.bank.model import KeyPoint
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.util.text import plural
 
 SLOW = 1.5  # times the budget from which an answer counts as laboured
@@ -63,6 +64,23 @@ def propose_mark(mark: Marked, seconds: float = 0.0, hints: int = 0, *, budget: 
     if mark.right >= 0.7:
         return Proposal(Rating.Hard, share)
     return Proposal(Rating.Again, share if mark.right > 0 else "wrong")
+
+
+def is_submission(*, passed: bool, asked: bool, source: str) -> bool:
+    """Whether a graded file counts as a submission of the learner.
+
+    It does where the learner asked for the grade, by key or command, and the file parses; a typing error
+    is not an attempt. A save counts only if it passes: most saves are halfway through a change.
+    """
+    return passed or (asked and _parses(source))
+
+
+def _parses(source: str) -> bool:
+    try:
+        ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
 
 
 def propose_verdict(

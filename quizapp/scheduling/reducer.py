@@ -3,34 +3,13 @@
 import json
 from collections.abc import Iterable
 
-from quizapp.scheduling.cards import NEW, RELEARNING, REVIEW, CardRow, ReviewRow
-from quizapp.scheduling.events import (
-    ANSWER,
-    BURY,
-    CREDIT,
-    EDIT_SEEN,
-    FLAG,
-    RECALL,
-    SUSPEND,
-    UNFLAG,
-    UNSUSPEND,
-    VERDICT,
-    Event,
-    Moment,
-    compact,
-)
-from quizapp.scheduling.fsrs import Memory, Model, Scheduler
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import NEW, RELEARNING, REVIEW, CardRow, Rating, ReviewRow, has_steps
+from quizapp.scheduling.events import Event, EventType, Moment, compact
+from quizapp.scheduling.fsrs import Memory, MemoryModel, RatingOutcome, Scheduler
 from quizapp.scheduling.study_day import DAY_S, day_start
 
-RULES = "1"  # change it with the rules below: databases are then rebuilt at the next start
-EXERCISE = "exercise:"
-INCIDENT = "incident:"
-
-
-def has_steps(card: str) -> bool:
-    """Whether a card has learning steps: an exercise or incident does not come again after ten minutes."""
-    return not card.startswith((EXERCISE, INCIDENT))
+RULES = "1"  # Change it with the rules below: databases are then rebuilt at the next start.
+_RATED = frozenset({EventType.ANSWER, EventType.VERDICT})
 
 
 def memory_of(row: CardRow) -> Memory:
@@ -38,7 +17,7 @@ def memory_of(row: CardRow) -> Memory:
     return Memory(row.state, row.step, row.stability, row.difficulty, row.last_day, row.interval)
 
 
-class CardFold:
+class CardReducer:
     """Applies events to cards. The weights come from the settings events that stand."""
 
     def __init__(self, rollover_hour: int = 4) -> None:
@@ -51,31 +30,31 @@ class CardFold:
         return f"{RULES} {self._rollover_hour} {self.scheduler.version}"
 
     def configure(self, settings: Iterable[Event]) -> None:
-        """Take the newest weights from the settings events."""
-        model = Model()
+        """Adopt the newest weights among the settings events."""
+        model = MemoryModel()
         for event in settings:
             details = event.details
             if "weights" in details:
-                model = Model(str(details["model"]), tuple(details["weights"]))
+                model = MemoryModel(str(details["model"]), tuple(details["weights"]))
         if model != self.scheduler.model:
             self.scheduler = Scheduler(model)
 
     def apply(self, card: CardRow, event: Event) -> ReviewRow | None:
         """Change the card as the event demands; the review, where it was one."""
         kind = event.type
-        if event.rating is not None and kind in {ANSWER, VERDICT}:
+        if event.rating is not None and kind in _RATED:
             return self._review(card, event)
-        if kind == BURY:
+        if kind == EventType.BURY:
             card.buried = event.day
-        elif kind in {SUSPEND, UNSUSPEND}:
-            card.suspended = int(kind == SUSPEND)
-        elif kind in {FLAG, UNFLAG}:
-            card.flagged = int(kind == FLAG)
-        elif kind == EDIT_SEEN:
+        elif kind in {EventType.SUSPEND, EventType.UNSUSPEND}:
+            card.suspended = int(kind == EventType.SUSPEND)
+        elif kind in {EventType.FLAG, EventType.UNFLAG}:
+            card.flagged = int(kind == EventType.FLAG)
+        elif kind == EventType.EDIT_SEEN:
             self._edit_seen(card, event)
-        elif kind == RECALL:
+        elif kind == EventType.RECALL:
             self._move(card, event, sooner=True)
-        elif kind == CREDIT:
+        elif kind == EventType.CREDIT:
             self._move(card, event, sooner=False)
         return None
 
@@ -87,7 +66,7 @@ class CardFold:
         elapsed = max(0, event.day - before.last_day) if before.state != NEW else 0
         predicted = self.scheduler.retrievability(before.stability, elapsed) if before.state != NEW else None
         caps = self._caps(card, event, after.state)
-        interval = self._interval(card, event, before, steps, after.state)
+        interval = self._interval(card, event, after.state)
         review = ReviewRow(
             event.seq,
             card.card,
@@ -116,24 +95,33 @@ class CardFold:
         card.due, card.due_day = self.due_after(Moment(event.time, event.offset, event.day), interval)
         return review
 
-    def _interval(self, card: CardRow, event: Event, before: Memory, steps: bool, state: int) -> int:
+    def _interval(self, card: CardRow, event: Event, state: int) -> int:
         """The interval promised when the card was rated; computed where the event carries none that fits."""
         promised = event.interval
         if promised is not None and (promised >= DAY_S) == (state == REVIEW):
             return promised
         assert event.rating is not None
-        outcomes = self.scheduler.outcomes(
-            before,
-            event.day,
+        rating = Rating(event.rating)
+        return self.outcomes(card, event.day, 0.9, 36500, rating)[rating].interval
+
+    def outcomes(
+        self, card: CardRow, day: int, retention: float, most: int, up_to: Rating = Rating.EASY
+    ) -> dict[Rating, RatingOutcome]:
+        """What each rating up to ``up_to`` would make of a card on a study day.
+
+        ``retention`` is the desired one, ``most`` the longest interval in days.
+        """
+        return self.scheduler.outcomes(
+            memory_of(card),
+            day,
             card=card.card,
             repetition=card.reps,
-            retention=0.9,
-            most=36500,
-            steps=steps,
+            retention=retention,
+            most=most,
+            steps=has_steps(card.card),
             cap=next_cap(card),
-            up_to=Rating(event.rating),
+            up_to=up_to,
         )
-        return outcomes[Rating(event.rating)].interval
 
     def due_after(self, when: Moment, interval: int) -> tuple[int, int]:
         """When a card is due after an interval in seconds: UTC ms and study day.

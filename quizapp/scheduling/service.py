@@ -1,26 +1,260 @@
-"""The facade of the schedule: what commands and screens ask and tell."""
+"""The facade of the schedule: what commands, screens and exchange ask and tell."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
-from quizapp.scheduling import exercises, interviews, statistics
-from quizapp.scheduling.acts import Acts
-from quizapp.scheduling.cards import CardRow
-from quizapp.scheduling.events import SETTINGS, Draft
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL
-from quizapp.scheduling.interviews import MockReview
-from quizapp.scheduling.reducer import EXERCISE
-from quizapp.scheduling.views import Answered, CardFacts, ExerciseState, Stats, TopicProgress
-from quizapp.store.documents import MockDocument, Submission
+from quizapp.bank.model import Bank
+from quizapp.scheduling import exercises, next_step, statistics
+from quizapp.scheduling.cards import EXERCISE, CardRow, Rating
+from quizapp.scheduling.events import Draft, Event, EventType, Moment
+from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Scheduler, seed_of
+from quizapp.scheduling.recorder import ActRecorder, MockReview
+from quizapp.scheduling.reducer import CardReducer
+from quizapp.scheduling.study_day import Clock, StudyTime, SystemClock
+from quizapp.scheduling.views import (
+    CardFacts,
+    CardFilter,
+    DueCard,
+    ExerciseState,
+    QueueCounts,
+    RatingPreview,
+    RecordedReview,
+    StudyStatistics,
+    TopicProgress,
+    UndoneAct,
+)
+from quizapp.settings.model import Settings, load_settings
+from quizapp.store.documents import MockDocument, MockState, Submission
+from quizapp.store.event_log import Store
 
 if TYPE_CHECKING:
-    from quizapp.scheduling.weights.fit import Fitted
+    from quizapp.scheduling.weights.fit import FitResult
+
+NO_FILTER = CardFilter()
+DEFAULTS = Settings()
+SYSTEM_CLOCK = SystemClock()
 
 
-class Study(Acts):
-    """A learner's schedule over a bank. What a method reports as done is on disk."""
+class Study:
+    """A learner's schedule over a bank. What a method reports as done is on disk.
+
+    ``store`` is for the schedule's own modules and for tests: everybody else goes through the methods.
+    """
+
+    def __init__(
+        self, bank: Bank, store: Store, settings: Settings = DEFAULTS, clock: Clock = SYSTEM_CLOCK
+    ) -> None:
+        self.bank = bank
+        self.store = store
+        self.settings = settings
+        self.clock = clock
+        self._time = StudyTime(clock, settings.rollover_hour)
+        self._reducer = CardReducer(settings.rollover_hour)
+        store.attach(self._reducer)
+        self._cards = next_step.TodaysCards(bank, store, settings, self._time)
+        self._recorder = ActRecorder(bank, store, settings, self._reducer, self._time)
+        self._recorder.follow_aliases()
+
+    @classmethod
+    def open(cls, bank: Bank | None = None) -> Self:
+        """The user's own schedule: their settings, database, backups, and the bank with their decks."""
+        from quizapp import paths
+
+        settings = load_settings(paths.config())
+        store = Store.open(paths.database(), backups=paths.backups())
+        try:
+            if bank is None:
+                from quizapp.bank.loader import load_bank
+
+                bank = load_bank([Path(deck).expanduser() for deck in settings.decks])
+            return cls(bank, store, settings)
+        except BaseException:
+            store.close()
+            raise
+
+    def with_settings(self, settings: Settings) -> "Study":
+        """The same schedule under other settings; it takes the place of this one."""
+        return Study(self.bank, self.store, settings, self.clock)
+
+    def close(self) -> None:
+        """Close the database."""
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def scheduler(self) -> Scheduler:
+        """The scheduler with the weights in force."""
+        return self._reducer.scheduler
+
+    @property
+    def model(self) -> str:
+        """Name and version of the memory model in force."""
+        return self.scheduler.version
+
+    # time and names
+
+    def now(self) -> Moment:
+        """The present as the log writes it."""
+        return self._time.now()
+
+    def today(self) -> date:
+        """The present study day."""
+        return date.fromordinal(self.now().day)
+
+    def resolve(self, card_id: str) -> str:
+        """The present id of a question, exercise or incident card. Raises ``UnknownName`` with close ones."""
+        return self._recorder.resolve(card_id)
+
+    def _row(self, card_id: str) -> CardRow:
+        return self._recorder.row(self.resolve(card_id))
+
+    # what comes next
+
+    def counts(self, flt: CardFilter = NO_FILTER) -> QueueCounts:
+        """What waits today; the minutes are estimated from recent answering times."""
+        return self._cards.counts(flt)
+
+    def due(self, flt: CardFilter = NO_FILTER, limit: int | None = None) -> list[DueCard]:
+        """Due cards first, then new ones within the day's limit, in the order of the drill."""
+        return self._cards.due(flt, limit)
+
+    def next_card(self, flt: CardFilter = NO_FILTER, after: Collection[str] = ()) -> DueCard | None:
+        """The card to show now, leaving out the ids in ``after``; None when the day is done."""
+        return self._cards.next_card(flt, after)
+
+    def leave_out(self, card_id: str) -> bool:
+        """Skip a card that cannot be shown as long as the program runs; False where it is skipped already.
+
+        Nothing is logged: a deck at fault says nothing about what the learner remembers.
+        """
+        return self._cards.leave_out(self.resolve(card_id))
+
+    def introductions(self, tracks: tuple[str, ...] | None = None) -> list[str]:
+        """All cards that can be introduced, in the drill's order; ``tracks`` in place of those set."""
+        return self._cards.introductions(tracks)
+
+    def due_exercises(self) -> list[DueCard]:
+        """The exercises to write: recalled ones, then the longest overdue. The drill does not show them."""
+        return self._cards.due_exercises()
+
+    def next_exercise(self) -> str | None:
+        """The slug of the exercise to write next; None if none is left."""
+        return next_step.next_exercise(self)
+
+    def due_ids(self) -> set[str]:
+        """The ids of all cards that wait for a review, exercises and incidents among them."""
+        return self._cards.due_ids()
+
+    # answers and acts
+
+    def previews(self, card_id: str) -> dict[Rating, RatingPreview]:
+        """What each button promises; exactly this is scheduled."""
+        return self._recorder.previews(self._row(card_id))
+
+    def seed(self, card_id: str) -> int:
+        """The seed for values and shuffles of the card's coming repetition."""
+        row = self._row(card_id)
+        return seed_of(row.card, row.reps, "values")
+
+    def answer(
+        self,
+        card_id: str,
+        rating: Rating | int,
+        *,
+        proposed: Rating | int | None = None,
+        seconds: float = 0.0,
+        hints: int = 0,
+        ticks: Sequence[int] = (),
+        seed: int | None = None,
+        confidence: int | None = None,
+        typed: str = "",
+        source: str = "drill",
+    ) -> RecordedReview:
+        """Record a review; it is on disk when this returns.
+
+        ``proposed`` is the program's own rating, ``ticks`` the indices of key points ticked, ``seed`` that
+        of the values shown, ``confidence`` in percent, ``typed`` the learner's own words.
+        """
+        name = self.resolve(card_id)
+        now = self.now()
+        queue = self._cards.queue_at(now)
+        before, event = self._recorder.answer(
+            name,
+            rating,
+            now,
+            seconds=seconds,
+            proposed=proposed,
+            hints=hints,
+            ticks=ticks,
+            seed=seed,
+            confidence=confidence,
+            source=source,
+            data={"typed": typed} if typed else None,
+        )
+        row = self.store.latest(name)
+        queue.answered(before.state, row, source)
+        return self._recorder.recorded(event, before.lapses, row)
+
+    def undo(self) -> UndoneAct | None:
+        """Take back the last act that stands (answer, bury, flag, verdict, mock, ...); None without one."""
+        self._cards.outdated()
+        return self._recorder.undo()
+
+    def redo(self) -> UndoneAct | None:
+        """Bring back what the last undo took; None where there is none or something was done since."""
+        self._cards.outdated()
+        return self._recorder.redo()
+
+    def _act(self, kind: EventType, card_id: str, **rest: Any) -> None:
+        self._recorder.act(kind, card_id, **rest)
+        self._cards.outdated()
+
+    def bury(self, card_id: str) -> None:
+        """Hide a card until the next study day."""
+        self._act(EventType.BURY, card_id)
+
+    def suspend(self, card_id: str) -> None:
+        """Hide a card until it is unsuspended."""
+        self._act(EventType.SUSPEND, card_id)
+
+    def unsuspend(self, card_id: str) -> None:
+        """Show a suspended card again."""
+        self._act(EventType.UNSUSPEND, card_id)
+
+    def flag(self, card_id: str) -> None:
+        """Mark a card for a closer look."""
+        self._act(EventType.FLAG, card_id)
+
+    def unflag(self, card_id: str) -> None:
+        """Remove the mark."""
+        self._act(EventType.UNFLAG, card_id)
+
+    def changed(self, card_id: str) -> bool:
+        """Whether the question differs from the one last reviewed or acknowledged."""
+        row = self._row(card_id)
+        question = self.bank.questions.get(row.card)
+        return bool(question and row.reps and row.content and row.content != question.content_hash)
+
+    def acknowledge(self, card_id: str, treat_as_new: bool = False) -> None:
+        """Note that a change was seen; ``treat_as_new`` starts the card again and keeps its history."""
+        question = self.bank.questions.get(self.resolve(card_id))
+        content = question.content_hash if question else ""
+        self._act(EventType.EDIT_SEEN, card_id, content=content, data={"treat_as_new": treat_as_new})
+
+    def alternative(self, card_id: str) -> str | None:
+        """Another kind of card on the same matter, for a leech: a variant, its parent or a sibling."""
+        return next_step.alternative(self.bank, self.resolve(card_id))
 
     # exercises and mock interviews
 
@@ -30,43 +264,56 @@ class Study(Acts):
         verdict: Mapping[str, Any],
         *,
         source_text: str,
-        submissions: int = 1,
+        asked: bool = True,
         hints: int = 0,
         opened_solution: bool = False,
         seconds: float = 0.0,
-    ) -> Answered | None:
+    ) -> RecordedReview | None:
         """Keep a submission and let its verdict schedule the exercise; the review if it was one.
 
-        ``submissions``, ``hints`` and ``seconds`` count since the exercise was taken up. Passed: rated by
-        effort, and its questions that are due soon wait until tomorrow. Solution opened: Again, and its
-        questions come tomorrow. Not passed: kept, not rated. Passing once more before it is due is kept only.
+        ``asked`` is False where a save was graded that nobody asked to grade. ``hints`` and ``seconds``
+        count since the exercise was taken up. Passed: rated by effort, and its questions that are due soon
+        wait until tomorrow. Solution opened: Again, and its questions come tomorrow. Not passed: kept, not
+        rated. Passing once more before it is due is kept only.
         """
-        found = exercises.record(
-            self, slug, verdict, source_text, submissions, hints, opened_solution, seconds
+        self._cards.outdated()
+        return exercises.record(
+            self._recorder,
+            slug,
+            verdict,
+            source_text,
+            asked=asked,
+            hints=hints,
+            opened_solution=opened_solution,
+            seconds=seconds,
         )
-        self._stale()
-        return self._answered(found[0], found[1], self._row(EXERCISE + slug)) if found else None
 
     def exercise_state(self, slug: str) -> ExerciseState:
         """How far an exercise is. Raises ``UnknownName``."""
         self.resolve(EXERCISE + slug)
-        return exercises.states(self, [slug])[slug]
+        return exercises.states(self._recorder, [slug])[slug]
 
     def exercise_states(self) -> dict[str, ExerciseState]:
         """The states of all exercises by slug."""
-        return exercises.states(self, self.bank.exercises)
+        return exercises.states(self._recorder, self.bank.exercises)
 
     def submissions(self, slug: str) -> list[Submission]:
         """All submissions for an exercise, oldest first."""
         return self.store.documents.submissions(slug)
 
-    def save_mock(self, session: Mapping[str, Any] | str, *, mock_id: str = "", sitting: str = "") -> str:
-        """Autosave a running mock interview (a JSON document); its id.
+    def save_mock(
+        self, session: Mapping[str, Any] | str, *, mock_id: str = "", sitting: str = "", done: bool = False
+    ) -> str:
+        """Save a mock interview (a JSON document) and schedule nothing; its id.
 
-        Raises ``TakenOver`` where it is finished, or where ``sitting`` is not the one stored.
+        ``done`` replaces the report of a finished one. Raises ``TakenOver`` where it is finished, or where
+        ``sitting`` is not the one stored.
         """
         document = json.loads(session) if isinstance(session, str) else session
-        return self.store.documents.save_mock(document, self.now().time, mock_id=mock_id, sitting=sitting)
+        state = MockState.DONE if done else MockState.RUNNING
+        return self.store.documents.save_mock(
+            document, self.now().time, mock_id=mock_id, sitting=sitting, state=state
+        )
 
     def mock(self, mock_id: str) -> MockDocument | None:
         """A saved mock interview."""
@@ -84,7 +331,7 @@ class Study(Acts):
         recalls: Iterable[str] = (),
         mock_id: str = "",
         sitting: str = "",
-    ) -> tuple[str, list[Answered]]:
+    ) -> tuple[str, list[RecordedReview]]:
         """Finish a mock interview: document, mark and reviews in one transaction; one undo removes all.
 
         ``recalls`` are cards that come first tomorrow without a review (not reached, follow-up missed).
@@ -92,75 +339,98 @@ class Study(Acts):
         reviews of one card, ``TakenOver`` where it is finished already or sat in another window.
         """
         document = json.loads(session) if isinstance(session, str) else session
-        name, made = interviews.record(self, document, list(reviews), list(recalls), mock_id, sitting)
-        self._stale()
-        return name, [self._answered(event, lapses, self._row(event.card)) for event, lapses in made]
+        self._cards.outdated()
+        return self._recorder.interview(document, list(reviews), list(recalls), mock_id, sitting)
 
     # facts for screens
 
     def card(self, card_id: str) -> CardFacts:
         """All about one card. Raises ``UnknownName``."""
-        name = self.resolve(card_id)
-        return statistics.card_facts(self, self._row(name))
+        return statistics.card_facts(self, self._row(card_id))
+
+    def cards(self) -> list[CardRow]:
+        """The rows of all cards in the log, by id."""
+        return self.store.tables.cards()
 
     def retrievability(self, card_id: str) -> float | None:
         """The chance of recalling a card now; None before its first review."""
-        row = self._row(self.resolve(card_id))
+        row = self._row(card_id)
         return self.recall_of(row, self.now().day) if row.state else None
 
     def recall_of(self, row: CardRow, day: int) -> float:
         """The retrievability of a row on a study day."""
-        return self._fold.scheduler.retrievability(row.stability, day - row.last_day)
+        return self.scheduler.retrievability(row.stability, day - row.last_day)
 
     def topics(self) -> list[TopicProgress]:
         """Progress by topic, in the order of the bank."""
         return statistics.topics(self)
 
-    def stats(self, forecast_days: int = 30) -> Stats:
+    def stats(self, forecast_days: int = 30) -> StudyStatistics:
         """Figures over all reviews that stand."""
         return statistics.compute(self, forecast_days)
 
     def streak(self) -> int:
         """Study days in a row with a review, up to today or yesterday."""
-        return statistics.streak(self.store.study_days(), self.now().day)
+        return statistics.streak(self.store.tables.study_days(), self.now().day)
 
     def calendar(self, days: int) -> list[tuple[date, int]]:
         """(date, reviews) of the last ``days`` study days, oldest first, today last."""
-        return statistics.calendar(self.store.study_days(), self.now().day, days)
+        return statistics.calendar(self.store.tables.study_days(), self.now().day, days)
 
     def is_leech(self, row: CardRow) -> bool:
         """Whether a card has lapsed too often."""
         return row.lapses >= self.settings.leech_lapses
 
-    @property
-    def model(self) -> str:
-        """Name and version of the memory model in force."""
-        return self._fold.scheduler.version
+    # the log, its care, and the weights
 
     @property
-    def caring(self) -> bool:
+    def device(self) -> str:
+        """The id under which this database writes."""
+        return self.store.log.devices[-1]
+
+    def events(self) -> list[Event]:
+        """The whole log in the order of arrival."""
+        return self.store.log.all()
+
+    def standing_answers(self) -> list[Event]:
+        """The answers that were not undone, in order."""
+        return self.store.log.standing(EventType.ANSWER)
+
+    def documents(self) -> list[Submission | MockDocument]:
+        """All submissions and all finished interviews, oldest first."""
+        return self.store.documents.all()
+
+    def merge(
+        self, events: Iterable[Event], documents: Iterable[Submission | MockDocument]
+    ) -> tuple[int, int]:
+        """Merge what another device logged, and replay, in one transaction; how many of each were new."""
+        self._cards.outdated()
+        with self.store.transaction():
+            return self.store.merge(events), self.store.documents.merge(documents)
+
+    @property
+    def maintaining(self) -> bool:
         """Whether the backup or check in the background still runs."""
-        return self.store.care.busy
+        return self.store.maintenance.busy
 
     @property
     def warning(self) -> str:
         """A sentence about the backup or check in the background, if something was wrong."""
-        return self.store.care.warning
+        return self.store.maintenance.warning
 
-    def fit_weights(self, *, least: int = 400) -> "Fitted":
-        """Fit the weights to the learner's own reviews and take them if they predict better.
+    def fit_weights(self, *, least: int = 400) -> "FitResult":
+        """Fit the weights to the learner's own reviews and adopt them if they predict better.
 
         ``least`` is the number of reviews on later days that it takes. Imports torch, or
         ``fsrs-rs-python`` where that is installed; takes seconds. Due dates that were promised stay.
         """
         from quizapp.scheduling.weights import fit
 
-        found = fit.fit(self, least=least)
-        self._stale()
-        return found
+        self._cards.outdated()
+        return fit.fit(self, least=least)
 
     def reset_weights(self) -> None:
         """Go back to the weights that FSRS-6 comes with."""
         details = {"model": MODEL, "weights": list(DEFAULT_WEIGHTS)}
-        self.store.append(Draft(SETTINGS, self.now(), model=self.model, data=details))
-        self._stale()
+        self.store.append(Draft(EventType.SETTINGS, self.now(), model=self.model, data=details))
+        self._cards.outdated()

@@ -5,10 +5,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
 
-from quizapp.scheduling.cards import REVIEW, STATE_NAMES, CardRow, ReviewRow
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import REVIEW, STATE_NAMES, CardRow, Rating, ReviewRow
 from quizapp.scheduling.study_day import as_date, as_datetime
-from quizapp.scheduling.views import Bin, CardFacts, Filter, Group, Review, Stats, TopicProgress
+from quizapp.scheduling.views import (
+    CalibrationBin,
+    CardFacts,
+    CardFilter,
+    GroupFigures,
+    PastReview,
+    StudyStatistics,
+    TopicProgress,
+)
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -34,12 +41,12 @@ def card_facts(study: "Study", row: CardRow) -> CardFacts:
         row.buried >= day,
         bool(row.flagged),
         study.is_leech(row),
-        tuple(_review(review) for review in study.store.reviews(card=row.card)),
+        tuple(_review(review) for review in study.store.tables.reviews(card=row.card)),
     )
 
 
-def _review(row: ReviewRow) -> Review:
-    return Review(
+def _review(row: ReviewRow) -> PastReview:
+    return PastReview(
         as_datetime(row.time),
         Rating(row.rating),
         STATE_NAMES[row.state],
@@ -52,7 +59,7 @@ def _review(row: ReviewRow) -> Review:
 
 def topics(study: "Study") -> list[TopicProgress]:
     """Progress by topic, in the order of the bank."""
-    rows = {row.card: row for row in study.store.cards()}
+    rows = {row.card: row for row in study.store.tables.cards()}
     day = study.now().day
     waiting = Counter((card.topic, card.state == "new") for card in study.due())
     members: dict[str, list[str]] = {slug: [] for slug in study.bank.topics}
@@ -79,15 +86,15 @@ def topics(study: "Study") -> list[TopicProgress]:
     return found
 
 
-def compute(study: "Study", forecast_days: int) -> Stats:
+def compute(study: "Study", forecast_days: int) -> StudyStatistics:
     """Figures over all reviews that stand."""
     today = study.now().day
-    reviews = study.store.reviews()
-    rows = [row for row in study.store.cards() if row.card in study.bank.questions]
+    reviews = study.store.tables.reviews()
+    rows = [row for row in study.store.tables.cards() if row.card in study.bank.questions]
     graduated = [review for review in reviews if review.state == REVIEW and review.elapsed > 0]
-    counts = study.counts(Filter())
-    days = sorted(study.store.study_days())
-    return Stats(
+    counts = study.counts(CardFilter())
+    days = sorted(study.store.tables.study_days())
+    return StudyStatistics(
         reviews=len(reviews),
         due=counts.due + counts.learning,
         new=counts.new,
@@ -116,7 +123,7 @@ def _retention(reviews: Sequence[ReviewRow]) -> float | None:
     return _mean([float(review.rating > 1) for review in reviews])
 
 
-def calibration(reviews: Iterable[ReviewRow]) -> tuple[Bin, ...]:
+def calibration(reviews: Iterable[ReviewRow]) -> tuple[CalibrationBin, ...]:
     """Prediction against recall in ten bins of prediction; empty bins are left out."""
     bins: dict[int, list[tuple[float, bool]]] = {}
     for review in reviews:
@@ -124,7 +131,7 @@ def calibration(reviews: Iterable[ReviewRow]) -> tuple[Bin, ...]:
             index = min(int(review.predicted * BINS), BINS - 1)
             bins.setdefault(index, []).append((review.predicted, review.rating > 1))
     return tuple(
-        Bin(
+        CalibrationBin(
             index / BINS,
             (index + 1) / BINS,
             len(pairs),
@@ -142,7 +149,7 @@ def _forecast(rows: Iterable[CardRow], today: int, days: int) -> tuple[tuple[dat
 
 def _groups(
     study: "Study", rows: Iterable[CardRow], reviews: Iterable[ReviewRow], by: str
-) -> Mapping[str, Group]:
+) -> Mapping[str, GroupFigures]:
     where = {name: str(getattr(question, by)) for name, question in study.bank.questions.items()}
     total = Counter(where.values())
     seen = Counter(where[row.card] for row in rows if row.state > 0)
@@ -152,7 +159,7 @@ def _groups(
         if review.card in where:
             done.setdefault(where[review.card], []).append(review)
     return {
-        name: Group(
+        name: GroupFigures(
             total[name],
             seen[name],
             learned[name],

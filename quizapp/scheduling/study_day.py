@@ -39,6 +39,18 @@ class FixedClock:
         self.time += timedelta(**amount)
 
 
+class StudyTime:
+    """The present of a learner: a clock, and the hour at which their study day begins."""
+
+    def __init__(self, clock: Clock, rollover_hour: int) -> None:
+        self._clock = clock
+        self._rollover_hour = rollover_hour
+
+    def now(self) -> Moment:
+        """The present as the log writes it."""
+        return moment(self._clock.now(), self._rollover_hour)
+
+
 def moment(now: datetime, rollover_hour: int) -> Moment:
     """The log's form of an aware local time: UTC ms, local offset in seconds, study day.
 

@@ -3,14 +3,19 @@
 Named tuples and not dataclasses: these fifteen would cost every start 6 ms more.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import date, datetime, timedelta
-from typing import Any, NamedTuple
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quizapp.scheduling.rating import Rating
+from quizapp.bank.model import Question
+from quizapp.scheduling.cards import STATE_NAMES, CardRow, Rating
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
 
 
-class Filter(NamedTuple):
+class CardFilter(NamedTuple):
     """Which cards are wanted; an empty field leaves all in. ``ids`` are question ids."""
 
     topic: str = ""
@@ -21,7 +26,7 @@ class Filter(NamedTuple):
     ids: frozenset[str] = frozenset()
 
 
-class Counts(NamedTuple):
+class QueueCounts(NamedTuple):
     """What waits today: due cards, new ones within the limit, cards in learning; minutes estimated."""
 
     due: int
@@ -57,7 +62,7 @@ class DueCard(NamedTuple):
         }
 
 
-class Preview(NamedTuple):
+class RatingPreview(NamedTuple):
     """What a rating button promises. ``due`` is UTC."""
 
     rating: Rating
@@ -66,7 +71,7 @@ class Preview(NamedTuple):
     text: str
 
 
-class Answered(NamedTuple):
+class RecordedReview(NamedTuple):
     """A review that is on disk. ``leech`` is True where this lapse made the card one."""
 
     event: str
@@ -77,9 +82,11 @@ class Answered(NamedTuple):
     text: str
     state: str
     leech: bool = False
+    submissions: int = 0
+    hints: int = 0
 
 
-class Undone(NamedTuple):
+class UndoneAct(NamedTuple):
     """What undo took back or redo brought back: the type of the event, its card, its rating."""
 
     event: str
@@ -88,7 +95,7 @@ class Undone(NamedTuple):
     rating: Rating | None
 
 
-class Review(NamedTuple):
+class PastReview(NamedTuple):
     """One review in a card's history. ``interval`` is what was promised then, ``seconds`` the time taken."""
 
     time: datetime
@@ -115,7 +122,7 @@ class CardFacts(NamedTuple):
     buried: bool
     flagged: bool
     leech: bool
-    history: tuple[Review, ...]
+    history: tuple[PastReview, ...]
 
 
 class TopicProgress(NamedTuple):
@@ -132,18 +139,27 @@ class TopicProgress(NamedTuple):
     weak: bool
 
 
+class ExerciseProgress(StrEnum):
+    """How far an exercise is; the words are those of ``exercise --json``."""
+
+    NEW = "new"
+    STARTED = "started"
+    PASSED = "passed"
+    DUE = "due"
+
+
 class ExerciseState(NamedTuple):
-    """State of an exercise: new, started, passed or due; ``best`` is the largest share of tests passed."""
+    """How far an exercise is; ``best`` is the largest share of tests passed."""
 
     slug: str
-    state: str
+    state: ExerciseProgress
     submissions: int
     passed_at: datetime | None
     due: datetime | None
     best: float
 
 
-class Bin(NamedTuple):
+class CalibrationBin(NamedTuple):
     """One bin of the calibration: mean prediction and share recalled among ``reviews`` reviews."""
 
     low: float
@@ -153,7 +169,7 @@ class Bin(NamedTuple):
     recalled: float
 
 
-class Group(NamedTuple):
+class GroupFigures(NamedTuple):
     """Figures of one topic or level; ``retention`` is None without a review of a graduated card."""
 
     total: int
@@ -163,7 +179,7 @@ class Group(NamedTuple):
     retention: float | None
 
 
-class Stats(NamedTuple):
+class StudyStatistics(NamedTuple):
     """Figures over all reviews that stand.
 
     ``retention`` is the share of reviews of graduated cards not rated Again and ``predicted`` what the
@@ -180,12 +196,12 @@ class Stats(NamedTuple):
     predicted: float | None
     seconds: float
     streak: int
-    calibration: tuple[Bin, ...]
+    calibration: tuple[CalibrationBin, ...]
     forecast: tuple[tuple[date, int], ...]
     per_day: tuple[tuple[date, int], ...]
     ratings: Mapping[str, int]
-    topics: Mapping[str, Group]
-    levels: Mapping[str, Group]
+    topics: Mapping[str, GroupFigures]
+    levels: Mapping[str, GroupFigures]
     sources: Mapping[str, int]
     model: str
 
@@ -198,3 +214,81 @@ class Stats(NamedTuple):
         for name in ("forecast", "per_day"):
             found[name] = [{"date": day.isoformat(), "cards": number} for day, number in getattr(self, name)]
         return found
+
+
+SEARCH_STATES = (*STATE_NAMES, "suspended", "flagged", "buried", "leech", "due")
+SEARCH_DUE = {"today": 0, "tomorrow": 1, "week": 7, "month": 30}
+
+
+class SearchRow(NamedTuple):
+    """A question with its memory, if it has one."""
+
+    question: Question
+    card: CardRow | None
+    days: int | None
+    """Study days until it is due; None for a card never seen."""
+
+    @property
+    def state(self) -> str:
+        """The card's state in one word."""
+        if self.card is None or not self.card.reps:
+            return "new"
+        return "suspended" if self.card.suspended else STATE_NAMES[self.card.state]
+
+
+class CardSearch:
+    """Finds questions by words, ``state:`` and ``due:``; the cards are read once and on `refresh`."""
+
+    def __init__(self, study: "Study") -> None:
+        self.study = study
+        self._cards: Mapping[str, CardRow] = {}
+        self._today = 0
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the cards again."""
+        self._cards = {row.card: row for row in self.study.cards()}
+        self._today = self.study.now().day
+
+    def rows(self, query: str) -> list[SearchRow]:
+        """The rows that meet every part of a query."""
+        from quizapp.bank.search import search
+
+        words, tests = [], []
+        for part in query.split():
+            name, _, value = part.casefold().partition(":")
+            if name in {"state", "due"}:
+                if value:
+                    tests.append(self._test(name, value))
+            else:
+                words.append(part)
+        rows = map(self._row, search(self.study.bank, " ".join(words)))
+        return [row for row in rows if all(test(row) for test in tests)]
+
+    def _row(self, question: Question) -> SearchRow:
+        card = self._cards.get(question.id)
+        days = card.due_day - self._today if card is not None and card.state else None
+        return SearchRow(question, card, days)
+
+    def _test(self, name: str, value: str) -> Callable[[SearchRow], bool]:
+        if name == "state":
+            return lambda row: self._is(row, value)
+        limit = SEARCH_DUE.get(value) if not value.isdigit() else int(value)
+        if limit is None:
+            names = [name for name in SEARCH_DUE if name.startswith(value)]
+            limit = SEARCH_DUE[names[0]] if names else -1
+        return lambda row: row.days is not None and row.days <= limit
+
+    def _is(self, row: SearchRow, value: str) -> bool:
+        card = row.card
+        if row.state in STATE_NAMES and row.state.startswith(value):
+            return True
+        if card is None:
+            return False
+        return (
+            ("suspended".startswith(value) and bool(card.suspended))
+            or ("flagged".startswith(value) and bool(card.flagged))
+            or ("buried".startswith(value) and card.buried >= self._today)
+            or ("leech".startswith(value) and self.study.is_leech(card))
+            or ("due".startswith(value) and row.days is not None and row.days <= 0 and not card.suspended)
+        )

@@ -6,6 +6,7 @@ They schedule nothing by themselves (the events that came with them do), but the
 
 import json
 from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from typing import Any, NamedTuple
 
 from quizapp.errors import TakenOver
@@ -31,11 +32,19 @@ class Submission(NamedTuple):
     event: str
 
 
+class MockState(StrEnum):
+    """Where a saved mock interview stands; the first two words are stored."""
+
+    RUNNING = "running"
+    DONE = "done"
+    UNDONE = "undone"
+
+
 class MockDocument(NamedTuple):
-    """A saved mock interview; ``state`` is running, done or undone, times are UTC in ms."""
+    """A saved mock interview; times are UTC in ms."""
 
     id: str
-    state: str
+    state: MockState
     created: int
     updated: int
     document: Mapping[str, Any]
@@ -130,7 +139,7 @@ class Documents:
         time: int,
         *,
         mock_id: str = "",
-        state: str = "running",
+        state: MockState = MockState.RUNNING,
         event: str = "",
         sitting: str = "",
     ) -> str:
@@ -141,13 +150,13 @@ class Documents:
         """
         name = mock_id or str(document.get("id") or new_id()[:12])
         with self._db.transaction():
-            if state == "running" or event:
+            if state == MockState.RUNNING or event:
                 self._refuse_taken(name, sitting)
             self._db.run(
                 "INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET"
                 " state = excluded.state, updated = excluded.updated, document = excluded.document,"
                 " event = CASE WHEN excluded.event = '' THEN event ELSE excluded.event END",
-                (name, state, time, time, compact(dict(document)), event),
+                (name, state.value, time, time, compact(dict(document)), event),
             )
         return name
 
@@ -158,7 +167,7 @@ class Documents:
         if not found:
             return
         state, holder = found[0]
-        if state != "running":
+        if state != MockState.RUNNING:
             raise TakenOver("It was marked in another window already; nothing was changed here.")
         if sitting and holder and holder != sitting:
             raise TakenOver("It goes on in another window; nothing was changed here.")
@@ -192,4 +201,4 @@ def _submission(row: Row) -> Submission:
 
 def _mock(row: Row) -> MockDocument:
     name, state, created, updated, document, event = row
-    return MockDocument(name, state, created, updated, json.loads(document), event)
+    return MockDocument(name, MockState(state), created, updated, json.loads(document), event)

@@ -1,41 +1,131 @@
 # ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
-"""The store: the append-only log, what follows from it, documents and backups."""
+"""The append-only log of one learner, and the store that holds it with everything derived from it."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import NamedTuple, Self
 
 from quizapp.errors import BrokenData
-from quizapp.scheduling.cards import CardRow, Fold
-from quizapp.scheduling.events import ACTS, ANSWER, COLUMNS, TYPES, UNDO, Draft, Event
+from quizapp.scheduling.cards import CardRow, EventReducer
+from quizapp.scheduling.events import ACTS, COLUMNS, Draft, Event, EventType
 from quizapp.store import backups as backup_files
 from quizapp.store.database import Database
-from quizapp.store.derived import Derived
 from quizapp.store.documents import Documents
 from quizapp.store.errors import Corrupt, explained
-from quizapp.store.maintenance import Care
+from quizapp.store.maintenance import BackgroundMaintenance
 from quizapp.store.migrations import MIGRATIONS, migrate, pending
-from quizapp.store.projection import ORDER, RARE, STANDS, Projection
+from quizapp.store.projection import ORDER, RARE, STANDS, CardTables, Projection
 
 _INSERT = f"INSERT INTO events VALUES ({', '.join('?' * len(Event._fields))})"
 
 
-class Store(Derived):
-    """One learner's database. Open with ``Store.open``; give it a fold before appending."""
+class _Head(NamedTuple):
+    """The newest sequence number, stamp and device sequence number, and the rules the cards follow."""
+
+    seq: int
+    stamp: int
+    device_seq: int
+    rules: str
+
+
+class EventLog:
+    """Reads and extends the table of events; it changes no derived table."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        devices = [device for (device,) in db.rows("SELECT device FROM identity ORDER BY since")]
+        self.devices: tuple[str, ...] = tuple(devices)
+        """The ids under which this database has written, the present one last."""
+
+    def head(self) -> _Head:
+        """Where the log ends, and under which rules its cards were derived."""
+        row = self._db.row("SELECT seq, stamp, device_seq, fold FROM head")
+        if row is None:
+            raise BrokenData(f"{self._db.path} has lost its head row: run `quizapp restore`.")
+        return _Head(int(row[0]), int(row[1]), int(row[2]), str(row[3]))
+
+    def place(self, drafts: Iterable[Draft]) -> Iterator[Event]:
+        """Write the drafts behind the end of the log, one by one as the caller asks for them."""
+        seq, stamp, device_seq, _ = self.head()
+        for draft in drafts:
+            seq, device_seq, stamp = seq + 1, device_seq + 1, max(stamp + 1, draft.moment.time)
+            event = draft.placed(seq, self.devices[-1], device_seq, stamp)
+            self._db.run(_INSERT, event)
+            yield event
+
+    def add_foreign(self, events: Iterable[Event]) -> int:
+        """Write those events of other devices that are not in the log yet; returns how many were new."""
+        before, stamp, _, _ = self.head()
+        seq = before
+        ids = {event_id for (event_id,) in self._db.rows("SELECT id FROM events")}
+        for event in sorted(events, key=lambda event: (event.stamp, event.device, event.device_seq)):
+            if event.id not in ids:
+                seq += 1
+                ids.add(event.id)
+                self._db.run(_INSERT, event._replace(seq=seq))
+                stamp = max(stamp, event.stamp)
+        if seq > before:
+            self._db.run("UPDATE head SET seq = ?, stamp = ?", (seq, stamp))
+        return seq - before
+
+    def all(self, after: int = 0) -> list[Event]:
+        """The events in the order of arrival, from the one behind sequence number ``after``."""
+        return self._select("seq > ? ORDER BY seq", (after,))
+
+    def standing(self, kind: EventType, card: str = "") -> list[Event]:
+        """The events of a type (and card) that were not undone, in order."""
+        rare = f" AND {RARE}" if kind != EventType.ANSWER else ""
+        of_card = " AND card = ?" if card else ""
+        condition = f"type = ?{rare}{of_card} AND {STANDS} ORDER BY {ORDER}"
+        return self._select(condition, (kind, card) if card else (kind,))
+
+    def find(self, event_id: str) -> Event | None:
+        """An event by its id."""
+        events = self._select("id = ?", (event_id,))
+        return events[0] if events else None
+
+    def last_act(self) -> Event | None:
+        """The newest act on this device that stands: what undo takes back."""
+        return self._newest(f"type IN ({_quoted(ACTS)}) AND parent = '' AND {STANDS}")
+
+    def last_undo(self) -> Event | None:
+        """The undo that redo takes back: the newest that stands, unless something was done since."""
+        undo = self._newest(
+            f"type = '{EventType.UNDO}' AND {RARE} AND {STANDS} AND EXISTS"
+            f" (SELECT 1 FROM events AS t WHERE t.id = events.target AND t.type <> '{EventType.UNDO}')"
+        )
+        act = self._newest(f"type IN ({_quoted(ACTS)}) AND parent = ''")
+        return undo if undo and act and undo.seq > act.seq else None
+
+    def _newest(self, condition: str) -> Event | None:
+        here = f"device IN ({_quoted(self.devices)})"
+        events = self._select(f"{condition} AND {here} ORDER BY seq DESC LIMIT 1")
+        return events[0] if events else None
+
+    def _select(self, condition: str, values: tuple[object, ...] = ()) -> list[Event]:
+        rows = self._db.rows(f"SELECT {COLUMNS} FROM events WHERE {condition}", values)
+        return [Event._make(row) for row in rows]
+
+
+class Store:
+    """One learner's database: the log, the cards that follow from it, and documents.
+
+    Open it with ``Store.open`` and attach a reducer before appending.
+    """
 
     def __init__(self, db: Database, backups: Path | None = None) -> None:
         self.db = db
         self.path = db.path
-        self.documents = Documents(db)
         self.backups = backups
-        self.care = Care(db, backups)
+        self.log = EventLog(db)
+        self.tables = CardTables(db)
+        self.documents = Documents(db)
+        self.maintenance = BackgroundMaintenance(db, backups)
         self._projection: Projection | None = None
-        self._fold: Fold | None = None
-        devices = [device for (device,) in db.rows("SELECT device FROM identity ORDER BY since")]
-        self.devices: tuple[str, ...] = tuple(devices)
+        self._reducer: EventReducer | None = None
 
     @classmethod
     def open(cls, path: Path, *, backups: Path | None = None) -> Self:
@@ -48,7 +138,7 @@ class Store(Derived):
         try:
             db = Database(path)
         except Corrupt as error:
-            raise _broken(path, backups) from error
+            raise _set_aside(path, backups) from error
         try:
             steps = pending(db.connection, path, MIGRATIONS)
             if steps:
@@ -61,7 +151,7 @@ class Store(Derived):
             db.close()
             raise
         if existed:
-            store.care.begin(datetime.now(UTC), store._head()[0])
+            store.maintenance.start(datetime.now(UTC), store.log.head().seq)
         return store
 
     def __enter__(self) -> Self:
@@ -77,30 +167,30 @@ class Store(Derived):
 
         Raises ``BrokenData`` where the file turned out to be damaged; it is set aside then.
         """
-        self.care.finish()
+        self.maintenance.stop()
         self.db.close()
-        if self.care.damaged:
-            self.care.damaged = False
-            raise _broken(self.path, self.backups)
+        if self.maintenance.damaged:
+            self.maintenance.damaged = False
+            raise _set_aside(self.path, self.backups)
 
-    # the log
-
-    def attach(self, fold: Fold) -> None:
-        """Give the store the rules by which cards follow from events; catches up with the log."""
-        self._fold = fold
-        self._projection = Projection(self.db, fold)
-        _, _, _, known = self._head()
-        if known != fold.version:
+    def attach(self, reducer: EventReducer) -> None:
+        """Give the store the rules by which cards follow from events; it catches up with the log."""
+        self._reducer = reducer
+        self._projection = Projection(self.db, reducer)
+        if self.log.head().rules != reducer.version:
             self.rebuild()
 
     def follow(self) -> None:
-        """Take over the rules by which another process has derived the cards since: new weights."""
-        if self._fold is None or self._projection is None or self._head()[3] == self._fold.version:
+        """Catch up with another process that changed the rules since, for example by new weights."""
+        if self._reducer is None or self._projection is None or self._rules_agree(self._reducer):
             return
         with self.db.transaction():
             self._projection.configure()
-            if self._head()[3] != self._fold.version:
+            if not self._rules_agree(self._reducer):
                 self.rebuild()
+
+    def _rules_agree(self, reducer: EventReducer) -> bool:
+        return self.log.head().rules == reducer.version
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
@@ -112,126 +202,64 @@ class Store(Derived):
         """Append events and derive what follows, in one transaction; on disk when it returns."""
         with self.db.transaction():
             self.follow()
-            seq, stamp, device_seq, _ = self._head()
             events = []
-            for draft in drafts:
-                assert draft.type in TYPES, draft.type
-                seq, device_seq, stamp = seq + 1, device_seq + 1, max(stamp + 1, draft.moment.time)
-                event = draft.placed(seq, self.devices[-1], device_seq, stamp)
-                self.db.run(_INSERT, event)
+            for event in self.log.place(drafts):
                 if self._projection:
                     self._projection.apply(event)
                 events.append(event)
-            # without a fold the projections fall behind: the empty version makes ``attach`` rebuild them
-            version = self._fold.version if self._fold else ""
-            self.db.run(
-                "UPDATE head SET seq = ?, stamp = ?, device_seq = ?, fold = ?",
-                (seq, stamp, device_seq, version),
-            )
+            if events:
+                # Without a reducer the cards fall behind: the empty version makes ``attach`` rebuild them.
+                rules = self._reducer.version if self._reducer else ""
+                last = events[-1]
+                self.db.run(
+                    "UPDATE head SET seq = ?, stamp = ?, device_seq = ?, fold = ?",
+                    (last.seq, last.stamp, last.device_seq, rules),
+                )
         return tuple(events)
 
     def merge(self, events: Iterable[Event]) -> int:
-        """Take over events of another device that are not known yet and replay; how many were new."""
+        """Add events of another device that are not in the log yet and replay; returns how many were new."""
         with self.db.transaction():
-            seq, stamp, _, fold = self._head()
-            known = {name for (name,) in self.db.rows("SELECT id FROM events")}
-            before = seq
-            for event in sorted(events, key=lambda event: (event.stamp, event.device, event.device_seq)):
-                if event.id not in known:
-                    seq += 1
-                    known.add(event.id)
-                    self.db.run(_INSERT, event._replace(seq=seq))
-                    stamp = max(stamp, event.stamp)
-            if seq > before:
-                self.db.run("UPDATE head SET seq = ?, stamp = ?", (seq, stamp))
-                if self._projection:
-                    self.rebuild()
-                elif fold:
-                    self.db.run("UPDATE head SET fold = ''")
-        return seq - before
-
-    def events(self, after: int = 0) -> list[Event]:
-        """The log in the order of arrival, from the event behind sequence number ``after``."""
-        sql = f"SELECT {COLUMNS} FROM events WHERE seq > ? ORDER BY seq"
-        return [Event._make(row) for row in self.db.rows(sql, (after,))]
-
-    def standing(self, kind: str, card: str = "") -> list[Event]:
-        """The events of a type (and card) that were not undone, in order."""
-        condition = (
-            "type = ?" + (f" AND {RARE}" if kind != ANSWER else "") + (" AND card = ?" if card else "")
-        )
-        sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
-        return [Event._make(row) for row in self.db.rows(sql, (kind, card) if card else (kind,))]
-
-    def last_act(self) -> Event | None:
-        """The newest act on this device that stands: what undo takes back."""
-        return self._newest(f"type IN ({_quoted(ACTS)}) AND parent = '' AND {STANDS}")
-
-    def last_undo(self) -> Event | None:
-        """The undo that redo takes back: the newest that stands, unless something was done since."""
-        undo = self._newest(
-            f"type = '{UNDO}' AND {RARE} AND {STANDS} AND EXISTS"
-            f" (SELECT 1 FROM events AS t WHERE t.id = events.target AND t.type <> '{UNDO}')"
-        )
-        act = self._newest(f"type IN ({_quoted(ACTS)}) AND parent = ''")
-        return undo if undo and act and undo.seq > act.seq else None
-
-    def _newest(self, condition: str) -> Event | None:
-        own = _quoted(self.devices)
-        sql = (
-            f"SELECT {COLUMNS} FROM events WHERE {condition} AND device IN ({own}) ORDER BY seq DESC LIMIT 1"
-        )
-        found = self.db.row(sql)
-        return Event._make(found) if found else None
-
-    def event(self, event_id: str) -> Event | None:
-        """An event by its id."""
-        found = self.db.row(f"SELECT {COLUMNS} FROM events WHERE id = ?", (event_id,))
-        return Event._make(found) if found else None
-
-    # what follows from it
-
-    def _head(self) -> tuple[int, int, int, str]:
-        found = self.db.row("SELECT seq, stamp, device_seq, fold FROM head")
-        if found is None:
-            raise BrokenData(f"{self.path} has lost its head row: run `quizapp restore`.")
-        return int(found[0]), int(found[1]), int(found[2]), str(found[3])
+            new = self.log.add_foreign(events)
+            if new and self._projection:
+                self.rebuild()
+            elif new:
+                self.db.run("UPDATE head SET fold = ''")
+        return new
 
     def rebuild(self) -> None:
         """Delete everything derived and replay the log."""
         assert self._projection is not None
-        assert self._fold is not None
+        assert self._reducer is not None
         with self.db.transaction():
             self._projection.rebuild()
             seq, stamp = self.db.rows("SELECT coalesce(max(seq), 0), coalesce(max(stamp), 0) FROM events")[0]
-            self.db.run("UPDATE head SET seq = ?, stamp = ?, fold = ?", (seq, stamp, self._fold.version))
+            self.db.run("UPDATE head SET seq = ?, stamp = ?, fold = ?", (seq, stamp, self._reducer.version))
 
     def latest(self, name: str) -> CardRow:
         """The row of a card to which an event was just appended in this transaction."""
         row = self._projection.latest if self._projection else None
-        row = row if row and row.card == name else self.card(name)
+        row = row if row and row.card == name else self.tables.card(name)
         assert row is not None
         return row
 
-    # health
-
     def integrity(self) -> str:
         """Empty where the database is sound, else what SQLite found."""
-        found = "; ".join(str(row[0]) for row in self.db.rows("PRAGMA integrity_check(5)"))
-        return "" if found == "ok" else found
+        findings = "; ".join(str(row[0]) for row in self.db.rows("PRAGMA integrity_check(5)"))
+        return "" if findings == "ok" else findings
 
 
 def _quoted(names: Iterable[str]) -> str:
     return ", ".join(f"'{name}'" for name in names)
 
 
-def _broken(path: Path, folder: Path | None) -> BrokenData:
+def _set_aside(path: Path, folder: Path | None) -> BrokenData:
     """Set the damaged file aside and say so, with what can be had instead."""
     aside = backup_files.set_aside(path, datetime.now(UTC))
     backup = backup_files.newest_good(folder)
     offer = (
         f"run `quizapp restore` for the backup of {backup.time:%Y-%m-%d %H:%M} UTC"
         if backup
-        else "there is no backup, so the next start begins an empty one"
+        else "there is no backup, so the next start begins with an empty one"
     )
-    return BrokenData(f"The database was damaged and now lies at {aside}: {offer}.")
+    return BrokenData(f"The database was damaged and has been moved to {aside}: {offer}.")

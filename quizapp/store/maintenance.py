@@ -14,7 +14,7 @@ LARGE = 16 << 20  # bytes; larger databases are copied once a day only
 CHECK_S = 0.05  # how long quitting waits for the check
 
 
-class Care:
+class BackgroundMaintenance:
     """One thread at a time; ``warning`` says what it found, ``damaged`` that the file cannot be kept."""
 
     def __init__(self, db: Database, folder: Path | None) -> None:
@@ -26,7 +26,7 @@ class Care:
         self._thread: threading.Thread | None = None
         self._check: sqlite3.Connection | None = None
 
-    def begin(self, now: datetime, events: int) -> None:
+    def start(self, now: datetime, events: int) -> None:
         """Take the backup of the start where one is due, else check what was not checked yet."""
         copy = self._backup_is_due(now, events)
         if copy or not self._checked:
@@ -38,7 +38,7 @@ class Care:
         """Whether the thread still runs."""
         return self._thread is not None and self._thread.is_alive()
 
-    def finish(self) -> None:
+    def stop(self) -> None:
         """Wait for a backup to end; a mere check may be cut short."""
         if self._thread:
             self._thread.join(CHECK_S)
@@ -70,7 +70,7 @@ class Care:
             self.warning = str(error)
 
     def _look_through(self) -> None:
-        """Check every page over a connection of its own, as far as `finish` allows."""
+        """Check every page over a connection of its own, as far as `stop` allows."""
         self._check = backup_files.reading(self.path)
         try:
             sound = backup_files.is_sound(self._check)

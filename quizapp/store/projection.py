@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from operator import attrgetter
 
-from quizapp.scheduling.cards import CardRow, Fold, ReviewRow
-from quizapp.scheduling.events import COLUMNS, RENAME, SETTINGS, UNDO, Event
-from quizapp.store.database import Database
+from quizapp.scheduling.cards import CardRow, EventReducer, QueuedCard, ReviewRow
+from quizapp.scheduling.events import COLUMNS, Event, EventType
+from quizapp.store.database import Database, Row
 
 ORDER = "stamp, device, device_seq"
 CARD_COLUMNS = tuple(field.name for field in fields(CardRow))
@@ -15,23 +15,103 @@ CARD_LIST = ", ".join(CARD_COLUMNS)
 _values = attrgetter(*CARD_COLUMNS)
 _SAVE_CARD = f"INSERT OR REPLACE INTO cards VALUES ({', '.join('?' * len(CARD_COLUMNS))})"
 _SAVE_REVIEW = f"INSERT INTO reviews VALUES ({', '.join('?' * len(ReviewRow._fields))})"
+_OF_CARDS = f"type NOT IN ('{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.RENAME}')"
 RARE = "type <> 'answer'"  # the condition of the index over types
 # an event stands unless it, or the event that it is part of, was undone
 STANDS = "NOT EXISTS (SELECT 1 FROM voids WHERE voids.event IN (events.id, events.parent))"
+_TABLES = (("cards", "card"), ("reviews", "seq"), ("voids", "event"), ("renames", "old"))  # and their order
+
+
+class CardTables:
+    """Reads the tables that replay derives; nothing here writes."""
+
+    def __init__(self, db: Database) -> None:
+        self._db = db
+
+    def snapshot(self) -> dict[str, list[Row]]:
+        """All derived rows by table, in a fixed order: two databases agree if these are equal."""
+        return {table: self._db.rows(f"SELECT * FROM {table} ORDER BY {key}") for table, key in _TABLES}
+
+    def card(self, name: str) -> CardRow | None:
+        """The row of one card."""
+        found = self._db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
+        return CardRow(*found) if found else None
+
+    def cards(self) -> list[CardRow]:
+        """The rows of all cards, by id."""
+        return [CardRow(*row) for row in self._db.rows(f"SELECT {CARD_LIST} FROM cards ORDER BY card")]
+
+    def due_cards(self, day: int) -> list[QueuedCard]:
+        """The cards that fall due on or before a study day, and new ones that stand first in the queue."""
+        # new cards have due_day 0, so that one index serves both
+        sql = (
+            f"SELECT {', '.join(QueuedCard._fields)} FROM cards WHERE due_day <= ?"
+            " AND (state > 0 OR priority > 0) AND suspended = 0 AND buried < ?"
+        )
+        return [QueuedCard._make(row) for row in self._db.rows(sql, (day, day))]
+
+    def reviewed(self, day: int) -> list[Row]:
+        """(card, state before, source) of the reviews of a study day."""
+        return self._db.rows("SELECT card, state, source FROM reviews WHERE day = ? ORDER BY seq", (day,))
+
+    def not_new(self, day: int) -> set[str]:
+        """The cards that cannot be introduced on a study day: seen, suspended or buried ones."""
+        seen = self._db.rows("SELECT card FROM cards INDEXED BY cards_due WHERE state > 0")
+        hidden = self._db.rows(
+            "SELECT card FROM cards WHERE due_day = 0 AND state = 0 AND (suspended = 1 OR buried >= ?)",
+            (day,),
+        )
+        return {name for (name,) in seen} | {name for (name,) in hidden}
+
+    def existing(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that have a card."""
+        wanted = list(names)
+        found: list[str] = []
+        for start in range(0, len(wanted), 500):  # SQLite limits the number of parameters
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            found += [
+                name for (name,) in self._db.rows(f"SELECT card FROM cards WHERE card IN ({marks})", part)
+            ]
+        return found
+
+    def typical_seconds(self) -> float:
+        """The mean answering time of the last 200 timed reviews in seconds, 0.0 without any."""
+        sql = "SELECT avg(ms) FROM (SELECT ms FROM reviews WHERE ms > 0 ORDER BY seq DESC LIMIT 200)"
+        return float(self._db.rows(sql)[0][0] or 0.0) / 1000
+
+    def reviews(self, *, card: str = "", since: int = 0) -> list[ReviewRow]:
+        """The reviews that stand, of one card or from a study day on, in the order of the log."""
+        if card:
+            names = "SELECT ?1 UNION SELECT old FROM renames WHERE new = ?1"
+            rows = self._db.rows(
+                "SELECT reviews.* FROM reviews JOIN events ON events.seq = reviews.seq"
+                f" WHERE events.card IN ({names}) ORDER BY {ORDER}",
+                (card,),
+            )
+        else:
+            rows = self._db.rows("SELECT * FROM reviews WHERE day >= ? ORDER BY seq", (since,))
+        return [ReviewRow._make(row) for row in rows]
+
+    def study_days(self) -> list[tuple[int, int]]:
+        """(study day, reviews on it), newest first."""
+        rows = self._db.rows("SELECT day, count(*) FROM reviews GROUP BY day ORDER BY day DESC")
+        return [(int(day), int(number)) for day, number in rows]
 
 
 class Projection:
     """Applies events to the derived tables; every method runs inside a transaction of the caller."""
 
-    def __init__(self, db: Database, fold: Fold) -> None:
+    def __init__(self, db: Database, reducer: EventReducer) -> None:
         self._db = db
-        self._fold = fold
+        self._tables = CardTables(db)
+        self._reducer = reducer
         self.latest: CardRow | None = None
         self.configure()
 
     def configure(self) -> None:
-        """Let the fold take over the settings events that stand."""
-        self._fold.configure(self._events(f"type = '{SETTINGS}' AND {RARE}"))
+        """Hand the reducer the settings events that stand."""
+        self._reducer.configure(self._events(f"type = '{EventType.SETTINGS}' AND {RARE}"))
 
     def _events(self, condition: str, values: Iterable[str] = ()) -> list[Event]:
         sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
@@ -39,22 +119,17 @@ class Projection:
 
     def apply(self, event: Event) -> None:
         """Follow one event that was just appended."""
-        if event.type == UNDO:
+        if event.type == EventType.UNDO:
             self._toggle(event.target, 1)
-        elif event.type == SETTINGS:
+        elif event.type == EventType.SETTINGS:
             self._settings_changed()
-        elif event.type == RENAME:
+        elif event.type == EventType.RENAME:
             self._rename(event)
         elif event.card:
             name = self._canonical(event.card)
-            row = self.card(name) or CardRow(name)
-            review = self._fold.apply(row, event)
+            row = self._tables.card(name) or CardRow(name)
+            review = self._reducer.apply(row, event)
             self._save(row, [review] if review else [])
-
-    def card(self, name: str) -> CardRow | None:
-        """The row of a card, None where no event that stands speaks of it."""
-        found = self._db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
-        return CardRow(*found) if found else None
 
     def _save(self, row: CardRow, reviews: Iterable[ReviewRow]) -> None:
         self._db.run(_SAVE_CARD, _values(row))
@@ -66,20 +141,19 @@ class Projection:
         found = self._db.row("SELECT new FROM renames WHERE old = ?", (name,))
         return str(found[0]) if found else name
 
-    def refold(self, name: str) -> None:
+    def _rederive(self, name: str) -> None:
         """Derive one card anew from all its events that stand."""
         names = [name, *(old for (old,) in self._db.rows("SELECT old FROM renames WHERE new = ?", (name,)))]
         marks = ", ".join("?" * len(names))
         # by way of the log's index: one on reviews would cost a page in every answer
         seqs = f"SELECT seq FROM events WHERE card IN ({marks})"
         self._db.run(f"DELETE FROM reviews WHERE seq IN ({seqs})", names)
-        skip = f"type NOT IN ('{UNDO}', '{SETTINGS}', '{RENAME}')"
-        events = self._events(f"card IN ({marks}) AND {skip}", names)
+        events = self._events(f"card IN ({marks}) AND {_OF_CARDS}", names)
         if not events:
             self._db.run("DELETE FROM cards WHERE card = ?", (name,))
             return
         row = CardRow(name)
-        reviews = [self._fold.apply(row, event) for event in events]
+        reviews = [self._reducer.apply(row, event) for event in events]
         self._save(row, [review for review in reviews if review])
 
     def _toggle(self, target: str, by: int) -> None:
@@ -91,16 +165,16 @@ class Projection:
             if not self._count_undo(name, step):
                 continue
             for event in self._with_children(name):
-                if event.type == UNDO:
+                if event.type == EventType.UNDO:
                     waiting.append((event.target, -step))
                 else:
                     changed.append(event)
         types = {event.type for event in changed}
-        if types & {SETTINGS, RENAME}:
+        if types & {EventType.SETTINGS, EventType.RENAME}:
             self.rebuild()
             return
         for name in sorted({self._canonical(event.card) for event in changed if event.card}):
-            self.refold(name)
+            self._rederive(name)
 
     def _count_undo(self, name: str, step: int) -> bool:
         """Change the number of undos of an event; True where that turns it around."""
@@ -119,9 +193,9 @@ class Projection:
         return [Event._make(row) for row in self._db.rows(sql, (name, name))]
 
     def _settings_changed(self) -> None:
-        before = self._fold.version
+        before = self._reducer.version
         self.configure()
-        if self._fold.version != before:
+        if self._reducer.version != before:
             self.rebuild()
 
     def _rename(self, event: Event) -> None:
@@ -133,7 +207,7 @@ class Projection:
             if name in renames:
                 self._db.run("DELETE FROM cards WHERE card = ?", (name,))
             else:
-                self.refold(name)
+                self._rederive(name)
 
     def _write_renames(self, renames: dict[str, str]) -> None:
         self._db.run("DELETE FROM renames")
@@ -146,7 +220,7 @@ class Projection:
         self._db.run_many("INSERT INTO voids VALUES (?, ?)", sorted(self._undone().items()))
         self.configure()
         renames: dict[str, str] = {}
-        for event in self._events(f"type = '{RENAME}' AND {RARE}"):
+        for event in self._events(f"type = '{EventType.RENAME}' AND {RARE}"):
             _follow(renames, event.target, event.card)
         self._write_renames(renames)
         cards: dict[str, CardRow] = {}
@@ -154,8 +228,10 @@ class Projection:
         self._db.run_many(_SAVE_CARD, [_values(cards[name]) for name in sorted(cards)])
 
     def _replay(self, cards: dict[str, CardRow], renames: dict[str, str]) -> Iterator[ReviewRow]:
-        apply = self._fold.apply
-        skip = f"card <> '' AND type NOT IN ('{UNDO}', '{SETTINGS}', '{RENAME}')"
+        apply = self._reducer.apply
+        skip = (
+            f"card <> '' AND type NOT IN ('{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.RENAME}')"
+        )
         for event in self._events(skip):
             name = renames.get(event.card, event.card)
             row = cards.get(name)
@@ -167,7 +243,7 @@ class Projection:
 
     def _undone(self) -> dict[str, int]:
         """How often each event is undone, by replaying the undo events in order."""
-        sql = f"SELECT id, target FROM events WHERE type = '{UNDO}' AND {RARE} ORDER BY {ORDER}"
+        sql = f"SELECT id, target FROM events WHERE type = '{EventType.UNDO}' AND {RARE} ORDER BY {ORDER}"
         undos = self._db.rows(sql)
         targets: dict[str, str] = dict(undos)
         counts: dict[str, int] = {}

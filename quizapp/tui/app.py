@@ -151,10 +151,7 @@ class QuizApp(App[int]):
 
     def change_settings(self, settings: "Settings") -> None:
         """Let changed settings take effect: the schedule is opened again over the same store."""
-        from quizapp.scheduling.service import Study
-
-        old = self.study
-        self.study_or_none = Study(old.bank, old.store, settings, old.clock)
+        self.study_or_none = self.study.with_settings(settings)
         self.apply_settings(settings)
 
     def fail(self, sentence: str, code: int) -> None:

@@ -61,7 +61,7 @@ def _data_opened(app: "QuizApp", study: "Study") -> None:
 
 def _await_maintenance(app: "QuizApp") -> None:
     """Show what the backup and the check in the background found, once they are done."""
-    if app.study.caring:
+    if app.study.maintaining:
         app.set_timer(MAINTENANCE_POLL_S, lambda: _await_maintenance(app))
     elif app.study.warning:
         app.say(app.study.warning, bad=True)

@@ -10,7 +10,7 @@ import pytest
 from quizapp.cli.main import main
 from quizapp.exchange.folder_sync import SUFFIX, read_file, sync, take
 from quizapp.exchange.log_export import write_log
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
 from tests.scheduling.study_kit import study as new_study
 
@@ -45,10 +45,10 @@ def use(study: Study, rng: random.Random) -> None:
 
 
 def state(study: Study) -> object:
-    tables = {name: rows for name, rows in study.store.derived().items() if name != "reviews"}
-    reviews = sorted(row[1:] for row in study.store.derived()["reviews"])
+    tables = {name: rows for name, rows in study.store.tables.snapshot().items() if name != "reviews"}
+    reviews = sorted(row[1:] for row in study.store.tables.snapshot()["reviews"])
     documents = sorted(str(document._replace(id="")) for document in study.store.documents.all())
-    events = sorted(event._replace(seq=0) for event in study.store.events())
+    events = sorted(event._replace(seq=0) for event in study.store.log.all())
     return tables, reviews, documents, [event.id for event in events]
 
 
@@ -64,7 +64,7 @@ def test_devices_agree_after_using_and_syncing_in_any_order(devices, folder: Pat
     for _ in range(2):
         for study in devices:
             assert sync(study, folder).complaints == ()
-    assert len({len(study.store.events()) for study in devices}) == 1
+    assert len({len(study.store.log.all()) for study in devices}) == 1
     first, *others = [state(study) for study in devices]
     assert all(other == first for other in others)
 
@@ -88,7 +88,7 @@ def test_what_a_retired_device_left_reaches_a_new_one(devices, folder: Path) -> 
     old.answer("q1", Rating.GOOD)
     sync(old, folder)
     sync(kept, folder)
-    for path in folder.glob(f"{old.store.devices[-1]}*"):
+    for path in folder.glob(f"{old.store.log.devices[-1]}*"):
         path.unlink()
     sync(kept, folder)
     assert sync(new, folder).events == 1
@@ -152,7 +152,7 @@ def test_a_bad_line_is_named_and_nothing_of_its_file_is_taken(devices, folder: P
     (complaint,) = done.complaints
     assert f"{path}:2: " in complaint
     assert said in complaint
-    assert [event.card for event in here.store.events()] == ["q2"]
+    assert [event.card for event in here.store.log.all()] == ["q2"]
 
 
 @pytest.mark.parametrize("row", [{"mock": {}}, {"mock": 3}, {"song": {}}, {"submission": {"id": 1}}])
@@ -170,9 +170,9 @@ def test_an_exported_log_is_imported_once(devices, tmp_path: Path) -> None:
         use(there, rng)
     write_log(there, tmp_path / "log.json", "json")
     found = read_file(tmp_path / "log.json", [])
-    assert take(here, found)[0] == len(there.store.events())
+    assert take(here, found)[0] == len(there.store.log.all())
     assert take(here, found)[0] == 0
-    assert here.store.derived()["cards"] == there.store.derived()["cards"]
+    assert here.store.tables.snapshot()["cards"] == there.store.tables.snapshot()["cards"]
 
 
 def test_the_commands_say_what_they_took(

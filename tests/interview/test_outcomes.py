@@ -72,7 +72,7 @@ def test_coding_is_rated_by_verdict_time_and_submissions(passed, submissions, us
 
 def test_marks_and_reviews_are_stored_together_and_undone_together(tmp_path: Path) -> None:
     with study(tmp_path) as made:
-        before = made.store.derived()
+        before = made.store.tables.snapshot()
         interview, hand = begin(made, "training-infrastructure", 30, seed=5)
         sit(interview, hand, 5)
         interview.session.end("early")
@@ -88,7 +88,7 @@ def test_marks_and_reviews_are_stored_together_and_undone_together(tmp_path: Pat
         made.undo()
         assert made.stats().reviews == 0
         assert made.mocks("done") == []
-        assert made.store.derived()["reviews"] == before["reviews"]
+        assert made.store.tables.snapshot()["reviews"] == before["reviews"]
 
 
 def test_what_was_not_reached_gets_no_review_but_comes_first_tomorrow(tmp_path: Path) -> None:

@@ -92,16 +92,16 @@ def test_travelling_west_never_makes_time_run_backwards(tmp_path: Path) -> None:
         facts = desk.card("q0")
         assert [review.elapsed_days for review in facts.history] == [0, 0]
         assert facts.stability > 0
-        live = desk.store.derived()
+        live = desk.store.tables.snapshot()
         desk.store.rebuild()
-        assert desk.store.derived() == live
+        assert desk.store.tables.snapshot() == live
 
 
 def test_stored_offsets_and_days_survive_a_move(tmp_path: Path) -> None:
     clock = FixedClock(local("2026-03-02 23:30", ZoneInfo("Asia/Tokyo")))
     with study(tmp_path, clock=clock) as desk:
         desk.answer("q0", 4)
-        (event,) = desk.store.events()
+        (event,) = desk.store.log.all()
         assert (event.offset, as_date(event.day).isoformat()) == (9 * 3600, "2026-03-02")
         assert as_datetime(event.time) == clock.time
     with study(tmp_path, clock=FixedClock(local("2026-03-20 09:00", ZoneInfo("America/New_York")))) as desk:

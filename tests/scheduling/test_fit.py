@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 import torch
 
-from quizapp.scheduling.events import ANSWER, SETTINGS, Draft
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, Memory, Model, Scheduler
+from quizapp.scheduling.events import Draft, EventType
+from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, Memory, MemoryModel, Scheduler
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock, moment
 from quizapp.scheduling.weights import fit, trainer
-from quizapp.scheduling.weights.fit import Step
+from quizapp.scheduling.weights.fit import HistoryStep
 from quizapp.store import Store
 from tests.scheduling.study_kit import MORNING, simple_bank
 
 # a learner who forgets much faster than the defaults expect
-FORGETFUL = Model(weights=(0.1, 0.2, 0.4, 1.0, *DEFAULT_WEIGHTS[4:8], 0.6, *DEFAULT_WEIGHTS[9:]))
+FORGETFUL = MemoryModel(weights=(0.1, 0.2, 0.4, 1.0, *DEFAULT_WEIGHTS[4:8], 0.6, *DEFAULT_WEIGHTS[9:]))
 
 
-def history(rng: random.Random, truth: Model, length: int) -> list[Step]:
+def history(rng: random.Random, truth: MemoryModel, length: int) -> list[HistoryStep]:
     """Reviews whose outcome follows from a true model."""
     scheduler, memory, day = Scheduler(truth), Memory(), 1
     found = []
@@ -30,7 +30,7 @@ def history(rng: random.Random, truth: Model, length: int) -> list[Step]:
         known = scheduler.retrievability(memory.stability, elapsed) if index else 0.6
         rating = rng.choices((2, 3, 4), (1, 6, 1))[0] if rng.random() < known else 1
         memory = scheduler.review(memory, rating, day)
-        found.append(Step(elapsed, rating, True))
+        found.append(HistoryStep(elapsed, rating, True))
     return found
 
 
@@ -43,7 +43,9 @@ def fill(folder: Path, cards: int, length: int) -> Study:
         for step in history(rng, FORGETFUL, length):
             when += timedelta(days=step.elapsed, seconds=40)
             drafts.append(
-                Draft(ANSWER, moment(when, 4), card=f"q{number}", rating=step.rating, source="drill")
+                Draft(
+                    EventType.ANSWER, moment(when, 4), card=f"q{number}", rating=step.rating, source="drill"
+                )
             )
     study.store.append(*sorted(drafts, key=lambda draft: draft.moment))
     return study
@@ -82,9 +84,9 @@ def test_weights_of_a_forgetful_learner_are_taken(
         assert found.loss_after < found.loss_before - 0.005
         assert study.scheduler.model.weights == found.weights
         assert study.model != "FSRS-6/default"
-        live = study.store.derived()
+        live = study.store.tables.snapshot()
         study.store.rebuild()
-        assert study.store.derived() == live
+        assert study.store.tables.snapshot() == live
     with Study(simple_bank(1), Store.open(tmp_path / "quizapp.db")) as study:
         assert study.scheduler.model.weights == found.weights
         study.reset_weights()
@@ -96,7 +98,7 @@ def test_new_weights_change_stability_but_not_the_promised_date(tmp_path: Path) 
         study.answer("q0", 4)
         before = study.card("q0")
         data = {"model": "FSRS-6", "weights": list(FORGETFUL.weights)}
-        study.store.append(Draft(SETTINGS, study.now(), data=data))
+        study.store.append(Draft(EventType.SETTINGS, study.now(), data=data))
         after = study.card("q0")
         assert after.due == before.due
         assert (before.stability, after.stability) == (DEFAULT_WEIGHTS[3], 1.0)
@@ -129,10 +131,10 @@ def test_weights_that_another_process_takes_hold_here_too(tmp_path: Path) -> Non
     ):
         here.answer("q0", 3)
         data = {"model": "FSRS-6", "weights": list(FORGETFUL.weights)}
-        there.store.append(Draft(SETTINGS, there.now(), data=data))
+        there.store.append(Draft(EventType.SETTINGS, there.now(), data=data))
         here.answer("q1", 4)
         assert here.model == there.model != "FSRS-6/default"
         assert here.card("q1").stability == FORGETFUL.weights[3]
-        live = here.store.derived()
+        live = here.store.tables.snapshot()
         here.store.rebuild()
-        assert here.store.derived() == live
+        assert here.store.tables.snapshot() == live

@@ -8,25 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, Memory, Scheduler
 from quizapp.scheduling.planner.calendar import INCIDENT, MOCK, calendar, rehearsals
-from quizapp.scheduling.planner.deck import Deck, Habits, Task
-from quizapp.scheduling.planner.document import as_json
-from quizapp.scheduling.planner.fsrs_math import Formulas
-from quizapp.scheduling.planner.load_deck import PATH, SECONDS, TOPICS, Weights, gather
-from quizapp.scheduling.planner.plan import make_plan
-from quizapp.scheduling.planner.policy_search import Search, mean
+from quizapp.scheduling.planner.deck import AnswerHabits, ExerciseTask, PlanDeck
+from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
+from quizapp.scheduling.planner.load_deck import PATH, SECONDS, TOPICS, StudyWeights, load_deck
+from quizapp.scheduling.planner.plan import as_json, make_plan, plan_today
+from quizapp.scheduling.planner.policy_search import PolicySearch, mean
 from quizapp.scheduling.planner.random_draws import DRAWS, FIRSTS, draws
 from quizapp.scheduling.planner.simulate import Policy, simulate, taper_of
-from quizapp.scheduling.planner.today import plan_today
-from quizapp.scheduling.rating import Rating
 from quizapp.scheduling.study_day import FixedClock
 from tests.scheduling.study_kit import bank, question, study
 
 TODAY = date(2026, 3, 2)  # a Monday
 DAY = 739_000
-FORMULAS = Formulas(DEFAULT_WEIGHTS)
-HABITS = Habits((0.24, 0.094, 0.495, 0.171), (0.224, 0.631, 0.145), {})
+FORMULAS = FsrsFormulas(DEFAULT_WEIGHTS)
+HABITS = AnswerHabits((0.24, 0.094, 0.495, 0.171), (0.224, 0.631, 0.145), {})
 USUAL = Policy(0.9, 20, PATH)
 MOST_ANSWERS = 8  # that one card can take on a day
 # a card: (stability or 0.0, difficulty, days since the last review, days until due, weight)
@@ -43,9 +41,9 @@ TASKS = st.lists(
 )
 
 
-def deck(cards, tasks=(), *, topics=3, seconds=SECONDS) -> Deck:
+def deck(cards, tasks=(), *, topics=3, seconds=SECONDS) -> PlanDeck:
     number = len(cards)
-    return Deck(
+    return PlanDeck(
         names=[f"q{n}" for n in range(number)],
         topics=[f"topic-{n % topics}" for n in range(number)],
         levels=[("easy", "medium", "hard")[n % 3] for n in range(number)],
@@ -62,7 +60,7 @@ def deck(cards, tasks=(), *, topics=3, seconds=SECONDS) -> Deck:
         introduced=0,
         orders={PATH: list(range(number)), TOPICS: list(reversed(range(number)))},
         tasks=[
-            Task(f"task-{n}", minutes, 1.0, stability, 5.0, -last, last, stability > 0)
+            ExerciseTask(f"task-{n}", minutes, 1.0, stability, 5.0, -last, last, stability > 0)
             for n, (minutes, stability, last) in enumerate(tasks)
         ],
         formulas=FORMULAS,
@@ -112,10 +110,10 @@ def test_without_study_the_chances_are_the_schedules_own(tmp_path: Path) -> None
             learner.answer(name, rating)
         learner.clock.forward(days=3)
         learner.answer("q0", Rating.HARD)
-        found = gather(learner, Weights({}, {}))
+        found = load_deck(learner, StudyWeights({}, {}))
         course = simulate(found, days_of(10, 0), USUAL, seed=5)
         when = learner.now().day + 10
-        rows = {row.card: row for row in learner.store.cards()}
+        rows = {row.card: row for row in learner.store.tables.cards()}
         expected = [learner.recall_of(rows[name], when) if name in rows else 0.0 for name in found.names]
     assert course.chances == pytest.approx(expected, rel=1e-9)
     assert course.questions == pytest.approx(sum(expected) / 6, rel=1e-9)
@@ -211,7 +209,7 @@ def test_cards_introduced_today_count_and_those_away_wait(tmp_path: Path) -> Non
     with study(tmp_path, kin) as learner:
         learner.answer("a", Rating.GOOD, seconds=30)
         learner.bury("c")
-        found = gather(learner, Weights({}, {}))
+        found = load_deck(learner, StudyWeights({}, {}))
         course = simulate(found, days_of(20, 60), Policy(0.9, 2, PATH), seed=1)
     assert found.introduced == 1
     assert {found.names[card] for card in found.away} == {"b", "c"}
@@ -223,7 +221,7 @@ def test_suspended_cards_are_left_out_and_learning_ones_come_today(tmp_path: Pat
     with study(tmp_path, 4) as learner:
         learner.answer("q0", Rating.AGAIN)
         learner.suspend("q1")
-        found = gather(learner, Weights({"q2": 3.0}, {"lora": 2.0}))
+        found = load_deck(learner, StudyWeights({"q2": 3.0}, {"lora": 2.0}))
     assert found.names == ["q0", "q2", "q3"]
     assert found.weight == [1.0, 3.0, 1.0]
     assert found.due[0] == 0
@@ -233,10 +231,10 @@ def test_suspended_cards_are_left_out_and_learning_ones_come_today(tmp_path: Pat
 def test_own_times_and_ratings_move_the_common_ones(tmp_path: Path) -> None:
     mixed = bank(*(question(f"q{n}", kind="choice" if n % 2 else "recall") for n in range(40)))
     with study(tmp_path, mixed) as learner:
-        before = gather(learner, Weights({}, {})).habits
+        before = load_deck(learner, StudyWeights({}, {})).habits
         for n in range(40):
             learner.answer(f"q{n}", Rating.EASY, seconds=10 if n % 2 else 100)
-        after = gather(learner, Weights({}, {})).habits
+        after = load_deck(learner, StudyWeights({}, {})).habits
     assert before.seconds == {"choice": SECONDS, "recall": SECONDS}
     assert 10 < after.seconds["choice"] < SECONDS < after.seconds["recall"] < 100
     assert after.first[3] > 0.5 > before.first[3]
@@ -246,8 +244,8 @@ def test_own_times_and_ratings_move_the_common_ones(tmp_path: Path) -> None:
 
 def test_new_cards_can_come_topic_by_topic(tmp_path: Path) -> None:
     with study(tmp_path, 9) as learner:
-        weights = Weights({}, {}, topics=["topic-2", "topic-0", "topic-1"])
-        found = gather(learner, weights)
+        weights = StudyWeights({}, {}, topics=["topic-2", "topic-0", "topic-1"])
+        found = load_deck(learner, weights)
     topics = [found.topics[card] for card in found.orders[TOPICS]]
     assert topics == ["topic-2"] * 3 + ["topic-0"] * 3 + ["topic-1"] * 3
     assert sorted(found.orders[PATH]) == list(range(9))
@@ -298,7 +296,7 @@ def test_more_minutes_do_not_make_the_chosen_plan_worse(cards, tasks, number, mi
     for length in (minutes, minutes + more):
         days = [slot.day for slot in calendar(TODAY, TODAY + timedelta(days=number), lambda _: length)]  # noqa: B023
         days = [day._replace(seconds=60 * length / (2 if day.last else 1)) for day in days]
-        choice = Search(deck(cards, tasks), days, 0.3).choose(USUAL)
+        choice = PolicySearch(deck(cards, tasks), days, 0.3).choose(USUAL)
         values.append(mean(choice.courses))
     assert values[1] > values[0] - 0.03
 
@@ -306,14 +304,14 @@ def test_more_minutes_do_not_make_the_chosen_plan_worse(cards, tasks, number, mi
 @settings(max_examples=10, deadline=None)
 @given(DECKS, st.integers(2, 20), st.integers(5, 40))
 def test_the_choice_is_never_worse_than_the_settings_and_obeys_the_taper(cards, number, minutes) -> None:
-    choice = Search(deck(cards), days_of(number, minutes), 0.0).choose(USUAL)
+    choice = PolicySearch(deck(cards), days_of(number, minutes), 0.0).choose(USUAL)
     assert choice.gain >= 0
     new = sum(day.new for course in choice.courses for day in course.days[number - taper_of(number) :])
     assert choice.policy.late or not new
 
 
 def test_a_choice_that_other_luck_refutes_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    search = Search(deck(unseen(60)), days_of(10, 30), 0.0)
+    search = PolicySearch(deck(unseen(60)), days_of(10, 30), 0.0)
     idle = USUAL._replace(pace=0)
     monkeypatch.setattr(search, "_champion", lambda *_: idle)
     choice = search.choose(USUAL)
@@ -322,7 +320,7 @@ def test_a_choice_that_other_luck_refutes_is_dropped(monkeypatch: pytest.MonkeyP
 
 
 def test_the_choice_shows_every_card_where_time_is_short() -> None:
-    choice = Search(deck(unseen(200)), days_of(14, 20), 0.0).choose(USUAL)
+    choice = PolicySearch(deck(unseen(200)), days_of(14, 20), 0.0).choose(USUAL)
     seen = [sum(course.seen for course in courses) for courses in (choice.courses, choice.usual_courses)]
     assert choice.gain > 0.03
     assert seen[0] > seen[1]
@@ -330,9 +328,9 @@ def test_the_choice_shows_every_card_where_time_is_short() -> None:
 
 
 def test_new_cards_enter_the_taper_only_where_they_bring_something() -> None:
-    assert Search(deck(unseen(300)), days_of(2, 60), 0.0).choose(USUAL).policy.late
+    assert PolicySearch(deck(unseen(300)), days_of(2, 60), 0.0).choose(USUAL).policy.late
     known = deck([(30.0, 5.0, 3, 5, 1.0)] * 200 + unseen(1))
-    assert not Search(known, days_of(20, 60), 0.0).choose(USUAL).policy.late
+    assert not PolicySearch(known, days_of(20, 60), 0.0).choose(USUAL).policy.late
 
 
 def plan(cards, number, minutes, target=0.85, tasks=()):
@@ -382,7 +380,7 @@ def test_settings_follow_the_days_with_new_cards() -> None:
 def test_a_plan_is_made_from_the_state_and_follows_it(tmp_path: Path) -> None:
     with study(tmp_path, 30) as learner:
         until = learner.today() + timedelta(days=12)
-        weights = Weights({}, {"lora": 10.0}, code_share=0.2)
+        weights = StudyWeights({}, {"lora": 10.0}, code_share=0.2)
         first = plan_today(learner, until, weights, minutes=20)
         assert first
         assert first == plan_today(learner, until, weights, minutes=20)
@@ -406,7 +404,7 @@ def test_the_study_day_decides_what_today_is(tmp_path: Path) -> None:
         assert isinstance(clock, FixedClock)
         until = learner.today() + timedelta(days=4)
         clock.forward(hours=18)  # 3 in the morning, before the day turns
-        found = plan_today(learner, until, Weights({}, {}), minutes=20)
+        found = plan_today(learner, until, StudyWeights({}, {}), minutes=20)
         assert found
         assert found.days[0].slot.date == until - timedelta(days=4)
 

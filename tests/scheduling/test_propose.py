@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from quizapp.bank.model import KeyPoint
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.rating_rules import propose_mark, propose_recall, propose_verdict
 
 POINTS = [KeyPoint("a", 3), KeyPoint("b", 2), KeyPoint("c", 1)]

@@ -8,11 +8,11 @@ from hypothesis import strategies as st
 
 from quizapp.scheduling.queue import interleaved
 from quizapp.scheduling.study_day import FixedClock
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from tests.scheduling.study_kit import MORNING, bank, question, simple_bank, study
 
 
-def ids(desk, flt=Filter()) -> list[str]:  # noqa: B008
+def ids(desk, flt=CardFilter()) -> list[str]:  # noqa: B008
     return [card.id for card in desk.due(flt)]
 
 
@@ -129,7 +129,7 @@ def test_another_process_is_noticed(tmp_path: Path) -> None:
         assert one.next_card().id != first.id
         one.answer(one.next_card().id, 4)
         assert two.counts().new == 1
-        assert len(two.store.events()) == 2
+        assert len(two.store.log.all()) == 2
 
 
 def test_track_and_exercise_filters(tmp_path: Path) -> None:
@@ -139,7 +139,23 @@ def test_track_and_exercise_filters(tmp_path: Path) -> None:
         question("c"),
     ]
     with study(tmp_path, bank(*questions, paths={"training-infrastructure": ("c",)})) as desk:
-        assert ids(desk, Filter(exercise="adamw")) == ["a"]
-        assert ids(desk, Filter(track="training-infrastructure")) == ["c", "b"]
-        assert ids(desk, Filter(ids=frozenset({"a", "c"}))) == ["c", "a"]
-        assert ids(desk, Filter(level="hard")) == []
+        assert ids(desk, CardFilter(exercise="adamw")) == ["a"]
+        assert ids(desk, CardFilter(track="training-infrastructure")) == ["c", "b"]
+        assert ids(desk, CardFilter(ids=frozenset({"a", "c"}))) == ["c", "a"]
+        assert ids(desk, CardFilter(level="hard")) == []
+
+
+def test_a_card_that_cannot_be_shown_is_left_out_and_nothing_is_logged(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with study(tmp_path, 3, clock=clock) as desk:
+        assert desk.next_card().id == "q0"
+        assert desk.leave_out("q0")
+        assert not desk.leave_out("q0")
+        assert desk.next_card().id == "q1"
+        assert "q0" not in ids(desk)
+        assert desk.counts().total == 2
+        clock.forward(days=1)
+        assert "q0" not in ids(desk)
+        assert desk.events() == []
+    with study(tmp_path, 3, clock=clock) as desk:
+        assert desk.next_card().id == "q0"

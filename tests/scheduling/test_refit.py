@@ -8,7 +8,7 @@ from tests.scheduling.test_fit import fill
 
 def test_the_process_fits_takes_and_says_it_once() -> None:
     with fill(paths.home(), 150, 8) as study:
-        reviews = sum(review.elapsed > 0 for review in study.store.reviews())
+        reviews = sum(review.elapsed > 0 for review in study.store.tables.reviews())
         assert study.model == "FSRS-6/default"
         assert background.start().wait() == 0
         assert study.next_card() is not None

@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from quizapp.scheduling.interviews import MockReview
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.recorder import MockReview
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.store import Store
@@ -28,7 +28,7 @@ class Learner(RuleBasedStateMachine):
         self.clock = FixedClock(MORNING)
         self.bank = simple_bank(4)
         self.open()
-        self.start = self.study.store.derived()
+        self.start = self.study.store.tables.snapshot()
         self.queue_at_start = self.study.due()
 
     def open(self) -> None:
@@ -55,10 +55,10 @@ class Learner(RuleBasedStateMachine):
     def acknowledge(self, card: str, fresh: bool) -> None:
         self.study.acknowledge(card, treat_as_new=fresh)
 
-    @rule(passed=st.booleans(), opened=st.booleans(), submissions=st.integers(1, 4))
-    def verdict(self, passed: bool, opened: bool, submissions: int) -> None:
+    @rule(passed=st.booleans(), opened=st.booleans(), asked=st.booleans())
+    def verdict(self, passed: bool, opened: bool, asked: bool) -> None:
         self.study.record_verdict(
-            "lora", {"passed": passed}, source_text="", submissions=submissions, opened_solution=opened
+            "lora", {"passed": passed}, source_text="", asked=asked, opened_solution=opened
         )
 
     @rule(card=CARDS, other=CARDS, rating=RATINGS)
@@ -86,10 +86,10 @@ class Learner(RuleBasedStateMachine):
     @invariant()
     def replay_gives_the_live_rows(self) -> None:
         store = self.study.store
-        live = store.derived()
+        live = store.tables.snapshot()
         with store.transaction():
             store.rebuild()
-        assert store.derived() == live
+        assert store.tables.snapshot() == live
 
     @invariant()
     def the_queue_in_memory_is_that_of_a_fresh_start(self) -> None:
@@ -99,7 +99,7 @@ class Learner(RuleBasedStateMachine):
     def teardown(self) -> None:
         while self.study.undo():
             pass
-        derived = self.study.store.derived()
+        derived = self.study.store.tables.snapshot()
         assert derived["cards"] == self.start["cards"]
         assert derived["reviews"] == self.start["reviews"]
         self.clock.time = MORNING

@@ -7,10 +7,10 @@ import pytest
 
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError, UnknownName
-from quizapp.scheduling.interviews import MockReview
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.recorder import MockReview
 from quizapp.scheduling.study_day import FixedClock
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from tests.scheduling.study_kit import MORNING, bank, question, simple_bank, study
 
 
@@ -24,7 +24,7 @@ def test_answer_keeps_what_was_seen_and_said(tmp_path: Path) -> None:
         desk.answer(
             "q0", 3, proposed=4, seconds=12.5, hints=1, ticks=(0, 2), seed=99, confidence=75, typed="mine"
         )
-        (event,) = desk.store.events()
+        (event,) = desk.store.log.all()
     assert (event.card, event.rating, event.proposed, event.ms, event.hints) == ("q0", 3, 4, 12500, 1)
     assert (event.ticks, event.seed, event.confidence, event.source) == ("[0,2]", 99, 75, "drill")
     assert event.details == {"typed": "mine"}
@@ -152,9 +152,9 @@ def test_renamed_question_keeps_its_history(tmp_path: Path) -> None:
         assert (after.stability, after.due, len(after.history)) == (before.stability, before.due, 1)
         desk.answer("old", 3)
         assert len(desk.card("new").history) == 2
-        live = desk.store.derived()
+        live = desk.store.tables.snapshot()
         desk.store.rebuild()
-        assert desk.store.derived() == live
+        assert desk.store.tables.snapshot() == live
     back = bank(question("old"), aliases={"new": "old"})
     with study(tmp_path, back) as desk:
         assert len(desk.card("old").history) == 2
@@ -184,10 +184,10 @@ def test_exercise_goes_from_new_to_started_to_passed_to_due(tmp_path: Path) -> N
     clock = FixedClock(MORNING)
     with study(tmp_path, clock=clock) as desk:
         assert desk.exercise_state("lora").state == "new"
-        assert desk.record_verdict("lora", verdict(False), source_text="x = 1", submissions=1) is None
+        assert desk.record_verdict("lora", verdict(False), source_text="x = 1") is None
         state = desk.exercise_state("lora")
         assert (state.state, state.submissions, state.best) == ("started", 1, 0.5)
-        answered = desk.record_verdict("lora", verdict(True), source_text="x = 2", submissions=2)
+        answered = desk.record_verdict("lora", verdict(True), source_text="x = 2")
         assert answered.rating is Rating.GOOD
         assert answered.interval >= timedelta(days=1)
         assert desk.exercise_state("lora").state == "passed"
@@ -242,7 +242,7 @@ def test_mock_is_one_act(tmp_path: Path) -> None:
         assert [review.card for review in answered] == ["q0", "q1"]
         assert desk.mock(name).state == "done"
         assert desk.mock(name).document["total"] == 61
-        assert {event.source for event in desk.store.events()} == {"mock"}
+        assert {event.source for event in desk.store.log.all()} == {"mock"}
         assert desk.undo().type == "mock_mark"
         assert desk.stats().reviews == 0
         assert desk.mock(name).state == "undone"
@@ -257,7 +257,7 @@ def test_mock_with_an_unknown_card_changes_nothing(tmp_path: Path) -> None:
             desk.record_mock({}, [MockReview("q0", Rating.GOOD), MockReview("nope", Rating.GOOD)])
         with pytest.raises(QuizError, match="one review of a card"):
             desk.record_mock({}, [MockReview("q0", Rating.GOOD), MockReview("q0", Rating.GOOD)])
-        assert desk.store.events() == []
+        assert desk.store.log.all() == []
         assert desk.mocks() == []
 
 
@@ -322,7 +322,7 @@ def test_due_lists_due_cards_before_new_ones_as_json(tmp_path: Path) -> None:
 
 def test_filter_narrows_counts_and_queue(tmp_path: Path) -> None:
     with study(tmp_path, simple_bank(6)) as desk:
-        flt = Filter(topic="topic-1")
+        flt = CardFilter(topic="topic-1")
         assert [card.id for card in desk.due(flt)] == ["q1", "q4"]
         assert desk.counts(flt).new == 2
         assert desk.next_card(flt).id == "q1"

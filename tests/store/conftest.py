@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.scheduling.events import ANSWER, Draft, Moment
-from quizapp.scheduling.reducer import CardFold
+from quizapp.scheduling.events import Draft, EventType, Moment
+from quizapp.scheduling.reducer import CardReducer
 from quizapp.store import Store
 
 START = Moment(1_772_438_400_000, 0, 739_677)
@@ -20,7 +20,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path) -> Iterator[Store]:
     with Store.open(path) as opened:
-        opened.attach(CardFold())
+        opened.attach(CardReducer())
         yield opened
 
 
@@ -30,6 +30,6 @@ def answer() -> Callable[..., Draft]:
 
     def make(card: str = "q0", rating: int = 3, days: int = 0, **fields) -> Draft:
         when = Moment(START.time + days * 86_400_000, 0, START.day + days)
-        return Draft(ANSWER, when, card=card, rating=rating, source="drill", **fields)
+        return Draft(EventType.ANSWER, when, card=card, rating=rating, source="drill", **fields)
 
     return make

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quizapp.errors import BrokenData
-from quizapp.scheduling.reducer import CardFold
+from quizapp.scheduling.reducer import CardReducer
 from quizapp.store import Store
 from quizapp.store.backups import is_good, listed, newest_good, restore, take, thin, thinned
 
@@ -18,7 +18,7 @@ NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 def fill(path: Path, answer, number: int) -> None:
     with Store.open(path) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         store.append(*(answer(f"q{index}") for index in range(number)))
 
 
@@ -49,7 +49,7 @@ def test_an_empty_database_is_not_backed_up(path: Path, tmp_path: Path) -> None:
 def test_scripts_that_start_often_do_not_fill_the_disk(path: Path, tmp_path: Path, answer) -> None:
     for number in range(3):
         with Store.open(path, backups=tmp_path / "backups") as store:
-            store.attach(CardFold())
+            store.attach(CardReducer())
             store.append(answer(f"q{number}"))
     assert len(listed(tmp_path / "backups")) == 1
 
@@ -117,16 +117,16 @@ def test_restored_database_goes_on_under_a_new_device(path: Path, tmp_path: Path
     fill(path, answer, 3)
     backup = take(path, tmp_path, now=NOW)
     with Store.open(path) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         (replaced,) = store.append(answer("q9"))
     restore(path, backup.path, tmp_path, now=NOW + timedelta(minutes=5))
     with Store.open(path) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         (event,) = store.append(answer("q8"))
         assert event.device != replaced.device
-        assert store.last_act().id == event.id
+        assert store.log.last_act().id == event.id
         assert store.merge([replaced]) == 1
-        assert store.card("q9") is not None
+        assert store.tables.card("q9") is not None
 
 
 def test_restore_sets_a_damaged_database_aside(path: Path, tmp_path: Path, answer) -> None:
@@ -154,8 +154,8 @@ def test_restore_works_while_another_process_has_the_file_open(path: Path, tmp_p
     fill(path, answer, 3)
     backup = take(path, tmp_path, now=NOW)
     with Store.open(path) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         store.append(answer("q7"))
         restore(path, backup.path, tmp_path, now=NOW + timedelta(minutes=1))
-        assert len(store.events()) == 3
+        assert len(store.log.all()) == 3
     assert count(path) == 3

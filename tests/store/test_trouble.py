@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.errors import BrokenData, QuizError
-from quizapp.scheduling.reducer import CardFold
+from quizapp.scheduling.reducer import CardReducer
 from quizapp.store import Store
 from quizapp.store.database import Database
 from quizapp.store.errors import Busy, Corrupt, Newer, explain
@@ -27,7 +27,7 @@ def one_sentence(error: pytest.ExceptionInfo) -> str:
 
 def fill(path: Path, answer, number: int = 30, backups: Path | None = None) -> None:
     with Store.open(path, backups=backups) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         store.append(*(answer(f"q{index}") for index in range(number)))
 
 
@@ -143,11 +143,11 @@ def test_full_disk_keeps_what_was_there_and_says_so(store, answer) -> None:
     with pytest.raises(BrokenData, match="full") as error:
         any(store.append(draft) is None for draft in many)
     one_sentence(error)
-    events = len(store.events())
+    events = len(store.log.all())
     assert events >= 1
     store.db.connection.execute("PRAGMA max_page_count = 100000")
     store.append(answer("after"))
-    assert len(store.events()) == events + 1
+    assert len(store.log.all()) == events + 1
 
 
 def test_busy_database_waits_and_then_says_so(path: Path, answer, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -155,7 +155,7 @@ def test_busy_database_waits_and_then_says_so(path: Path, answer, monkeypatch: p
     monkeypatch.setattr("quizapp.store.database.BUSY_MS", 50)
     holder = sqlite3.connect(path, isolation_level=None)
     with Store.open(path) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         store.db.connection.execute("PRAGMA busy_timeout = 50")
         holder.execute("BEGIN IMMEDIATE")
         with pytest.raises(Busy, match="Another quizapp") as error:
@@ -170,7 +170,7 @@ def test_a_short_wait_for_another_process_goes_unnoticed(path: Path, answer) -> 
     fill(path, answer)
     holder = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     with Store.open(path) as store:
-        store.attach(CardFold())
+        store.attach(CardReducer())
         holder.execute("BEGIN IMMEDIATE")
         release = threading.Timer(0.1, lambda: holder.execute("ROLLBACK"))
         release.start()
@@ -185,22 +185,23 @@ def test_many_threads_and_processes_lose_nothing(path: Path, answer) -> None:
         "import sys\n"
         "from pathlib import Path\n"
         "from quizapp.store import Store\n"
-        "from quizapp.scheduling.reducer import CardFold\n"
-        "from quizapp.scheduling.events import ANSWER, Draft, Moment\n"
+        "from quizapp.scheduling.reducer import CardReducer\n"
+        "from quizapp.scheduling.events import Draft, EventType, Moment\n"
         "with Store.open(Path(sys.argv[1])) as store:\n"
-        "    store.attach(CardFold())\n"
+        "    store.attach(CardReducer())\n"
         "    for i in range(40):\n"
         "        when = Moment(1772438400000 + i, 0, 739677)\n"
-        "        store.append(Draft(ANSWER, when, card=f'q{i % 3}', rating=3, source=sys.argv[2]))\n"
+        "        draft = Draft(EventType.ANSWER, when, card=f'q{i % 3}', rating=3, source=sys.argv[2])\n"
+        "        store.append(draft)\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", code, path, name]) for name in ("one", "two")]
     assert [process.wait(60) for process in running] == [0, 0]
     with Store.open(path) as store:
-        store.attach(CardFold())
-        assert len(store.events()) == 81
-        live = store.derived()
+        store.attach(CardReducer())
+        assert len(store.log.all()) == 81
+        live = store.tables.snapshot()
         store.rebuild()
-        assert store.derived() == live
+        assert store.tables.snapshot() == live
 
 
 def test_migrations_run_once_each_with_their_record(path: Path) -> None:

@@ -7,9 +7,9 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.drill.drill_screen import DrillScreen
 from quizapp.tui.widgets.choice import Choice
@@ -21,8 +21,8 @@ from tests.tui.drawn import text
 App = Callable[..., QuizApp]
 
 
-def only(question: str) -> Filter:
-    return Filter(ids=frozenset({question}))
+def only(question: str) -> CardFilter:
+    return CardFilter(ids=frozenset({question}))
 
 
 def drill(app: QuizApp) -> DrillScreen:

@@ -12,13 +12,12 @@ from textual.widgets import Static
 from quizapp.bank.model import KeyPoint, Option, Question
 from quizapp.judge.verdict import TestResult, Verdict
 from quizapp.scheduling.service import Study
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter, SearchRow
 from quizapp.tui.app import QuizApp
 from quizapp.tui.rendering.layout import fold_code
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import ascii_character, plain
 from quizapp.tui.screens.browse import draw
-from quizapp.tui.screens.browsing import Row
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import ClozeText
 from quizapp.tui.widgets.key_points import Points
@@ -109,8 +108,8 @@ def _gaps(raw: str) -> ClozeText:
     return view
 
 
-def _row(raw: str) -> Row:
-    return Row(Question(raw, "t", "easy", "recall", raw, "answer", "lora"), None, None)
+def _row(raw: str) -> SearchRow:
+    return SearchRow(Question(raw, "t", "easy", "recall", raw, "answer", "lora"), None, None)
 
 
 @pytest.mark.parametrize("surface", SURFACES)
@@ -168,7 +167,7 @@ async def test_a_hostile_question_is_drilled_and_browsed(study: Study) -> None:
         running = QuizApp(
             place,
             study=hostile_study,
-            **({"flt": Filter(ids=frozenset({"warm-up"}))} if place == "drill" else {}),
+            **({"flt": CardFilter(ids=frozenset({"warm-up"}))} if place == "drill" else {}),
         )
         async with running.run_test() as pilot:
             await pilot.pause()

@@ -9,7 +9,7 @@ from textual.widgets import Input
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
 from quizapp.settings.model import load_settings
 from quizapp.tui import app as tui
@@ -244,7 +244,7 @@ async def test_settings_are_written_with_their_comments_and_take_effect(app: App
 
 
 async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study: Study) -> None:
-    from quizapp.scheduling.events import SETTINGS, Draft
+    from quizapp.scheduling.events import Draft, EventType
     from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS
 
     running = app("settings")
@@ -252,8 +252,10 @@ async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study:
         await pilot.press("w")
         assert "Nothing was fitted" in next(iter(running._notifications)).message
         fitted = [2 * DEFAULT_WEIGHTS[0], *DEFAULT_WEIGHTS[1:]]
-        study.store.append(Draft(SETTINGS, study.now(), data={"model": "FSRS-6", "weights": fitted}))
-        study._stale()
+        study.store.append(
+            Draft(EventType.SETTINGS, study.now(), data={"model": "FSRS-6", "weights": fitted})
+        )
+        study._cards.outdated()
         assert study.model != "FSRS-6/default"
         for keys, reset in (
             (("w", "enter"), False),

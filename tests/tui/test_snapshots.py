@@ -9,9 +9,9 @@ from textual.pilot import Pilot
 from textual.widgets import Input, Static, TextArea
 
 from quizapp.judge.verdict import TestResult, Verdict
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 
@@ -64,7 +64,7 @@ def pressing(*keys: str, then: Callable[[QuizApp], None] | None = None) -> Calla
 
 
 def only(question: str) -> dict[str, Any]:
-    return {"flt": Filter(ids=frozenset({question})), "clock": still}
+    return {"flt": CardFilter(ids=frozenset({question})), "clock": still}
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -48,7 +48,7 @@ def ended(app: QuizApp) -> bool:
 async def test_a_page_that_home_needs_ends_the_app_with_a_sentence(damage) -> None:
     damage("cards")
     app = QuizApp()
-    with pytest.raises(BrokenData, match="now lies at"):
+    with pytest.raises(BrokenData, match="has been moved to"):
         async with app.run_test(size=(80, 24)) as pilot:
             await until(pilot, lambda: ended(app))
     assert app.return_code == 3
@@ -64,7 +64,7 @@ async def test_what_the_check_finds_is_said_at_once(damage) -> None:
             await until(pilot, lambda: list(app._notifications))
             told.extend((notice.message, app.screen.place) for notice in app._notifications)
 
-    with pytest.raises(BrokenData, match="now lies at"):
+    with pytest.raises(BrokenData, match="has been moved to"):
         await see()
     ((text, place),) = told
     assert "damaged" in text

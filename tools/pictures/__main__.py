@@ -23,10 +23,10 @@ from textual.widgets import Input, TextArea
 from quizapp import paths
 from quizapp.bank.loader import load_bank
 from quizapp.bank.model import Bank
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 from quizapp.tui.app import QuizApp
@@ -82,7 +82,7 @@ def history(bank: Bank, folder: Path) -> None:
     with Study(bank, store, Settings(new_per_day=9), clock) as study:
         for day in range(34):
             for number in range(0 if day in {11, 12, 25} else 14 + day % 5):
-                due = study.next_card(Filter())
+                due = study.next_card(CardFilter())
                 if due is None:
                     break
                 rating = Rating((3, 3, 4, 3, 2, 1, 3)[(7 * day + number) % 7])
@@ -118,7 +118,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
         with Study(bank, store, settings, clock) as study:
             options: dict[str, Any] = dict(scene.options)
             if scene.card:
-                options["flt"] = Filter(ids=frozenset({scene.card}))
+                options["flt"] = CardFilter(ids=frozenset({scene.card}))
             if scene.start in {"drill", "exercise"}:
                 options["clock"] = lambda: 0.0
             app = QuizApp(scene.start, study=study, **options)

@@ -13,7 +13,7 @@ from textual.pilot import Pilot
 
 from quizapp import paths
 from quizapp.judge.verdict import Verdict
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.tui.judge_bridge import PendingSubmission
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tools.pictures import interviews as at
@@ -127,7 +127,7 @@ SCENES = (
     drills("facts", "lr-warmup", "i"),
     drills("drill-flagged", "lr-warmup", "f"),
     Scene("summary", "drill", options=(("limit", 12),), then=answers),
-    Scene("drill-empty", "drill", options=(("flt", Filter(ids=frozenset({"none"}))),)),
+    Scene("drill-empty", "drill", options=(("flt", CardFilter(ids=frozenset({"none"}))),)),
     Scene("browse", "browse", ("escape", "down"), then=waits),
     Scene("browse-filter", "browse", tuple("topic:dist kind:rec"), then=waits),
     Scene("browse-none", "browse", tuple("zzz"), then=waits),

@@ -38,7 +38,7 @@ def knowledge(study: "Study") -> dict[str, CardKnowledge]:
     """The state of all cards that were seen or suspended."""
     now = study.now()
     found = {}
-    for row in study.store.cards():
+    for row in study.cards():
         if row.state:
             hours = max(0.0, (now.time - row.last) / 3_600_000)
             found[row.card] = CardKnowledge(study.recall_of(row, now.day), hours, bool(row.suspended))

@@ -4,16 +4,16 @@ from collections.abc import Sequence
 from itertools import product
 from typing import NamedTuple
 
-from quizapp.scheduling.planner.deck import Deck
-from quizapp.scheduling.planner.policy_search import ALL, SHORT_DAYS, Search
-from quizapp.scheduling.planner.simulate import Day, Policy
+from quizapp.scheduling.planner.deck import PlanDeck
+from quizapp.scheduling.planner.policy_search import ALL, SHORT_DAYS, PolicySearch
+from quizapp.scheduling.planner.simulate import PlanDay, Policy
 
 TIME, DROP, ACCEPT = "time", "drop", "accept"
 STEP_MINUTES = 5
 MOST_MINUTES = 480  # a day
 
 
-class Way(NamedTuple):
+class Alternative(NamedTuple):
     """A way out and its price.
 
     ``minutes`` are those to add to each study day, ``topics`` and ``levels`` what to leave out and ``cost``
@@ -30,16 +30,18 @@ class Way(NamedTuple):
     cost: float = 0.0
 
 
-def ways_out(search: Search, policy: Policy, recall: float, target: float) -> tuple[Way, ...]:
+def find_alternatives(
+    search: PolicySearch, policy: Policy, recall: float, target: float
+) -> tuple[Alternative, ...]:
     """The three ways out, each tried by simulation with a few policies near the one chosen."""
     return (
         _more_time(search, policy, target),
         _less_matter(search, policy, target),
-        Way(ACCEPT, recall, reaches=False),
+        Alternative(ACCEPT, recall, reaches=False),
     )
 
 
-def _near(policy: Policy, days: Sequence[Day]) -> list[Policy]:
+def _near(policy: Policy, days: Sequence[PlanDay]) -> list[Policy]:
     """Policies worth trying in place of one; where the time is short, with new cards in the taper too."""
     lates = {policy.late, len(days) <= SHORT_DAYS}
     found = [policy]
@@ -48,13 +50,13 @@ def _near(policy: Policy, days: Sequence[Day]) -> list[Policy]:
     return found
 
 
-def _recall(search: Search, policy: Policy, days: Sequence[Day], deck: Deck) -> float:
+def _recall(search: PolicySearch, policy: Policy, days: Sequence[PlanDay], deck: PlanDeck) -> float:
     """The best recall among policies near one, over other days or another deck."""
     other = search.over(deck, days)
     return max(other.course(near, 0).value for near in _near(policy, days))
 
 
-def _more_time(search: Search, policy: Policy, target: float) -> Way:
+def _more_time(search: PolicySearch, policy: Policy, target: float) -> Alternative:
     """The fewest minutes a day more that reach the target."""
 
     def tried(minutes: int) -> float:
@@ -70,7 +72,7 @@ def _more_time(search: Search, policy: Policy, target: float) -> Way:
     low, high = 0, max(0, most // STEP_MINUTES)
     best = tried(high * STEP_MINUTES)
     if best < target:
-        return Way(TIME, best, reaches=False, minutes=high * STEP_MINUTES)
+        return Alternative(TIME, best, reaches=False, minutes=high * STEP_MINUTES)
     while high - low > 1:
         middle = (low + high) // 2
         reached = tried(middle * STEP_MINUTES)
@@ -78,18 +80,18 @@ def _more_time(search: Search, policy: Policy, target: float) -> Way:
             high, best = middle, reached
         else:
             low = middle
-    return Way(TIME, best, reaches=True, minutes=high * STEP_MINUTES)
+    return Alternative(TIME, best, reaches=True, minutes=high * STEP_MINUTES)
 
 
-def _less_matter(search: Search, policy: Policy, target: float) -> Way:
+def _less_matter(search: PolicySearch, policy: Policy, target: float) -> Alternative:
     """The hard questions, or the fewest topics of least weight, without which the rest reaches the target."""
     deck = search.deck
     whole = sum(deck.weight) or 1.0
 
-    def tried(keep: list[int]) -> Way:
+    def tried(keep: list[int]) -> Alternative:
         reached = _recall(search, policy, search.days, deck.only(keep))
         cost = 1 - sum(deck.weight[card] for card in keep) / whole
-        return Way(DROP, reached, reached >= target, cost=cost)
+        return Alternative(DROP, reached, reached >= target, cost=cost)
 
     easier = [card for card, level in enumerate(deck.levels) if level != "hard"]
     if 0 < len(easier) < len(deck.levels):
@@ -98,7 +100,7 @@ def _less_matter(search: Search, policy: Policy, target: float) -> Way:
             return way._replace(levels=("hard",))
     topics = _least_first(deck, search.course(policy, 0).chances)
 
-    def without(number: int) -> Way:
+    def without(number: int) -> Alternative:
         out = frozenset(topics[:number])
         keep = [card for card, topic in enumerate(deck.topics) if topic not in out]
         return tried(keep)._replace(topics=tuple(topics[:number]))
@@ -115,7 +117,7 @@ def _less_matter(search: Search, policy: Policy, target: float) -> Way:
     return best
 
 
-def _least_first(deck: Deck, chances: Sequence[float]) -> list[str]:
+def _least_first(deck: PlanDeck, chances: Sequence[float]) -> list[str]:
     """The topics by the weight of a card, the least first; among equals those least known in the end."""
     found = []
     for topic in dict.fromkeys(deck.topics):

@@ -5,7 +5,7 @@ from datetime import date, timedelta
 from math import ceil
 from typing import NamedTuple
 
-from quizapp.scheduling.planner.simulate import Day, taper_of
+from quizapp.scheduling.planner.simulate import PlanDay, taper_of
 
 MOCK, INCIDENT = "mock", "incident"
 MOCK_LENGTHS = (15, 30, 45, 60)
@@ -15,14 +15,14 @@ _SHARE = 0.1  # of the time, for rehearsals
 _LEAST_GAP = 3  # days from one rehearsal to the next
 
 
-class Slot(NamedTuple):
+class CalendarDay(NamedTuple):
     """A day: its date, the minutes in all, those of a rehearsal among them, and what is left to plan."""
 
     date: date
     minutes: float
     rehearsal: str
     rehearsal_minutes: int
-    day: Day
+    day: PlanDay
 
 
 def calendar(
@@ -32,7 +32,7 @@ def calendar(
     *,
     spent: float = 0.0,
     rehearsed: Collection[str] = (),
-) -> list[Slot]:
+) -> list[CalendarDay]:
     """The days from today to the eve of the interview.
 
     ``minutes`` gives the minutes of a date, 0 for a day off. ``spent`` are minutes studied today already,
@@ -51,8 +51,8 @@ def calendar(
         name, taken = fixed.get(day, ("", 0))
         if day == 0 and name in rehearsed:
             name, taken = "", 0
-        rest = Day(60 * (length - taken), day >= taper, day == number - 1)
-        slots.append(Slot(when, length, name, taken, rest))
+        rest = PlanDay(60 * (length - taken), day >= taper, day == number - 1)
+        slots.append(CalendarDay(when, length, name, taken, rest))
     return slots
 
 

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from quizapp.scheduling.planner.fsrs_math import Formulas
+from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
 from quizapp.scheduling.planner.random_draws import firsts
 
 
 @dataclass(frozen=True)
-class Habits:
+class AnswerHabits:
     """How the learner answers.
 
     ``first`` are the shares of Again, Hard, Good, Easy on a card never seen, ``later`` those of Hard, Good,
@@ -23,7 +23,7 @@ class Habits:
 
 
 @dataclass(frozen=True)
-class Task:
+class ExerciseTask:
     """An exercise: its weight, how long it takes, and its memory (stability 0.0: never rated).
 
     ``last`` and ``due`` are days from today. ``passed`` tells whether the learner's code has ever passed.
@@ -40,7 +40,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Deck:
+class PlanDeck:
     """The cards, one entry in each column per card; a stability of 0.0 is a card never seen.
 
     ``last`` and ``due`` are days from today, ``kin`` the indices that may not come on the same day,
@@ -64,9 +64,9 @@ class Deck:
     away: frozenset[int]
     introduced: int
     orders: Mapping[str, Sequence[int]]
-    tasks: Sequence[Task]
-    formulas: Formulas
-    habits: Habits
+    tasks: Sequence[ExerciseTask]
+    formulas: FsrsFormulas
+    habits: AnswerHabits
     longest: int = 36500
 
     @cached_property
@@ -79,7 +79,7 @@ class Deck:
         """How many cards were never seen."""
         return sum(1 for stability in self.stability if stability <= 0)
 
-    def only(self, keep: Sequence[int]) -> "Deck":
+    def only(self, keep: Sequence[int]) -> "PlanDeck":
         """The deck without the other cards; an exercise keeps the share of its weight that its cards have."""
         place = {old: new for new, old in enumerate(keep)}
         whole: dict[str, float] = defaultdict(float)
@@ -88,7 +88,7 @@ class Deck:
             whole[slug] += weight
             if card in place:
                 kept[slug] += weight
-        return Deck(
+        return PlanDeck(
             names=[self.names[i] for i in keep],
             topics=[self.topics[i] for i in keep],
             levels=[self.levels[i] for i in keep],

@@ -2,18 +2,18 @@
 
 from typing import TYPE_CHECKING
 
-from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.deck import PlanDeck
 from quizapp.scheduling.planner.random_draws import DRAWS
 
 if TYPE_CHECKING:
-    from quizapp.scheduling.planner.simulate import Done
+    from quizapp.scheduling.planner.simulate import DayWork
 
 BLOCK_S = 600.0  # no part is shorter where the day has room for it
 REPEAT = 0.5  # share of its minutes that writing an exercise again takes
 _WORTHWHILE_S = 300.0  # time left over at the end of a day that an exercise can use
 
 
-class Coding:
+class ExerciseWork:
     """The exercises while the days go by.
 
     Their share of each day is saved up until it pays for a part of an exercise: all that is left of it, at
@@ -22,7 +22,7 @@ class Coding:
     """
 
     def __init__(
-        self, deck: Deck, draws: list[list[float]], share: float, retention: float, end: int
+        self, deck: PlanDeck, draws: list[list[float]], share: float, retention: float, end: int
     ) -> None:
         self._formulas, self._tasks, self._share, self._end = deck.formulas, deck.tasks, share, end
         self._draws = draws[len(deck.names) :]
@@ -54,7 +54,7 @@ class Coding:
             for stability, met, passed in zip(self.stability, self._met, self._passed, strict=True)
         ]
 
-    def begin(self, today: int, seconds: float, last: bool, done: "Done") -> None:
+    def begin(self, today: int, seconds: float, last: bool, done: "DayWork") -> None:
         """The part of an exercise for which enough time was saved up."""
         self._saved += self._share * seconds
         if not self._choose(today, last):
@@ -64,7 +64,7 @@ class Coding:
             self._saved -= part
             self._write(part, today, done)
 
-    def end(self, today: int, seconds: float, last: bool, done: "Done") -> None:
+    def end(self, today: int, seconds: float, last: bool, done: "DayWork") -> None:
         """Use what the cards have left of the day."""
         while self._share > 0 and seconds > 0 and self._choose(today, last):
             part = min(self._left, seconds)
@@ -110,7 +110,7 @@ class Coding:
             after = kept * formulas.recall(good, left) + (1 - kept) * formulas.recall(lost, left)
         return self._tasks[number].weight * (after - before) / self._seconds(number)
 
-    def _write(self, seconds: float, today: int, done: "Done") -> None:
+    def _write(self, seconds: float, today: int, done: "DayWork") -> None:
         assert self._open is not None
         number = self._open
         self._left -= seconds

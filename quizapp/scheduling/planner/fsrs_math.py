@@ -1,7 +1,7 @@
 """FSRS-6 as bare arithmetic, for the many thousand reviews that a plan simulates.
 
 The schedule itself goes by way of the ``fsrs`` package (`quizapp.scheduling.fsrs`); the tests hold the two
-together. Formulas: FSRS-6 as in fsrs 6.3, elapsed time in whole study days.
+together. FsrsFormulas: FSRS-6 as in fsrs 6.3, elapsed time in whole study days.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ Memory = tuple[float, float]
 """Stability in days and difficulty from 1 to 10."""
 
 
-class Formulas:
+class FsrsFormulas:
     """The arithmetic for one set of 21 weights.
 
     ``after(stability, difficulty, elapsed, rating)`` is the memory after a review ``elapsed`` days behind the

@@ -5,11 +5,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from quizapp.bank.model import Bank, Question
-from quizapp.scheduling import exercises
-from quizapp.scheduling.cards import NEW, REVIEW, CardRow, ReviewRow
-from quizapp.scheduling.planner.deck import Deck, Habits, Task
-from quizapp.scheduling.planner.fsrs_math import Formulas
-from quizapp.scheduling.reducer import EXERCISE
+from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow, ReviewRow
+from quizapp.scheduling.planner.deck import AnswerHabits, ExerciseTask, PlanDeck
+from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -26,7 +24,7 @@ _RECENT_DAYS = 120
 _OWN = ("drill", "script")
 
 
-class Weights(NamedTuple):
+class StudyWeights(NamedTuple):
     """What a card and an exercise count. ``topics`` orders the topics, the weightiest first.
 
     ``code_share`` is the part of the time, and of each card's weight, that belongs to its exercise.
@@ -38,21 +36,21 @@ class Weights(NamedTuple):
     code_share: float = 0.0
 
 
-def gather(study: "Study", weights: Weights, track: str = "") -> Deck:
+def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDeck:
     """The learner's cards and exercises as they stand now; suspended cards are left out."""
     bank, today = study.bank, study.now().day
-    rows = {row.card: row for row in study.store.cards()}
+    rows = {row.card: row for row in study.store.tables.cards()}
     cards = [
         question
         for question in bank.questions.values()
         if not ((row := rows.get(question.id)) and row.suspended)
     ]
-    own = habits(study.store.reviews(since=today - _RECENT_DAYS), bank)
+    own = habits(study.store.tables.reviews(since=today - _RECENT_DAYS), bank)
     known = [rows.get(question.id) or CardRow(question.id) for question in cards]
     index = {question.id: number for number, question in enumerate(cards)}
     kin = _kin(cards, index)
-    touched = study.store.reviewed(today)
-    return Deck(
+    touched = study.store.tables.reviewed(today)
+    return PlanDeck(
         names=[question.id for question in cards],
         topics=[question.topic for question in cards],
         levels=[question.level for question in cards],
@@ -71,7 +69,7 @@ def gather(study: "Study", weights: Weights, track: str = "") -> Deck:
         ),
         orders=_orders(study, cards, index, weights, track),
         tasks=_tasks(study, rows, weights, today),
-        formulas=Formulas(study.scheduler.model.weights),
+        formulas=FsrsFormulas(study.scheduler.model.weights),
         habits=own,
         longest=study.settings.max_interval_days,
     )
@@ -115,7 +113,7 @@ def _away(
 
 
 def _orders(
-    study: "Study", cards: Sequence[Question], index: Mapping[str, int], weights: Weights, track: str
+    study: "Study", cards: Sequence[Question], index: Mapping[str, int], weights: StudyWeights, track: str
 ) -> dict[str, list[int]]:
     """The orders in which new cards can be had: as the drill goes, with a track first, topic by topic."""
 
@@ -132,8 +130,10 @@ def _orders(
     return orders
 
 
-def _tasks(study: "Study", rows: Mapping[str, CardRow], weights: Weights, today: int) -> list[Task]:
-    states = exercises.states(study, study.bank.exercises)
+def _tasks(
+    study: "Study", rows: Mapping[str, CardRow], weights: StudyWeights, today: int
+) -> list[ExerciseTask]:
+    states = study.exercise_states()
     found = []
     for slug, exercise in study.bank.exercises.items():
         row = rows.get(EXERCISE + slug) or CardRow(EXERCISE + slug)
@@ -142,7 +142,7 @@ def _tasks(study: "Study", rows: Mapping[str, CardRow], weights: Weights, today:
             continue
         rated = row.state != NEW
         found.append(
-            Task(
+            ExerciseTask(
                 slug,
                 max(1, exercise.minutes),
                 weight,
@@ -156,7 +156,7 @@ def _tasks(study: "Study", rows: Mapping[str, CardRow], weights: Weights, today:
     return found
 
 
-def habits(reviews: Sequence[ReviewRow], bank: Bank) -> Habits:
+def habits(reviews: Sequence[ReviewRow], bank: Bank) -> AnswerHabits:
     """How the learner answers, from recent drills; the fewer there are, the nearer to the common figures."""
     first, later = [0.0] * 4, [0.0] * 3
     times: dict[str, list[float]] = defaultdict(list)
@@ -175,7 +175,7 @@ def habits(reviews: Sequence[ReviewRow], bank: Bank) -> Habits:
     kinds = {question.kind for question in bank.questions.values()}
     again, hard, good, easy = _shares(first, _FIRST)
     weak, fair, strong = _shares(later, _LATER)
-    return Habits(
+    return AnswerHabits(
         (again, hard, good, easy),
         (weak, fair, strong),
         {

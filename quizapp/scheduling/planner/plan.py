@@ -3,22 +3,31 @@
 from collections.abc import Callable, Sequence
 from datetime import date
 from math import sqrt
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from quizapp.scheduling.planner.alternatives import Way, ways_out
-from quizapp.scheduling.planner.calendar import Slot
-from quizapp.scheduling.planner.deck import Deck
-from quizapp.scheduling.planner.policy_search import Choice, Search, mean
-from quizapp.scheduling.planner.simulate import Done, Policy
+from quizapp.scheduling.planner.alternatives import Alternative, find_alternatives
+from quizapp.scheduling.planner.calendar import INCIDENT, MOCK, CalendarDay, calendar
+from quizapp.scheduling.planner.deck import PlanDeck
+from quizapp.scheduling.planner.load_deck import PATH, StudyWeights, load_deck
+from quizapp.scheduling.planner.policy_search import PolicyChoice, PolicySearch, mean
+from quizapp.scheduling.planner.simulate import DayWork, Policy
+from quizapp.settings.model import Settings
 
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
+
+SCHEMA = "quizapp.plan/1"
 _Z80 = 1.2816  # 80 % of a normal distribution lie within so many standard deviations
+_LONGEST_ANSWER_S = 3600
+_DEFAULT_RANGE = (10, 240)
+_REVIEWS_PER_NEW = 3  # a day, once a steady pace has settled
 
 
-class Planned(NamedTuple):
+class PlannedDay(NamedTuple):
     """A day of the plan and what a typical course does on it."""
 
-    slot: Slot
-    done: Done
+    slot: CalendarDay
+    done: DayWork
 
     @property
     def minutes(self) -> int:
@@ -26,7 +35,7 @@ class Planned(NamedTuple):
         return round(self.done.seconds / 60 + self.slot.rehearsal_minutes)
 
 
-class Plan(NamedTuple):
+class StudyPlan(NamedTuple):
     """What to do each day until the interview, and what it comes to.
 
     ``recall`` is the expected share of questions and code, by weight, that is recalled on the day, between
@@ -47,9 +56,9 @@ class Plan(NamedTuple):
     cards: int
     written: int
     exercises: int
-    choice: Choice
-    days: Sequence[Planned]
-    ways: Sequence[Way]
+    choice: PolicyChoice
+    days: Sequence[PlannedDay]
+    ways: Sequence[Alternative]
     topics: Sequence[str]
 
     @property
@@ -79,25 +88,25 @@ class Plan(NamedTuple):
 
 
 def make_plan(
-    deck: Deck,
-    slots: Sequence[Slot],
+    deck: PlanDeck,
+    slots: Sequence[CalendarDay],
     until: date,
     usual: Policy,
     *,
     target: float,
     code_share: float,
     tick: Callable[[], None] = lambda: None,
-) -> Plan:
+) -> StudyPlan:
     """The plan over the slots of a calendar; equal arguments give equal plans."""
     days = [slot.day for slot in slots]
-    search = Search(deck, days, code_share, tick)
+    search = PolicySearch(deck, days, code_share, tick)
     choice = search.choose(usual)
     courses = choice.courses
     recall = mean(courses)
     luck = _mean([(course.value - recall) ** 2 for course in courses])
     off = _Z80 * sqrt(luck + _mean([course.spread for course in courses]))
     typical = min(courses, key=lambda course: abs(course.value - recall))
-    return Plan(
+    return StudyPlan(
         date=until,
         target=target,
         recall=recall,
@@ -111,11 +120,126 @@ def make_plan(
         written=typical.written,
         exercises=len(deck.tasks),
         choice=choice,
-        days=[Planned(slot, done) for slot, done in zip(slots, typical.days, strict=True)],
-        ways=ways_out(search, choice.policy, recall, target) if recall < target else (),
+        days=[PlannedDay(slot, done) for slot, done in zip(slots, typical.days, strict=True)],
+        ways=find_alternatives(search, choice.policy, recall, target) if recall < target else (),
         topics=tuple(dict.fromkeys(deck.topics)),
     )
 
 
 def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
+
+
+def plan_today(
+    study: "Study",
+    until: date,
+    weights: StudyWeights,
+    *,
+    minutes: int | None = None,
+    track: str = "",
+    tick: Callable[[], None] = lambda: None,
+) -> StudyPlan | None:
+    """The plan from the present study day to the eve of ``until``; None without cards to plan.
+
+    ``minutes`` a day take the place of those in the settings, but days off stay free; ``track`` names a path
+    whose new cards may come first. It depends on nothing but the state, the settings and the day.
+    """
+    settings = study.settings
+    deck = load_deck(study, weights, track)
+    if not deck.names:
+        return None
+    today = study.now().day
+    done = study.store.tables.reviews(since=today)
+    spent = sum(min(review.ms / 1000, _LONGEST_ANSWER_S) for review in done) / 60
+    sources = {review.source for review in done}
+    # an incident within a mock interview belongs to it
+    rehearsed = {MOCK} & sources or {INCIDENT} & sources
+    slots = calendar(
+        study.today(), until, minutes_of(settings, deck, minutes), spent=spent, rehearsed=rehearsed
+    )
+    usual = Policy(settings.desired_retention, settings.new_per_day, PATH)
+    return make_plan(
+        deck,
+        slots,
+        until,
+        usual,
+        target=settings.plan.target,
+        code_share=weights.code_share if deck.tasks else 0.0,
+        tick=tick,
+    )
+
+
+def minutes_of(settings: Settings, deck: PlanDeck, minutes: int | None) -> Callable[[date], float]:
+    """The minutes of a date: those given, else those of the settings, else by pace and limits."""
+    plan = settings.plan
+    base = minutes or plan.minutes or own_minutes(settings, deck)
+
+    def of(when: date) -> float:
+        own = plan.weekdays.get(when.weekday(), base)
+        return base if minutes and own else own
+
+    return of
+
+
+def own_minutes(settings: Settings, deck: PlanDeck) -> int:
+    """Minutes a day that the learner's pace makes of the limits of the settings, in steps of five.
+
+    A new card takes two answers on its day; as soon as the pace is steady, each brings three reviews a day.
+    """
+    seconds = sum(deck.seconds) / (len(deck.seconds) or 1)
+    new = settings.new_per_day
+    answers = 2 * new + min(settings.reviews_per_day, _REVIEWS_PER_NEW * new)
+    low, high = _DEFAULT_RANGE
+    return min(max(5 * round(seconds * answers / 300), low), high)
+
+
+def as_json(plan: StudyPlan, new_per_day: int, reviews_per_day: int) -> dict[str, Any]:
+    """The object of ``plan --json``; the arguments are the limits of the settings in force."""
+    policy = plan.policy
+    return {
+        "schema": SCHEMA,
+        "date": plan.date.isoformat(),
+        "days": len(plan.days),
+        "target": plan.target,
+        "recall": {"expected": _share(plan.recall), "low": _share(plan.low), "high": _share(plan.high)},
+        "questions": {"recall": _share(plan.questions), "seen": _share(plan.seen), "total": plan.cards},
+        "code": {"recall": _share(plan.code), "written": plan.written, "total": plan.exercises},
+        "present_settings": {"recall": _share(plan.usual)},
+        "policy": {
+            "retention": policy.retention,
+            "new_per_day": min(policy.pace, plan.cards),
+            "order": policy.order,
+            "share_for_new": policy.share,
+            "last_pass": policy.ahead,
+            "new_in_taper": policy.late,
+        },
+        "settings": plan.settings(new_per_day, reviews_per_day),
+        "ways": [_way(way) for way in plan.ways],
+        "calendar": [_day(day) for day in plan.days],
+    }
+
+
+def _share(value: float) -> float:
+    return round(value, 4)
+
+
+def _way(way: Alternative) -> dict[str, Any]:
+    found = way._asdict()
+    return found | {"recall": _share(way.recall), "cost": _share(way.cost)}
+
+
+def _day(day: PlannedDay) -> dict[str, Any]:
+    slot, done = day.slot, day.done
+    return {
+        "date": slot.date.isoformat(),
+        "available": round(slot.minutes, 1),
+        "minutes": day.minutes,
+        "reviews": done.reviews,
+        "new": done.new,
+        "topics": dict(done.topics),
+        "exercises": [
+            {"exercise": slug, "minutes": round(seconds / 60, 1), "done": finished}
+            for slug, seconds, finished in done.code
+        ],
+        "rehearsal": {"kind": slot.rehearsal, "minutes": slot.rehearsal_minutes} if slot.rehearsal else None,
+    }

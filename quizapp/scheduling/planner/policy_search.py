@@ -5,9 +5,9 @@ from itertools import product
 from math import ceil
 from typing import NamedTuple
 
-from quizapp.scheduling.planner.deck import Deck
+from quizapp.scheduling.planner.deck import PlanDeck
 from quizapp.scheduling.planner.load_deck import PATH
-from quizapp.scheduling.planner.simulate import Course, Day, Policy, simulate
+from quizapp.scheduling.planner.simulate import PlanDay, Policy, SimulationRun, simulate
 
 ALL = 9999
 LATE_GAIN = 0.005  # what new cards in the taper must bring
@@ -21,13 +21,13 @@ _RETENTIONS = ((0.70, 0.80, 0.85, 0.90, 0.94), (0.80, 0.85, 0.90), (0.85, 0.90))
 _FINALISTS = (6, 4, 2)
 
 
-class Choice(NamedTuple):
+class PolicyChoice(NamedTuple):
     """The policy taken and the one of the settings, each with its courses under seeds not searched."""
 
     policy: Policy
-    courses: Sequence[Course]
+    courses: Sequence[SimulationRun]
     usual: Policy
-    usual_courses: Sequence[Course]
+    usual_courses: Sequence[SimulationRun]
 
     @property
     def gain(self) -> float:
@@ -35,24 +35,24 @@ class Choice(NamedTuple):
         return mean(self.courses) - mean(self.usual_courses)
 
 
-def mean(courses: Sequence[Course]) -> float:
+def mean(courses: Sequence[SimulationRun]) -> float:
     """The mean value of courses."""
     return sum(course.value for course in courses) / len(courses)
 
 
-class Search:
+class PolicySearch:
     """Simulates a deck over days. ``tick`` is called after each course, for a line of progress."""
 
     def __init__(
         self,
-        deck: Deck,
-        days: Sequence[Day],
+        deck: PlanDeck,
+        days: Sequence[PlanDay],
         code_share: float,
         tick: Callable[[], None] = lambda: None,
         effort: int | None = None,
     ) -> None:
         self.deck, self.days, self._code_share, self._tick = deck, days, code_share, tick
-        self._known: dict[tuple[Policy, int], Course] = {}
+        self._known: dict[tuple[Policy, int], SimulationRun] = {}
         self.effort = self._effort() if effort is None else effort
 
     def _effort(self) -> int:
@@ -62,11 +62,11 @@ class Search:
         runs = _ANSWERS / (1 + answers + len(self.deck.names) // 2 + _DAY * len(self.days))
         return 0 if runs >= 160 else 1 if runs >= 60 else 2
 
-    def over(self, deck: Deck, days: Sequence[Day]) -> "Search":
+    def over(self, deck: PlanDeck, days: Sequence[PlanDay]) -> "PolicySearch":
         """The same search over another deck or other days."""
-        return Search(deck, days, self._code_share, self._tick, self.effort)
+        return PolicySearch(deck, days, self._code_share, self._tick, self.effort)
 
-    def course(self, policy: Policy, seed: int) -> Course:
+    def course(self, policy: Policy, seed: int) -> SimulationRun:
         """One course, simulated once."""
         key = (policy, seed)
         if key not in self._known:
@@ -82,7 +82,7 @@ class Search:
         """The best policies, the best first; of equal ones that which comes first."""
         return sorted(dict.fromkeys(policies), key=lambda policy: -self.value(policy, seeds))[:number]
 
-    def choose(self, usual: Policy) -> Choice:
+    def choose(self, usual: Policy) -> PolicyChoice:
         """The best of the family, the policy of the settings (``usual``) among it.
 
         An own order, a last pass and new cards in the taper must earn their place.
@@ -96,8 +96,8 @@ class Search:
         count = (16, 10, 6)[self.effort]
         courses, plain = self.fresh(best, count), self.fresh(usual, count)
         if mean(courses) < mean(plain):
-            return Choice(usual, plain, usual, plain)
-        return Choice(best, courses, usual, plain)
+            return PolicyChoice(usual, plain, usual, plain)
+        return PolicyChoice(best, courses, usual, plain)
 
     def _champion(self, usual: Policy, seeds: int) -> Policy:
         """The best of the family that agrees with ``usual`` on new cards in the taper."""
@@ -112,7 +112,7 @@ class Search:
         (other,) = self.best([best, *others], seeds)
         return other if self.value(other, seeds) > self.value(best, seeds) + least else best
 
-    def fresh(self, policy: Policy, number: int) -> list[Course]:
+    def fresh(self, policy: Policy, number: int) -> list[SimulationRun]:
         """Courses under seeds that the search does not use."""
         return [self.course(policy, FRESH_SEED + seed) for seed in range(number)]
 

@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import accumulate
 from random import Random
 
-from quizapp.scheduling.planner.fsrs_math import Formulas
+from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
 
 DRAWS = 16
 """Numbers for each row of `draws`; later repetitions begin again at the first."""
@@ -27,7 +27,7 @@ def draws(seed: int, rows: int) -> list[list[float]]:
     return [[rng.random() for _ in range(DRAWS)] for _ in range(rows)]
 
 
-def firsts(formulas: Formulas, shares: Sequence[float]) -> list[tuple[float, float, int]]:
+def firsts(formulas: FsrsFormulas, shares: Sequence[float]) -> list[tuple[float, float, int]]:
     """What first days make of a new card: (stability, difficulty, answers), all alike likely.
 
     ``shares`` are those of Again, Hard, Good, Easy for the first answer.
@@ -42,7 +42,7 @@ def firsts(formulas: Formulas, shares: Sequence[float]) -> list[tuple[float, flo
     return found
 
 
-def _first_day(formulas: Formulas, rating: int, rng: Random) -> tuple[float, float, int]:
+def _first_day(formulas: FsrsFormulas, rating: int, rng: Random) -> tuple[float, float, int]:
     stability, difficulty = formulas.first(rating)
     answers, step = 1, int(rating == 3)
     while rating != 4 and step < 2 and answers < _MOST_ANSWERS:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from math import ceil
 from typing import NamedTuple
 
-from quizapp.scheduling.planner.deck import Deck
-from quizapp.scheduling.planner.exercise_work import Coding
+from quizapp.scheduling.planner.deck import PlanDeck
+from quizapp.scheduling.planner.exercise_work import ExerciseWork
 from quizapp.scheduling.planner.random_draws import DRAWS, FIRSTS, draws
 
 NEW_ANSWERS = 2  # that a new card takes on its day as a rule
@@ -29,7 +29,7 @@ class Policy(NamedTuple):
     late: bool = False
 
 
-class Day(NamedTuple):
+class PlanDay(NamedTuple):
     """A day of the calendar: seconds for cards and code, whether it lies in the taper, whether it is last."""
 
     seconds: float
@@ -38,7 +38,7 @@ class Day(NamedTuple):
 
 
 @dataclass(slots=True)
-class Done:
+class DayWork:
     """What a simulated day held; ``code`` are (slug, seconds, finished), ``topics`` those of new cards."""
 
     reviews: int = 0
@@ -48,7 +48,7 @@ class Done:
     topics: dict[str, int] = field(default_factory=dict)
 
 
-class Course(NamedTuple):
+class SimulationRun(NamedTuple):
     """What a course comes to on the day of the interview.
 
     ``value`` is the weighted mean chance of recall over questions and exercises, ``spread`` the variance of
@@ -63,7 +63,7 @@ class Course(NamedTuple):
     seen: float
     written: int
     chances: Sequence[float]
-    days: Sequence[Done]
+    days: Sequence[DayWork]
 
 
 def taper_of(days: int) -> int:
@@ -71,23 +71,25 @@ def taper_of(days: int) -> int:
     return max(2, ceil(0.1 * days))
 
 
-def simulate(deck: Deck, days: Sequence[Day], policy: Policy, seed: int, code_share: float = 0.0) -> Course:
+def simulate(
+    deck: PlanDeck, days: Sequence[PlanDay], policy: Policy, seed: int, code_share: float = 0.0
+) -> SimulationRun:
     """The course of the days under a policy and a seed; equal arguments give equal courses.
 
     ``code_share`` is the part of each day that belongs to exercises. No day takes more than its seconds,
     but for the rest of the card that is open when they end.
     """
-    course = _Course(deck, days, policy, seed)
+    course = _Simulation(deck, days, policy, seed)
     luck = draws(seed, len(deck.names) + len(deck.tasks))
-    coding = Coding(deck, luck, code_share, policy.retention, len(days))
+    coding = ExerciseWork(deck, luck, code_share, policy.retention, len(days))
     done = [course.day(number, coding) for number in range(len(days))]
     return course.result(coding, done)
 
 
-class _Course:
+class _Simulation:
     """The state of the cards while the days go by."""
 
-    def __init__(self, deck: Deck, days: Sequence[Day], policy: Policy, seed: int) -> None:
+    def __init__(self, deck: PlanDeck, days: Sequence[PlanDay], policy: Policy, seed: int) -> None:
         self.deck, self.days, self.policy = deck, days, policy
         self.draws = draws(seed, len(deck.names) + len(deck.tasks))
         self.stability, self.difficulty = list(deck.stability), list(deck.difficulty)
@@ -106,9 +108,9 @@ class _Course:
         self.waiting: list[int] = []
         self.quickest = min(deck.seconds, default=0.0)
 
-    def day(self, today: int, coding: Coding) -> Done:
+    def day(self, today: int, coding: ExerciseWork) -> DayWork:
         """One day: code, then reviews, new cards, what is left of the reviews, code again."""
-        day, policy, done = self.days[today], self.policy, Done()
+        day, policy, done = self.days[today], self.policy, DayWork()
         # a last pass may have put off what was due
         known = dict.fromkeys((*self.waiting, *self.due[today]))
         self.waiting = [card for card in known if self.comes[card] <= today]
@@ -127,7 +129,7 @@ class _Course:
         coding.end(today, room - done.seconds, day.last, done)
         return done
 
-    def _review(self, cards: Sequence[int], today: int, room: float, done: Done) -> list[int]:
+    def _review(self, cards: Sequence[int], today: int, room: float, done: DayWork) -> list[int]:
         """Review cards while there is room; those that must wait."""
         deck, away, stability, difficulty = self.deck, self.away, self.stability, self.difficulty
         after, recall = deck.formulas.after, deck.formulas.recall
@@ -173,7 +175,7 @@ class _Course:
         for other in self.deck.kin[card]:
             self.away[other] = today
 
-    def _introduce(self, today: int, room: float, done: Done) -> None:
+    def _introduce(self, today: int, room: float, done: DayWork) -> None:
         """New cards in the order of the policy, up to its pace."""
         deck, kept = self.deck, []
         pace = self.policy.pace - (deck.introduced if today == 0 else 0)
@@ -203,7 +205,7 @@ class _Course:
         ]
         return [card for _, card in sorted(found)]
 
-    def result(self, coding: Coding, done: Sequence[Done]) -> Course:
+    def result(self, coding: ExerciseWork, done: Sequence[DayWork]) -> SimulationRun:
         """The figures for the day of the interview."""
         recall, end, deck = self.deck.formulas.recall, len(self.days), self.deck
         chances = [recall(s, end - met) for s, met in zip(self.stability, self.met, strict=True)]
@@ -211,7 +213,7 @@ class _Course:
         code_whole, code, code_noise = _tally([task.weight for task in deck.tasks], coding.chances())
         seen = sum(1 for stability in self.stability if stability > 0)
         together = (whole + code_whole) or 1.0
-        return Course(
+        return SimulationRun(
             value=(right + code) / together,
             spread=(noise + code_noise) / together**2,
             questions=right / (whole or 1.0),

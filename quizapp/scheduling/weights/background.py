@@ -72,7 +72,7 @@ def main() -> int:
     from quizapp.scheduling.service import Study
 
     with Study.open() as study:
-        telling = sum(review.elapsed > 0 for review in study.store.reviews())
+        telling = sum(review.elapsed > 0 for review in study.store.tables.reviews())
         if not worth_it(telling, int(_read().get("reviews") or 0)):
             return 0
         found = study.fit_weights(least=LEAST)

@@ -12,8 +12,8 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from quizapp.scheduling.cards import NEW, ReviewRow
-from quizapp.scheduling.events import SETTINGS, Draft
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Memory, Model, Scheduler, check_weights
+from quizapp.scheduling.events import Draft, EventType
+from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Memory, MemoryModel, Scheduler, check_weights
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ BETTER_BY = 1e-4  # log loss; less is noise
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class HistoryStep:
     """One review of a history: study days since the one before, rating, and whether it is trained on."""
 
     elapsed: int
@@ -33,7 +33,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class FitResult:
     """What fitting came to; log losses are on the later reviews, which were not trained on."""
 
     taken: bool
@@ -45,12 +45,12 @@ class Fitted:
     trainer: str = ""
 
 
-def fit(study: "Study", *, least: int) -> Fitted:
+def fit(study: "Study", *, least: int) -> FitResult:
     """Fit, compare, and take the weights if they are better. See ``Study.fit_weights``."""
-    reviews = study.store.reviews()
+    reviews = study.store.tables.reviews()
     telling = [review for review in reviews if review.elapsed > 0]
     if len(telling) < least:
-        return Fitted(
+        return FitResult(
             False, f"{plural(len(telling), 'review')} on later days, {least} are needed", len(telling)
         )
     cut = sorted(review.time for review in telling)[int(len(telling) * TRAINED_SHARE)]
@@ -59,29 +59,31 @@ def fit(study: "Study", *, least: int) -> Fitted:
     weights = check_weights(_fast(histories) if trainer == "fsrs-rs" else _small(histories))
     present = study.scheduler.model
     before = log_loss(present, histories)
-    after = log_loss(Model(MODEL, weights), histories)
+    after = log_loss(MemoryModel(MODEL, weights), histories)
     taken = after < before - BETTER_BY
     if taken:
         details = {"model": MODEL, "weights": list(weights), "reviews": len(telling), "trainer": trainer}
-        study.store.append(Draft(SETTINGS, study.now(), model=present.version, data=details))
+        study.store.append(Draft(EventType.SETTINGS, study.now(), model=present.version, data=details))
     reason = "they predict the latest reviews better" if taken else "the present weights predict as well"
-    return Fitted(taken, reason, len(telling), before, after, weights, trainer)
+    return FitResult(taken, reason, len(telling), before, after, weights, trainer)
 
 
-def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[Step]]:
+def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[HistoryStep]]:
     """The histories of the cards; reviews from ``cut`` (UTC ms) on are kept from training."""
-    histories: dict[str, list[Step]] = {}
-    done: list[list[Step]] = []
+    histories: dict[str, list[HistoryStep]] = {}
+    done: list[list[HistoryStep]] = []
     for review in reviews:
         if review.state == NEW:  # the first review, or one after "treat as new"
             if review.card in histories:
                 done.append(histories[review.card])
             histories[review.card] = []
-        histories.setdefault(review.card, []).append(Step(review.elapsed, review.rating, review.time < cut))
+        histories.setdefault(review.card, []).append(
+            HistoryStep(review.elapsed, review.rating, review.time < cut)
+        )
     return [*done, *histories.values()]
 
 
-def log_loss(model: Model, histories: Iterable[Sequence[Step]]) -> float:
+def log_loss(model: MemoryModel, histories: Iterable[Sequence[HistoryStep]]) -> float:
     """Mean log loss of the predictions for the reviews kept from training, same-day ones left out."""
     scheduler = Scheduler(model)
     losses = []
@@ -97,13 +99,13 @@ def log_loss(model: Model, histories: Iterable[Sequence[Step]]) -> float:
     return sum(losses) / len(losses)
 
 
-def _small(histories: Sequence[Sequence[Step]]) -> Sequence[float]:
+def _small(histories: Sequence[Sequence[HistoryStep]]) -> Sequence[float]:
     from quizapp.scheduling.weights import trainer  # imports torch, 1 s and 200 MB
 
     return trainer.train([[step for step in history if step.trained] for history in histories])
 
 
-def _fast(histories: Sequence[Sequence[Step]]) -> Sequence[float]:
+def _fast(histories: Sequence[Sequence[HistoryStep]]) -> Sequence[float]:
     import fsrs_rs_python
 
     items = []

@@ -14,7 +14,7 @@ from torch import Tensor
 from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, STABILITY
 
 if TYPE_CHECKING:
-    from quizapp.scheduling.weights.fit import Step
+    from quizapp.scheduling.weights.fit import HistoryStep
 
 EPOCHS = 80
 RATE = 0.03
@@ -22,7 +22,7 @@ PULL = 0.02  # how strongly weights are held near the defaults, against the nois
 LONGEST = 64  # steps; later reviews of a card say little about the weights
 
 
-def tables(histories: Sequence[Sequence["Step"]]) -> tuple[Tensor, Tensor, Tensor]:
+def tables(histories: Sequence[Sequence["HistoryStep"]]) -> tuple[Tensor, Tensor, Tensor]:
     """Elapsed days, ratings and a mask of the reviews that exist, each [cards, steps]."""
     rows = [history[:LONGEST] for history in histories if len(history) > 1]
     width = max((len(row) for row in rows), default=1)
@@ -76,7 +76,7 @@ def _next_stability(
     return torch.where(days < 1, same_day, later).clamp(*STABILITY)
 
 
-def train(histories: Sequence[Sequence["Step"]]) -> list[float]:
+def train(histories: Sequence[Sequence["HistoryStep"]]) -> list[float]:
     """Weights that predict the reviews best, held near the defaults and inside the model's bounds."""
     from fsrs.scheduler import LOWER_BOUNDS_PARAMETERS, UPPER_BOUNDS_PARAMETERS
 

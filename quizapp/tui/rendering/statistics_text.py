@@ -9,7 +9,7 @@ from textual.content import Content
 
 from quizapp.interview import archive
 from quizapp.scheduling.service import Study
-from quizapp.scheduling.views import Group, Stats
+from quizapp.scheduling.views import GroupFigures, StudyStatistics
 from quizapp.tui.widgets.meter import REST, meter
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import duration, percent, plural
@@ -24,7 +24,7 @@ def steps(most: int, rows: int) -> list[int]:
     return list(range(0, most + 1, next(size for size in sizes if size * wanted >= most)))
 
 
-def overview(stats: Stats, width: int) -> Content:
+def overview(stats: StudyStatistics, width: int) -> Content:
     """The figures that matter most, and the ratings given."""
     pairs = (
         ("Reviews", f"{stats.reviews}"),
@@ -52,7 +52,7 @@ def overview(stats: Stats, width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def calibration(stats: Stats) -> Content:
+def calibration(stats: StudyStatistics) -> Content:
     """Predicted against true recall, in bins."""
     lines = [
         Content.assemble(
@@ -78,7 +78,7 @@ def calibration(stats: Stats) -> Content:
     return Content("\n").join(lines)
 
 
-def load(stats: Stats, today: date, marks: tuple[str, str]) -> Content:
+def load(stats: StudyStatistics, today: date, marks: tuple[str, str]) -> Content:
     """The forecast in a sentence, and the title of its plot, led by the characters that it is drawn with."""
     week = sum(cards for _, cards in stats.forecast[:7])
     month = sum(cards for _, cards in stats.forecast[:30])
@@ -97,7 +97,7 @@ def _counted(number: int, noun: str, style: str) -> Content:
     return Content.assemble((figure, style), plural(number, noun).removeprefix(figure))
 
 
-def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
+def groups(stats: StudyStatistics, names: Mapping[str, str], width: int) -> Content:
     """Per topic and per level: a bar of learned and seen, and the retention."""
     column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
@@ -118,7 +118,7 @@ def groups(stats: Stats, names: Mapping[str, str], width: int) -> Content:
     return Content("\n").join(lines)
 
 
-def _group(name: str, group: Group, column: int, width: int) -> Content:
+def _group(name: str, group: GroupFigures, column: int, width: int) -> Content:
     total = max(1, group.total)
     bar = meter(
         [(group.learned / total, "$success", "█"), ((group.seen - group.learned) / total, "$warning", "▒")],
@@ -169,7 +169,7 @@ def _mocks(study: Study, width: int) -> list[Content]:
     return lines
 
 
-def export(stats: Stats, folder: Path, svg: str) -> Sequence[Path]:
+def export(stats: StudyStatistics, folder: Path, svg: str) -> Sequence[Path]:
     """Write the figures and the page; raises `OSError` where the folder cannot be written."""
     folder.mkdir(parents=True, exist_ok=True)
     days = folder / "reviews-per-day.csv"

@@ -12,12 +12,11 @@ from textual.widgets import Input, Static
 from quizapp.bank.model import Question
 from quizapp.bank.parameters import sample_question
 from quizapp.errors import QuizError
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter, CardSearch, SearchRow
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import facts_text, question_text
 from quizapp.tui.rendering.markdown import Document, phrase
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.browsing import Browser, Row
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
 from quizapp.util.sanitize import one_line
@@ -33,7 +32,7 @@ NO_MATCH = """No question matches all of it. Words are sought in prompts, answer
 _LEVELS = {"easy": ("easy  ", "$success"), "medium": ("medium", "$warning"), "hard": ("hard  ", "$error")}
 
 
-def draw(row: Row, width: int) -> Content:
+def draw(row: SearchRow, width: int) -> Content:
     """Flag, level, kind, prompt, and when it is due."""
     question = row.question
     flagged = row.card is not None and row.card.flagged
@@ -70,7 +69,7 @@ def _due(days: int) -> str:
     return "due" if days <= 0 else "tomorrow" if days == 1 else f"in {days} d"
 
 
-class BrowseScreen(Listed[Row], Place):
+class BrowseScreen(Listed[SearchRow], Place):
     """``query`` is the filter at the start."""
 
     place = "browse"
@@ -80,7 +79,7 @@ class BrowseScreen(Listed[Row], Place):
     def __init__(self, query: str = "") -> None:
         super().__init__()
         self._first_query = query
-        self._browser: Browser | None = None
+        self._browser: CardSearch | None = None
         self._filter_timer: Timer | None = None
         self._preview_timer: Timer | None = None
         self._applied: str | None = None
@@ -95,7 +94,7 @@ class BrowseScreen(Listed[Row], Place):
         )
         yield Static("", id="count", classes="bar muted", markup=False)
         with Container(id="both"):
-            yield Table[Row](draw, "No question matches.", id="table")
+            yield Table[SearchRow](draw, "No question matches.", id="table")
             with VerticalScroll(id="preview", classes="box", can_focus=False):
                 yield Static("", id="text", markup=False)
 
@@ -107,7 +106,7 @@ class BrowseScreen(Listed[Row], Place):
 
     def opened(self) -> None:
         """Fill the table."""
-        self._browser = Browser(self.quiz.study)
+        self._browser = CardSearch(self.quiz.study)
         self._apply()
 
     def returned(self) -> None:
@@ -115,7 +114,7 @@ class BrowseScreen(Listed[Row], Place):
         self._changed()
 
     def on_input_changed(self) -> None:
-        """Filter once the fingers rest a moment; a slash typed first only asks for this field."""
+        """CardFilter once the fingers rest a moment; a slash typed first only asks for this field."""
         field = self.query_one("#filter", Input)
         if field.value.startswith("/"):
             field.value = field.value[1:]
@@ -159,14 +158,14 @@ class BrowseScreen(Listed[Row], Place):
         box = self.query_one("#preview")
         if row is None:
             text.update(Document(NO_MATCH))
-            box.border_title = "Filter"
+            box.border_title = "CardFilter"
             return
         box.border_title = row.question.id
         text.update(Document(self._text(row)))
         box.scroll_home(animate=False)
 
     @staticmethod
-    def _text(row: Row) -> str:
+    def _text(row: SearchRow) -> str:
         try:
             return question_text(row.question)
         except QuizError as error:
@@ -202,7 +201,7 @@ class BrowseScreen(Listed[Row], Place):
         """Drill what the filter shows."""
         rows = self._table.rows
         if rows:
-            self.quiz.go("drill", flt=Filter(ids=frozenset(row.question.id for row in rows)))
+            self.quiz.go("drill", flt=CardFilter(ids=frozenset(row.question.id for row in rows)))
 
     def action_facts(self) -> None:
         """The card's memory."""

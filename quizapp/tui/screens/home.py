@@ -19,7 +19,7 @@ from quizapp.util.sanitize import one_line
 from quizapp.util.text import duration, plural
 
 if TYPE_CHECKING:
-    from quizapp.scheduling.views import Counts, TopicProgress
+    from quizapp.scheduling.views import QueueCounts, TopicProgress
 
 DAYS_SHOWN = 53 * 7
 
@@ -148,7 +148,7 @@ class HomeScreen(Place):
         text = f"{faults} · {today}" if faults and len(faults) + len(today) + 5 <= room else faults or today
         self.query_one("#head", Static).update(left.append(Content.styled(text.rjust(room), "$text-muted")))
 
-    def _fill_counts(self, counts: "Counts") -> None:
+    def _fill_counts(self, counts: "QueueCounts") -> None:
         due = counts.due + counts.learning
         minutes = round(counts.minutes)
         lines = [
@@ -165,9 +165,8 @@ class HomeScreen(Place):
         self.query_one("#start", Static).update(text)
 
     def _next_slug(self) -> str | None:
-        from quizapp.tui.onward import next_exercise  # the schedule's modules come after the first frame
 
-        return next_exercise(self.quiz.study)
+        return self.quiz.study.next_exercise()
 
     def _fill_next(self) -> None:
         lines = []

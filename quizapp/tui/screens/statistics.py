@@ -16,7 +16,7 @@ from quizapp.tui.rendering import statistics_text
 from quizapp.tui.screens.base import Place
 
 if TYPE_CHECKING:
-    from quizapp.scheduling.views import Stats
+    from quizapp.scheduling.views import StudyStatistics
 
 
 class StatisticsScreen(Place):
@@ -29,7 +29,7 @@ class StatisticsScreen(Place):
     def __init__(self) -> None:
         super().__init__()
         self._page = 0
-        self._stats: Stats | None = None
+        self._stats: StudyStatistics | None = None
         self._plot: Any = None
 
     def body(self) -> ComposeResult:
@@ -80,7 +80,7 @@ class StatisticsScreen(Place):
             parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
         self.query_one("#tabs", Static).update(Content(" ").join(parts))
 
-    def _show_plot(self, stats: "Stats") -> None:
+    def _show_plot(self, stats: "StudyStatistics") -> None:
         wanted = self._page in {1, 2}
         if not wanted:
             if self._plot is not None:
@@ -107,7 +107,7 @@ class StatisticsScreen(Place):
         taken = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
         return max(7, min(24, self.size.height - taken - 4))
 
-    def _draw(self, plot: Any, stats: "Stats") -> None:
+    def _draw(self, plot: Any, stats: "StudyStatistics") -> None:
         """Draw the page's plot, colours from the theme."""
         plot.clear_figure()
         plot.canvas_color(self._colour("background"))

@@ -5,7 +5,7 @@ from textual.widgets import Input, Static, TextArea
 
 from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, mark_order
 from quizapp.errors import QuizError
-from quizapp.scheduling.rating import Rating
+from quizapp.scheduling.cards import Rating
 from quizapp.tui import actions
 from quizapp.tui.rendering.card_text import Card
 from quizapp.tui.rendering.markdown import Document

@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 
 from quizapp.bank.answers import Mark
 from quizapp.errors import QuizError
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.tui.rendering.card_text import Card, prepare
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
@@ -40,7 +40,7 @@ class DrillCard(Place):
 
     def __init__(
         self,
-        flt: Filter | None = None,
+        flt: CardFilter | None = None,
         *,
         topic: str = "",
         level: str = "",
@@ -49,7 +49,7 @@ class DrillCard(Place):
         clock: Callable[[], float] = monotonic,
     ) -> None:
         super().__init__()
-        self.flt = flt or Filter(topic=topic, level=level, kind=kind)
+        self.flt = flt or CardFilter(topic=topic, level=level, kind=kind)
         self.limit = limit
         self.clock = clock
         self.session = Session(clock())
@@ -145,7 +145,6 @@ class DrillCard(Place):
         card = self.ahead if self.ahead is not None and self.ahead.id == due.id else self._prepare(due)
         self.ahead = None
         if card is None:
-            self.quiz.study.suspend(due.id)
             self.call_later(self.next)
             return
         self.show(card)
@@ -154,7 +153,8 @@ class DrillCard(Place):
         try:
             return prepare(self.quiz.bank, due, self.quiz.study.seed(due.id))
         except QuizError as error:
-            self.quiz.say(f"{due.id} is left out: {error}", bad=True)
+            if self.quiz.study.leave_out(due.id):
+                self.quiz.say(f"{due.id} is left out: {error}", bad=True)
             return None
 
     def show(self, card: Card) -> None:

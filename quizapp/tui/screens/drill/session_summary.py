@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from quizapp.bank.model import Bank
-from quizapp.scheduling.rating import Rating
-from quizapp.scheduling.views import Answered
+from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.views import RecordedReview
 from quizapp.tui.rendering.card_text import Card
 from quizapp.util.text import duration, percent, plural
 
@@ -16,7 +16,7 @@ class _Done:
     card: str
     topic: str
     exercise: str
-    answered: Answered
+    answered: RecordedReview
 
 
 class Session:
@@ -36,7 +36,7 @@ class Session:
         """Answers not rated Again."""
         return sum(item.answered.rating != Rating.AGAIN for item in self._done)
 
-    def add(self, card: Card, answered: Answered) -> None:
+    def add(self, card: Card, answered: RecordedReview) -> None:
         """One more answer."""
         exercise = card.question.exercise
         self._done.append(_Done(card.id, card.topic, exercise, answered))

@@ -8,7 +8,7 @@ from textual.content import Content
 from textual.widgets import Input, Static
 
 from quizapp.bank.model import Exercise
-from quizapp.scheduling.views import ExerciseState, Filter
+from quizapp.scheduling.views import CardFilter, ExerciseState
 from quizapp.tui import actions
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.listed import Listed
@@ -117,7 +117,7 @@ class ExercisesScreen(Listed[Line], Place):
         """Drill the questions that lead to the exercise."""
         line = self._table.current
         if line is not None:
-            self.quiz.go("drill", flt=Filter(exercise=line.exercise.slug))
+            self.quiz.go("drill", flt=CardFilter(exercise=line.exercise.slug))
 
     def action_find(self) -> None:
         """Open the filter."""

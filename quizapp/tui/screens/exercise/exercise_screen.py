@@ -119,7 +119,6 @@ class ExerciseScreen(ExerciseGrading):
                 self.slug,
                 {"status": "failed", "passed": False},
                 source_text=self.editor.text,
-                submissions=self.submissions,
                 hints=self.hints,
                 opened_solution=True,
                 seconds=self.clock() - self.opened_at,

@@ -65,10 +65,6 @@ class ExerciseGrading(ExercisePanes):
 
         past = self.quiz.study.submissions(self.slug)
         self.passed = self.quiz.study.exercise_state(self.slug).state == "passed"
-        for submission in reversed(past):
-            if submission.passed:
-                break
-            self.submissions += bool(submission.tests)
         if past and past[-1].source == self.saved and past[-1].verdict.get("schema"):
             try:
                 self.view.verdict = Verdict.from_json(dict(past[-1].verdict))
@@ -118,21 +114,24 @@ class ExerciseGrading(ExercisePanes):
         self._load(text)
         self.editor.move_cursor(place)
         if changed:
-            self._grade()
+            self._grade(asked=False)
 
     # grading
 
     def action_grade(self) -> None:
         """Save and grade."""
         if self._save():
-            self._grade()
+            self._grade(asked=True)
 
-    action_save = action_grade
+    def action_save(self) -> None:
+        """Save; the verdict on a save counts only if it passes."""
+        if self._save():
+            self._grade(asked=False)
 
-    def _grade(self) -> None:
+    def _grade(self, *, asked: bool) -> None:
         if not self._loaded:
             return
-        self.graded = self.saved
+        self.graded, self.asked = self.saved, asked
         self.asked_at = self.clock()
         view = self.view
         view.running, view.message, view.verdict, view.stale, view.note = 0.0, "", None, False, ""
@@ -160,13 +159,12 @@ class ExerciseGrading(ExercisePanes):
         self._fill_head()
 
     def _record(self, verdict: "Verdict", source: str) -> None:
-        self.submissions += 1
         try:
             answered = self.quiz.study.record_verdict(
                 self.slug,
                 verdict.as_json(),
                 source_text=source,
-                submissions=self.submissions,
+                asked=self.asked,
                 hints=self.hints,
                 seconds=self.clock() - self.opened_at,
             )
@@ -176,12 +174,12 @@ class ExerciseGrading(ExercisePanes):
         if verdict.passed:
             self.passed = True
             if answered is not None:
-                effort = plural(self.submissions, "submission")
-                effort += f" and {plural(self.hints, 'hint')}" if self.hints else ""
+                effort = plural(answered.submissions, "submission")
+                effort += f" and {plural(answered.hints, 'hint')}" if answered.hints else ""
                 self.view.note = (
                     f"Rated {answered.rating.label} after {effort}; comes back in {answered.text}."
                 )
-            self.submissions, self.hints = 0, 0
+            self.hints = 0
 
     def action_cancel(self) -> None:
         """Stop the grading at once."""

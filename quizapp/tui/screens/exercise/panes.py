@@ -47,7 +47,7 @@ class ExercisePanes(Place):
         self.saved_at = 0.0
         self.graded = ""
         self.device = "auto"
-        self.submissions = 0
+        self.asked = False
         self.hints = 0
         self.passed = False
         self.asked_at = 0.0

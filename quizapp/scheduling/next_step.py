@@ -1,0 +1,145 @@
+"""What comes next today: the card of the drill, and the exercise to write."""
+
+from collections.abc import Collection
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from quizapp.bank import LEVELS
+from quizapp.bank.model import Bank
+from quizapp.scheduling.cards import EXERCISE, NEW, STATE_NAMES, QueuedCard
+from quizapp.scheduling.queue import Queue, is_due
+from quizapp.scheduling.study_day import StudyTime, as_datetime
+from quizapp.scheduling.views import CardFilter, DueCard, ExerciseProgress, QueueCounts
+from quizapp.settings.model import Settings
+from quizapp.store.event_log import Store
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.events import Moment
+    from quizapp.scheduling.service import Study
+
+_TYPICAL_S = 40.0  # for an answer, before the learner's own times say more
+_TYPICAL_RANGE_S = (5.0, 180.0)
+_EXERCISE_ORDER = {ExerciseProgress.DUE: 0, ExerciseProgress.STARTED: 1, ExerciseProgress.NEW: 2}
+
+
+class TodaysCards:
+    """The queue of the present study day, read again when the day or the database has changed."""
+
+    def __init__(self, bank: Bank, store: Store, settings: Settings, time: StudyTime) -> None:
+        self._bank = bank
+        self._store = store
+        self._settings = settings
+        self._time = time
+        self._queue = Queue(bank, store, settings)
+        self._seen_version = -1
+        self._left_out: set[str] = set()
+
+    def queue_at(self, now: "Moment") -> Queue:
+        """The queue as it stands; another process may have written since."""
+        version = self._store.db.data_version()
+        if version != self._seen_version or now.day != self._queue.day:
+            self._store.follow()
+            self._queue.load(now.day)
+            self._seen_version = version
+        return self._queue
+
+    def _now(self) -> Queue:
+        return self.queue_at(self._time.now())
+
+    def outdated(self) -> None:
+        """Read the queue again before it is next used."""
+        self._seen_version = -1
+
+    def leave_out(self, name: str) -> bool:
+        """Skip a card as long as the program runs, and log nothing; False where it is left out already.
+
+        For a card that cannot be shown, because its deck is at fault. That says nothing about what the
+        learner remembers, so its schedule stays as it is and the card returns once the deck is corrected.
+        """
+        if name in self._left_out:
+            return False
+        self._left_out.add(name)
+        self._queue.leave_out(name)
+        return True
+
+    def counts(self, flt: CardFilter) -> QueueCounts:
+        """What waits today; the minutes are estimated from recent answering times."""
+        queue = self._now()
+        due, new, learning = len(queue.reviews(flt)), len(queue.new(flt)), len(queue.learning(flt))
+        low, high = _TYPICAL_RANGE_S
+        seconds = min(max(self._store.tables.typical_seconds() or _TYPICAL_S, low), high)
+        # A new card comes back twice through its learning steps.
+        return QueueCounts(due, new, learning, round(seconds * (due + learning + 2 * new) / 60))
+
+    def due(self, flt: CardFilter, limit: int | None) -> list[DueCard]:
+        """Due cards first, then new ones within the day's limit, in the order of the drill."""
+        queue = self._now()
+        rows = [*queue.learning(flt), *queue.reviews(flt), *queue.new(flt)]
+        return [self._due_card(row) for row in rows[:limit]]
+
+    def next_card(self, flt: CardFilter, after: Collection[str]) -> DueCard | None:
+        """The card to show now, leaving out the ids in ``after``."""
+        now = self._time.now()
+        row = self.queue_at(now).upcoming(flt, now.time, after)
+        return self._due_card(row) if row else None
+
+    def _due_card(self, row: QueuedCard) -> DueCard:
+        due = as_datetime(row.due) if row.state else None
+        question = self._bank.questions.get(row.card)
+        if question is None:
+            exercise = self._bank.exercises[row.card.removeprefix(EXERCISE)]
+            return DueCard(row.card, "exercise", exercise.level, exercise.topic, due, STATE_NAMES[row.state])
+        return DueCard(row.card, question.kind, question.level, question.topic, due, STATE_NAMES[row.state])
+
+    def introductions(self, tracks: tuple[str, ...] | None) -> list[str]:
+        """All cards that can be introduced, in the drill's order; ``tracks`` in place of those set."""
+        now = self._time.now()
+        if tracks is None:
+            return self.queue_at(now).unseen()
+        queue = Queue(self._bank, self._store, replace(self._settings, tracks=tracks))
+        queue.load(now.day)
+        return queue.unseen()
+
+    def due_exercises(self) -> list[DueCard]:
+        """The exercises to write: recalled ones, then the longest overdue."""
+        now = self._time.now()
+        ready = [
+            row
+            for row in self._store.tables.due_cards(now.day)
+            if row.card.startswith(EXERCISE)
+            and row.card.removeprefix(EXERCISE) in self._bank.exercises
+            and (is_due(row, now) or (row.state == NEW and row.priority))
+        ]
+        return [self._due_card(row) for row in sorted(ready, key=lambda row: (row.due, row.card))]
+
+    def due_ids(self) -> set[str]:
+        """The ids of all cards that wait for a review, exercises and incidents among them."""
+        now = self._time.now()
+        return {row.card for row in self._store.tables.due_cards(now.day) if is_due(row, now)}
+
+
+def alternative(bank: Bank, name: str) -> str | None:
+    """Another kind of card on the same matter, for a leech: a variant, its parent or a sibling."""
+    question = bank.questions.get(name)
+    if question is None:
+        return None
+    family = question.parent or question.id
+    for other in bank.questions.values():
+        related = family in {other.parent, other.id} or other.id in question.siblings
+        if related and other.kind != question.kind:
+            return other.id
+    return None
+
+
+def next_exercise(study: "Study") -> str | None:
+    """The exercise due again, else one that was started, else the easiest new one; None if none is left."""
+    due = study.due_exercises()
+    if due:
+        return due[0].id.removeprefix(EXERCISE)
+    states = study.exercise_states()
+    candidates = [
+        (_EXERCISE_ORDER[states[slug].state], LEVELS.index(exercise.level), place, slug)
+        for place, (slug, exercise) in enumerate(study.bank.exercises.items())
+        if slug in states and states[slug].state in _EXERCISE_ORDER
+    ]
+    return min(candidates)[3] if candidates else None

@@ -1,0 +1,229 @@
+"""Writes what the learner does to the log: answers, undo and redo, marks on cards, finished interviews."""
+
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from quizapp.bank.model import Bank
+from quizapp.errors import QuizError, UnknownName
+from quizapp.scheduling.cards import EXERCISE, INCIDENT, STATE_NAMES, CardRow, Rating
+from quizapp.scheduling.events import Draft, Event, EventType, Moment, new_id
+from quizapp.scheduling.fsrs import RatingOutcome
+from quizapp.scheduling.reducer import CardReducer
+from quizapp.scheduling.study_day import StudyTime, as_datetime, interval_text
+from quizapp.scheduling.views import RatingPreview, RecordedReview, UndoneAct
+from quizapp.settings.model import Settings
+from quizapp.store.documents import MockState
+from quizapp.store.event_log import Store
+from quizapp.util.suggest import did_you_mean
+
+
+class MockReview(NamedTuple):
+    """A review that a mock interview makes of a card.
+
+    ``caps`` are the longest intervals in days for the reviews that follow (confident and wrong: 1, 7).
+    ``source`` is mock or incident; the other fields are those of ``Study.answer``.
+    """
+
+    card: str
+    rating: Rating
+    proposed: Rating | None = None
+    seconds: float = 0.0
+    hints: int = 0
+    ticks: tuple[int, ...] = ()
+    seed: int | None = None
+    confidence: int | None = None
+    caps: tuple[int, ...] = ()
+    source: str = "mock"
+
+
+class ActRecorder:
+    """Every act is an appended event, on disk when the method returns."""
+
+    def __init__(
+        self, bank: Bank, store: Store, settings: Settings, reducer: CardReducer, time: StudyTime
+    ) -> None:
+        self.bank = bank
+        self.store = store
+        self.time = time
+        self._settings = settings
+        self._reducer = reducer
+
+    def follow_aliases(self) -> None:
+        """Hand the history of renamed questions to their present ids, as events."""
+        gone = [old for old in self.bank.aliases if old not in self.bank.questions]
+        old_names = self.store.tables.existing(gone) if gone else []
+        if old_names:
+            now = self.time.now()
+            self.store.append(
+                *(Draft(EventType.RENAME, now, card=self.bank.resolve(old), target=old) for old in old_names)
+            )
+
+    def resolve(self, card_id: str) -> str:
+        """The present id of a question, exercise or incident card. Raises ``UnknownName`` with close ones."""
+        name = self.bank.resolve(card_id)
+        if name in self.bank.questions or (name.startswith(INCIDENT) and name != INCIDENT):
+            return name
+        slug = name.removeprefix(EXERCISE)
+        if slug != name and slug in self.bank.exercises:
+            return name
+        names = [*self.bank.questions, *(EXERCISE + slug for slug in self.bank.exercises)]
+        hint = did_you_mean(name, names, "'quizapp questions' lists them")
+        raise UnknownName(f"there is no question '{card_id}'; {hint}")
+
+    def row(self, name: str) -> CardRow:
+        """The card of that name, a new one where the log does not mention it."""
+        return self.store.tables.card(name) or CardRow(name)
+
+    # what a rating would do
+
+    def outcomes(self, row: CardRow, now: Moment, up_to: Rating = Rating.EASY) -> dict[Rating, RatingOutcome]:
+        """What each rating up to ``up_to`` would make of a card now."""
+        question = self.bank.questions.get(row.card)
+        settings = self._settings
+        retention = settings.retention_for(question.file) if question else settings.desired_retention
+        return self._reducer.outcomes(row, now.day, retention, settings.max_interval_days, up_to)
+
+    def previews(self, row: CardRow) -> dict[Rating, RatingPreview]:
+        """What each button promises; exactly this is scheduled."""
+        now = self.time.now()
+        previews = {}
+        for rating, outcome in self.outcomes(row, now).items():
+            interval = timedelta(seconds=outcome.interval)
+            due = as_datetime(self._reducer.due_after(now, outcome.interval)[0])
+            previews[rating] = RatingPreview(rating, due, interval, interval_text(interval))
+        return previews
+
+    def draft_review(
+        self,
+        row: CardRow,
+        rating: int,
+        now: Moment,
+        *,
+        kind: EventType = EventType.ANSWER,
+        seconds: float = 0.0,
+        proposed: Rating | int | None = None,
+        data: Mapping[str, Any] | None = None,
+        **rest: Any,
+    ) -> Draft:
+        """The event of a review of ``row``, with the interval that the button promised.
+
+        ``rest`` are further fields of ``Draft``.
+        """
+        question = self.bank.questions.get(row.card)
+        given = Rating(rating)
+        return Draft(
+            kind,
+            now,
+            card=row.card,
+            content=question.content_hash if question else "",
+            proposed=int(proposed) if proposed is not None else None,
+            rating=int(rating),
+            ms=round(max(0.0, seconds) * 1000),
+            model=self._reducer.scheduler.version,
+            interval=self.outcomes(row, now, given)[given].interval,
+            data=data or None,
+            **rest,
+        )
+
+    def recorded(self, event: Event, lapses_before: int, row: CardRow, **rest: Any) -> RecordedReview:
+        """What to show of a review that was just written; ``row`` is the card after it."""
+        assert event.rating is not None
+        interval = timedelta(seconds=row.interval)
+        leech = lapses_before < self._settings.leech_lapses <= row.lapses
+        return RecordedReview(
+            event.id,
+            row.card,
+            Rating(event.rating),
+            as_datetime(row.due),
+            interval,
+            interval_text(interval),
+            STATE_NAMES[row.state],
+            leech,
+            **rest,
+        )
+
+    # acts
+
+    def answer(self, name: str, rating: Rating | int, now: Moment, **rest: Any) -> tuple[CardRow, Event]:
+        """Append a review; returns the card as it was before, and the event."""
+        with self.store.transaction():
+            before = self.row(name)
+            (event,) = self.store.append(self.draft_review(before, rating, now, **rest))
+        return before, event
+
+    def act(self, kind: EventType, card_id: str, **rest: Any) -> None:
+        """Append an event that marks a card: bury, suspend, flag or the like."""
+        self.store.append(Draft(kind, self.time.now(), card=self.resolve(card_id), **rest))
+
+    def undo(self) -> UndoneAct | None:
+        """Take back the last act that stands."""
+        with self.store.transaction():
+            act = self.store.log.last_act()
+            if act:
+                self.store.append(Draft(EventType.UNDO, self.time.now(), target=act.id))
+        return _undone(act)
+
+    def redo(self) -> UndoneAct | None:
+        """Bring back what the last undo took, unless something was done since."""
+        with self.store.transaction():
+            undo = self.store.log.last_undo()
+            if undo:
+                self.store.append(Draft(EventType.UNDO, self.time.now(), target=undo.id))
+        return _undone(self.store.log.find(undo.target)) if undo else None
+
+    def interview(
+        self,
+        document: Mapping[str, Any],
+        reviews: Sequence[MockReview],
+        recalls: Sequence[str],
+        mock_id: str,
+        sitting: str = "",
+    ) -> tuple[str, list[RecordedReview]]:
+        """Append mark, reviews and recalls with the document; see ``Study.record_mock``."""
+        now = self.time.now()
+        names = [self.resolve(review.card) for review in reviews]
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise QuizError(f"A mock interview makes one review of a card, not two of {min(twice)}.")
+        parent = new_id()
+        with self.store.transaction():
+            saved = self.store.documents.save_mock(
+                document, now.time, mock_id=mock_id, state=MockState.DONE, event=parent, sitting=sitting
+            )
+            rows = {name: self.row(name) for name in names}
+            drafts = [Draft(EventType.MOCK_MARK, now, id=parent, source="mock", data={"mock": saved})]
+            drafts += [
+                self._interview_review(rows[name], review, now, parent)
+                for name, review in zip(names, reviews, strict=True)
+            ]
+            later = dict.fromkeys(name for name in map(self.resolve, recalls) if name not in rows)
+            drafts += [
+                Draft(EventType.RECALL, now, card=name, source="mock", parent=parent) for name in later
+            ]
+            events = self.store.append(*drafts)
+        made = [event for event in events if event.rating is not None]
+        return saved, [self.recorded(event, rows[event.card].lapses, self.row(event.card)) for event in made]
+
+    def _interview_review(self, row: CardRow, review: MockReview, now: Moment, parent: str) -> Draft:
+        return self.draft_review(
+            row,
+            review.rating,
+            now,
+            seconds=review.seconds,
+            proposed=review.proposed,
+            hints=review.hints,
+            ticks=review.ticks,
+            seed=review.seed,
+            confidence=review.confidence,
+            source=review.source,
+            parent=parent,
+            data={"caps": list(review.caps)} if review.caps else None,
+        )
+
+
+def _undone(event: Event | None) -> UndoneAct | None:
+    if event is None:
+        return None
+    rating = Rating(event.rating) if event.rating else None
+    return UndoneAct(event.id, event.type, event.card, rating)
