@@ -197,7 +197,7 @@ SAVES = """
 import queue
 from quizapp import paths
 from quizapp.bank.parse_exercise import load_exercise
-from quizapp.judge.client.one_shot import JudgeClient
+from quizapp.judge import JudgeClient
 exercise, _ = load_exercise(paths.exercises() / "lora")
 source = (exercise.folder / "solution.py").read_bytes()
 answers = queue.Queue()

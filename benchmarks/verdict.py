@@ -22,7 +22,7 @@ import psutil
 from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
-from quizapp.judge.client.one_shot import JudgeClient, grade
+from quizapp.judge import JudgeClient, grade
 from quizapp.judge.sandbox.tiers import describe
 from quizapp.judge.verdict import Verdict
 

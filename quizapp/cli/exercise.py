@@ -83,27 +83,27 @@ def grade(options: Namespace) -> int:
     path = options.file if options.file is not None else user_file(found)
     if options.watch:
         return _watch(bank, found, path, options)
-    from quizapp.judge.client.one_shot import grade as judge
+    from quizapp.judge import grade as judge
 
     verdict = judge(
         found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
     )
     if options.file is None:
-        _remember(bank, found, verdict.as_json(), path, asked=True)
+        _remember(bank, found, verdict, path, asked=True)
     _write(verdict, found, options)
     return DONE if verdict.passed else FAULTS
 
 
-def _remember(bank: Bank, found: Exercise, verdict: dict[str, Any], path: Path, *, asked: bool) -> None:
+def _remember(bank: Bank, found: Exercise, verdict: "Verdict", path: Path, *, asked: bool) -> None:
     """Log the verdict on the user's own file; it schedules the exercise."""
     from quizapp.scheduling.service import Study
 
     source = path.read_text(encoding="utf-8-sig", errors="replace")
     with Study.open(bank) as study:
-        study.record_verdict(found.slug, verdict, source_text=source, asked=asked)
+        study.record_verdict(found.slug, verdict.as_json(), source_text=source, asked=asked)
 
 
-def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
+def _write(verdict: "Verdict", found: Exercise, options: Namespace) -> None:
     from quizapp.judge.render.text import WIDTH, verdict_text
 
     if options.junit is not None:
@@ -120,11 +120,11 @@ def _write(verdict: Any, found: Exercise, options: Namespace) -> None:
 
 def _grade_folder(found: Exercise, options: Namespace) -> int:
     from quizapp.cli.progress import Progress
-    from quizapp.judge.client.batch import grade_folder
+    from quizapp.judge.client.batch import grade_folder, submissions_in
     from quizapp.util.sanitize import escape_unprintable
 
     verdicts = []
-    files = sorted(options.file.glob("*.py"))
+    files = submissions_in(options.file)
     if not files:
         raise QuizError(f"{options.file} holds no .py file; name a folder of submissions")
     with Progress(f"grading {found.slug}", len(files)) as progress:
@@ -138,7 +138,8 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
             tier=options.tier,
         ):
             verdicts.append(verdict)
-            line = f"{verdict.status:8} {escape_unprintable(verdict.file)}"
+            # A name may contain a line break, and every file gets exactly one line.
+            line = f"{verdict.status:8} {escape_unprintable(verdict.file)}".replace("\n", "\\n")
             progress.write(json.dumps(verdict.as_json()) if options.json else line)
             progress.tick()
     if options.junit is not None:
@@ -165,7 +166,7 @@ def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
             found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
         ):
             if own:
-                _remember(bank, found, verdict.as_json(), path, asked=False)
+                _remember(bank, found, verdict, path, asked=False)
             _write(verdict, found, options)
             code = DONE if verdict.passed else FAULTS
             # The verdict's first line may have scrolled away.

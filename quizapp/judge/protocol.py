@@ -1,60 +1,259 @@
-"""Frames between client and judge: a 4-byte length and a JSON object, over a stream socket."""
+"""How client and judge find each other and what they say: JSON frames over a stream socket.
 
+A frame is a 4-byte length and a JSON object. Both ends run the same version of this code, since a client
+only talks to a judge that it started itself or whose `socket_key` matches.
+"""
+
+import base64
 import contextlib
+import hashlib
+import importlib.util
 import json
 import os
+import platform
 import select
 import signal
 import socket
+import stat
 import struct
-from typing import Any
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Self
+
+import quizapp
+from quizapp import paths
+from quizapp.bank.model import Exercise
+from quizapp.errors import INTERNAL, USAGE, QuizError
+from quizapp.judge.devices import check_name
+from quizapp.judge.sandbox.tiers import TIERS
+from quizapp.judge.submission import check_source, read_source
+from quizapp.judge.verdict import Verdict, VerdictStatus
+from quizapp.util.log import write_log
 
 _LENGTH = struct.Struct("<I")
 MAX_FRAME = 32 << 20
 
 
+class JudgeFailed(QuizError):
+    """The judge itself failed; details are in the log."""
+
+    exit_code = INTERNAL
+
+
 class WireError(ConnectionError):
-    """The other side sent something that is no frame."""
+    """The other side sent something that is not a frame of this protocol."""
 
 
-def send(sock: socket.socket, message: dict[str, Any]) -> None:
-    """Send one object; raises `OSError` where the other side has gone."""
-    body = json.dumps(message).encode()
+class Operation(StrEnum):
+    """What a client asks of a judge."""
+
+    GRADE = "grade"
+    CANCEL = "cancel"  # drop everything that this connection asked for
+    PING = "ping"  # answered once the judge is warm
+
+
+@dataclass(frozen=True)
+class GradeOrder:
+    """Grade ``source``, which the verdict calls ``file``, as a solution of the exercise in ``folder``.
+
+    ``timeout`` is in seconds for one run (None: the exercise's own), ``seed`` reproduces a verdict, ``tier``
+    forces a lower isolation. Without ``parallel`` the second seed runs after the first, which is better where
+    many submissions wait.
+    """
+
+    folder: Path
+    source: bytes
+    file: str
+    device: str = "auto"
+    timeout: float | None = None
+    seed: int | None = None
+    tier: str | None = None
+    parallel: bool = (os.cpu_count() or 1) > 1
+
+    @classmethod
+    def create(
+        cls,
+        exercise: Exercise,
+        source: Path | bytes,
+        *,
+        device: str = "auto",
+        timeout: float | None = None,
+        seed: int | None = None,
+        tier: str | None = None,
+    ) -> Self:
+        """The order to grade a file or its bytes. Raises `QuizError` for anything that cannot be graded."""
+        check_options(device=device, timeout=timeout, seed=seed, tier=tier)
+        if isinstance(source, bytes):
+            code, file = check_source(source, exercise.module), exercise.module
+        else:
+            code, file = read_source(source), str(source)
+        return cls(exercise.folder.absolute(), code, file, device, timeout, seed, tier)
+
+    def one_by_one(self) -> Self:
+        """This order with the second seed after the first."""
+        return replace(self, parallel=False)
+
+    def lost_verdict(self, exercise: Exercise) -> Verdict:
+        """The verdict on code under which the judge died twice. Only at isolation T0 can code do that."""
+        return Verdict(
+            exercise=exercise.slug,
+            file=self.file,
+            device="cpu",
+            status=VerdictStatus.ERROR,
+            seed=self.seed or 0,
+            tier=self.tier or "T0",
+            error="The judge died twice while your code ran; code must not kill its parent.",
+        )
+
+
+def check_options(
+    *, device: str = "auto", timeout: float | None = None, seed: int | None = None, tier: str | None = None
+) -> None:
+    """Raise `QuizError` if nothing could be graded with these options."""
+    check_name(device)
+    if importlib.util.find_spec("torch") is None:
+        raise JudgeFailed("torch is not installed, so nothing can be graded; 'pip install torch' adds it.")
+    if timeout is not None and not 0 < timeout <= 3600:
+        raise QuizError(f"A limit of {timeout:g} s makes no sense; give 0.1 to 3600.")
+    if tier is not None and tier not in TIERS:
+        raise QuizError(f"{tier!r} is not an isolation tier; use {', '.join(TIERS)}.")
+    if seed is not None and not -(2**63) <= seed < 2**63:
+        raise QuizError(
+            "A seed is an integer of at most 64 bits; to repeat a grade, copy it from the verdict."
+        )
+
+
+@dataclass(frozen=True)
+class ClientRequest:
+    """One frame from a client. ``ticket`` comes back in the reply.
+
+    ``latest`` cancels everything that the same connection asked for before.
+    """
+
+    operation: Operation
+    ticket: int = 0
+    order: GradeOrder | None = None
+    latest: bool = False
+
+    def as_message(self) -> dict[str, Any]:
+        """The request as a JSON object."""
+        message: dict[str, Any] = {"op": self.operation, "id": self.ticket, "latest": self.latest}
+        if self.order is not None:
+            message["order"] = vars(self.order) | {
+                "folder": str(self.order.folder),
+                "source": base64.b64encode(self.order.source).decode(),
+            }
+        return message
+
+    @classmethod
+    def from_message(cls, message: Mapping[str, Any]) -> Self:
+        """The request in a frame. Raises `WireError`."""
+        try:
+            order = None
+            if "order" in message:
+                fields = message["order"]
+                source = base64.b64decode(fields["source"])
+                order = GradeOrder(**fields | {"folder": Path(fields["folder"]), "source": source})
+            return cls(Operation(message["op"]), message["id"], order, message["latest"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise WireError(f"a request is malformed: {error!r}") from None
+
+
+class ReplyKind(StrEnum):
+    """How a judge answers a request."""
+
+    VERDICT = "verdict"
+    REFUSED = "refused"  # the user can change something; ``text`` says what
+    BROKEN = "broken"  # the judge has a fault; ``text`` is its traceback
+    STALE = "stale"  # canceled, or a newer order came
+    READY = "ready"  # the reply to a ping
+
+
+@dataclass(frozen=True)
+class GradeReply:
+    """One frame from a judge."""
+
+    kind: ReplyKind
+    ticket: int
+    verdict: Verdict | None = None
+    text: str = ""
+    exit_code: int = USAGE
+
+    def verdict_or_raise(self) -> Verdict:
+        """The verdict, if there is one. Otherwise raises the `QuizError` that tells the user why not."""
+        if self.verdict is not None:
+            return self.verdict
+        if self.kind == ReplyKind.REFUSED:
+            error = QuizError(self.text)
+            error.exit_code = self.exit_code
+            raise error
+        raise JudgeFailed(f"The judge failed; details are in {write_log(self.text)}.")
+
+    def as_message(self) -> dict[str, Any]:
+        """The reply as a JSON object."""
+        verdict = None if self.verdict is None else self.verdict.as_json()
+        return vars(self) | {"verdict": verdict}
+
+    @classmethod
+    def from_message(cls, message: Mapping[str, Any]) -> Self:
+        """The reply in a frame. Raises `WireError`."""
+        try:
+            verdict = None if message["verdict"] is None else Verdict.from_json(message["verdict"])
+            kind = ReplyKind(message["kind"])
+            return cls(kind, message["ticket"], verdict, message["text"], message["exit_code"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise WireError(f"a reply is malformed: {error!r}") from None
+
+
+def send(sock: socket.socket, message: ClientRequest | GradeReply) -> None:
+    """Send one frame. Raises `OSError` if the other side has gone."""
+    body = json.dumps(message.as_message()).encode()
     sock.sendall(_LENGTH.pack(len(body)) + body)
 
 
-def receive(sock: socket.socket) -> dict[str, Any] | None:
-    """The next object, or None once the other side has closed."""
-    head = _exactly(sock, _LENGTH.size)
+def receive_request(sock: socket.socket) -> ClientRequest | None:
+    """The next request, or None once the client has closed. Raises `OSError`."""
+    message = _receive(sock)
+    return None if message is None else ClientRequest.from_message(message)
+
+
+def receive_reply(sock: socket.socket, judge_pid: int) -> GradeReply | None:
+    """The next reply, or None once the judge has closed. Raises `OSError`.
+
+    ``judge_pid`` is the judge's process if it is this process's child, otherwise 0. At T0 the judge is the
+    parent of a submission, which may stop it with a signal: while waiting, it is told to continue.
+    """
+    while judge_pid and not select.select([sock], [], [], 1.0)[0]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(judge_pid, signal.SIGCONT)
+    message = _receive(sock)
+    return None if message is None else GradeReply.from_message(message)
+
+
+def _receive(sock: socket.socket) -> dict[str, Any] | None:
+    head = _read_exactly(sock, _LENGTH.size)
     if head is None:
         return None
     (length,) = _LENGTH.unpack(head)
     if length > MAX_FRAME:
         raise WireError(f"a frame of {length} bytes is over the limit")
-    body = _exactly(sock, length)
+    body = _read_exactly(sock, length)
     if body is None:
         return None
     try:
         message = json.loads(body)
     except ValueError:
-        raise WireError("a frame holds no JSON") from None
+        raise WireError("a frame does not contain JSON") from None
     if not isinstance(message, dict):
-        raise WireError("a frame holds no object")
+        raise WireError("a frame does not contain a JSON object")
     return message
 
 
-def receive_from(sock: socket.socket, judge: int) -> dict[str, Any] | None:
-    """The next object from the judge of the given process, which is woken where a submission stopped it.
-
-    Only at T0, where the judge is a submission's parent, can it do that.
-    """
-    while judge and not select.select([sock], [], [], 1.0)[0]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(judge, signal.SIGCONT)
-    return receive(sock)
-
-
-def _exactly(sock: socket.socket, size: int) -> bytes | None:
+def _read_exactly(sock: socket.socket, size: int) -> bytes | None:
     parts: list[bytes] = []
     while size:
         part = sock.recv(min(size, 1 << 20))
@@ -63,3 +262,85 @@ def _exactly(sock: socket.socket, size: int) -> bytes | None:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
+
+
+def socket_key() -> str:
+    """Identifies a judge that can be shared: same user, code, interpreter, data folder and devices."""
+    code = max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
+    parts = (
+        quizapp.__version__,
+        platform.python_version(),
+        sys.executable,
+        str(paths.home()),
+        os.environ.get("CUDA_VISIBLE_DEVICES", "-"),
+        str(code),
+    )
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+
+
+def listen(key: str) -> socket.socket | None:
+    """Listen for other programs of this user.
+
+    None if another judge does so already, or if there is no private folder for the socket.
+    """
+    try:
+        path = _private_folder() / f"{key}.sock"
+        if (running := connect_running(key)) is not None:
+            running.close()
+            return None
+        path.unlink(missing_ok=True)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen(8)
+    except OSError:
+        return None
+    return listener
+
+
+def stop_listening(listener: socket.socket) -> None:
+    """Close the socket and remove its file."""
+    with contextlib.suppress(OSError):
+        Path(listener.getsockname()).unlink()
+    listener.close()
+
+
+def connect_running(key: str) -> socket.socket | None:
+    """A connection to this user's warm judge, or None if none is running."""
+    try:
+        path = _private_folder() / f"{key}.sock"
+        if not path.exists():
+            return None
+        sock = socket.socket(socket.AF_UNIX)
+        sock.connect(str(path))
+    except OSError:
+        return None
+    if same_user(sock):
+        return sock
+    sock.close()
+    return None
+
+
+def same_user(sock: socket.socket) -> bool:
+    """Whether the process at the other end runs as this user.
+
+    True where the system cannot tell: the permissions of the folder are the guard there.
+    """
+    option = getattr(socket, "SO_PEERCRED", None)
+    if option is None:
+        return True
+    _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
+    return bool(user == os.getuid())
+
+
+def _private_folder() -> Path:
+    """The folder for sockets. Raises `OSError` if anybody else could have access to it."""
+    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
+    base = Path(runtime) if runtime and Path(runtime).is_dir() else Path(tempfile.gettempdir())
+    folder = base / f"quizapp-{os.getuid()}"
+    with contextlib.suppress(FileExistsError):
+        folder.mkdir(mode=0o700)
+    status = folder.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
+        raise PermissionError(f"{folder} is not private")
+    return folder

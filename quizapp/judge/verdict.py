@@ -1,10 +1,15 @@
-"""The judge's finding on one submission."""
+"""The judge's finding on one submission, and its JSON form."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
-SCHEMA = "quizapp.verdict/1"
-PASSED, FAILED, ERROR, TIMEOUT, MEMORY = "passed", "failed", "error", "timeout", "memory"
+if TYPE_CHECKING:
+    from quizapp.bank.model import Exercise
+
+Schema = Literal["quizapp.verdict/1"]
+SCHEMA: Schema = "quizapp.verdict/1"
 
 ISOLATION = {
     "T3": "shut off from the network, other programs and your files",
@@ -12,7 +17,7 @@ ISOLATION = {
     "T1": "memory and processes limited, files and network open",
     "T0": "a deadline alone, files and network open",
 }
-"""What each tier means for the code that was graded."""
+"""What each isolation tier means for the code that was graded."""
 
 
 def isolation(tier: str) -> str:
@@ -20,26 +25,82 @@ def isolation(tier: str) -> str:
     return f"isolation {tier}: {ISOLATION[tier]}" if tier in ISOLATION else f"isolation {tier}"
 
 
+class VerdictStatus(StrEnum):
+    """How a grade ended. Everything but the first two means that there is no complete evidence."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+
+
+class TestResultJson(TypedDict):
+    """One hidden test's part of a verdict."""
+
+    name: str
+    behaviour: int
+    passed: bool
+    message: str
+    seconds: float
+
+
+class VerdictJson(TypedDict):
+    """What ``quizapp grade --json`` prints for one submission."""
+
+    schema: Schema
+    exercise: str
+    file: str
+    device: str
+    status: VerdictStatus
+    passed: bool
+    tests: list[TestResultJson]
+    seconds: float
+    seed: int
+    tier: str
+    error: str | None
+    printed: str
+    notes: list[str]
+    versions: dict[str, str]
+
+
 @dataclass(frozen=True, slots=True)
 class TestResult:
-    """One hidden test's part of a verdict; ``message`` is for the learner, ``seconds`` of its own run."""
+    """One hidden test's part of a verdict.
+
+    ``message`` is for the learner and empty if the test passed; ``seconds`` is the test's own running time.
+    """
 
     name: str
     behaviour: int
     passed: bool
     message: str = ""
     seconds: float = 0.0
-    __test__ = False
+    __test__ = False  # or pytest would collect it
+
+    def as_json(self) -> TestResultJson:
+        """This result as a part of `Verdict.as_json`."""
+        return {
+            "name": self.name,
+            "behaviour": self.behaviour,
+            "passed": self.passed,
+            "message": self.message,
+            "seconds": round(self.seconds, 6),
+        }
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict as a whole; ``status`` is passed, failed, error, timeout or memory."""
+    """The judge's finding on one submission.
+
+    ``error`` says why there is no evidence, ``printed`` is what the submission printed, ``notes`` are about
+    the device and the isolation, ``versions`` hold the source's hash and what it was graded with.
+    """
 
     exercise: str
     file: str
     device: str
-    status: str
+    status: VerdictStatus
     tests: tuple[TestResult, ...] = ()
     seconds: float = 0.0
     seed: int = 0
@@ -50,13 +111,13 @@ class Verdict:
     versions: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Verdict":
-        """The verdict of which ``data`` is the JSON form."""
+    def from_json(cls, data: Mapping[str, Any]) -> "Verdict":
+        """The verdict whose JSON form is ``data``. Raises `KeyError`, `TypeError` or `ValueError`."""
         return cls(
             exercise=data["exercise"],
             file=data["file"],
             device=data["device"],
-            status=data["status"],
+            status=VerdictStatus(data["status"]),
             tests=tuple(TestResult(**test) for test in data["tests"]),
             seconds=data["seconds"],
             seed=data["seed"],
@@ -69,15 +130,20 @@ class Verdict:
 
     @property
     def passed(self) -> bool:
-        """Whether every hidden test held."""
-        return self.status == PASSED
+        """Whether every hidden test passed."""
+        return self.status == VerdictStatus.PASSED
 
     @property
     def held(self) -> int:
-        """How many hidden tests held."""
+        """How many hidden tests passed."""
         return sum(test.passed for test in self.tests)
 
-    def as_json(self) -> dict[str, Any]:
+    @property
+    def failing_behaviours(self) -> set[int]:
+        """The numbers of the behaviours that a hidden test found missing."""
+        return {test.behaviour for test in self.tests if not test.passed}
+
+    def as_json(self) -> VerdictJson:
         """The contract of ``grade --json``."""
         return {
             "schema": SCHEMA,
@@ -86,16 +152,7 @@ class Verdict:
             "device": self.device,
             "status": self.status,
             "passed": self.passed,
-            "tests": [
-                {
-                    "name": test.name,
-                    "behaviour": test.behaviour,
-                    "passed": test.passed,
-                    "message": test.message,
-                    "seconds": round(test.seconds, 6),
-                }
-                for test in self.tests
-            ],
+            "tests": [test.as_json() for test in self.tests],
             "seconds": round(self.seconds, 4),
             "seed": self.seed,
             "tier": self.tier,
@@ -104,3 +161,17 @@ class Verdict:
             "notes": list(self.notes),
             "versions": self.versions,
         }
+
+
+def ordered_hints(exercise: "Exercise", verdict: Verdict | None = None) -> list[str]:
+    """All hints of an exercise in the order in which to show them: first those that help with what fails.
+
+    Within both groups they keep their order, from a nudge to nearly the answer. A hint that names no
+    behavior helps with all of them.
+    """
+    failing = set() if verdict is None else verdict.failing_behaviours
+
+    def helps(behaviours: tuple[int, ...]) -> bool:
+        return not behaviours or not failing or bool(failing & set(behaviours))
+
+    return [hint.text for hint in sorted(exercise.hints, key=lambda hint: not helps(hint.behaviours))]

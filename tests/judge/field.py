@@ -15,8 +15,7 @@ import psutil
 
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
-from quizapp.judge import discovery
-from quizapp.judge.client.one_shot import JudgeClient, grade
+from quizapp.judge import JudgeClient, grade, protocol
 from quizapp.judge.verdict import Verdict
 
 DATA = Path(__file__).parent / "data"
@@ -55,7 +54,7 @@ class Field:
             threading.Thread(target=self._listen, args=(door,), daemon=True).start()
         self.client = JudgeClient(tier=self.tier)
         self.client.start()
-        while (sock := discovery.connect_running(discovery.socket_key())) is None:
+        while (sock := protocol.connect_running(protocol.socket_key())) is None:
             time.sleep(0.05)
         sock.close()
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)

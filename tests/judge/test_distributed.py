@@ -2,7 +2,7 @@
 
 import pytest
 
-from quizapp.judge.client.one_shot import grade
+from quizapp.judge import grade
 from tests.judge.field import DATA, Field, exercise
 
 

@@ -1,15 +1,11 @@
-from dataclasses import replace
-
 import pytest
 
 from quizapp.bank.model import Forbidden
-from quizapp.judge.server.name_rules import first_of, used_names
-from quizapp.judge.server.outcome import not_allowed
-from tests.judge.field import exercise
+from quizapp.judge.server.name_rules import check_names, first_forbidden, used_names
 
 
 def first_use(source: str | bytes, names: list[str]) -> tuple[str, int] | None:
-    return first_of(used_names(source), names)
+    return first_forbidden(used_names(source), names)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +139,7 @@ def test_a_source_is_read_in_the_encoding_that_python_reads_it_in():
 def test_code_that_cannot_be_searched_is_not_allowed():
     rule = Forbidden(behaviour=0, names=("adapters",), says="Write it yourself.")
     deep = b"x = " + b"+".join([b"1"] * 5000)
-    (result,) = not_allowed(replace(exercise("blend"), forbidden=(rule,)), deep)
+    (result,) = check_names((rule,), deep)
     assert not result.passed
     assert "nested too deeply" in result.message
 
@@ -151,5 +147,5 @@ def test_code_that_cannot_be_searched_is_not_allowed():
 def test_a_long_chain_gives_one_long_name_not_one_for_each_part():
     uses = list(used_names("import torch\ntorch" + ".b" * 2000))
     assert sum(len(name) for name, _ in uses) < 20_000
-    assert first_of(uses, ["torch.b.b"]) is not None
-    assert first_of(uses, ["torch.c"]) is None
+    assert first_forbidden(uses, ["torch.b.b"]) is not None
+    assert first_forbidden(uses, ["torch.c"]) is None

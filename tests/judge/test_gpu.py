@@ -7,7 +7,7 @@ import pytest
 from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
-from quizapp.judge.client.one_shot import grade
+from quizapp.judge import grade
 from quizapp.judge.devices import available
 
 CORE = ("warmup", "loss-scaling", "lora", "zero-memory", "nan-debug")

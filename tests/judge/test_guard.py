@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from quizapp.judge.client.one_shot import grade
+from quizapp.judge import grade
 from quizapp.judge.worker.call_guard import _guarded, _Refusal
 from tests.judge.field import DATA, Field, exercise
 

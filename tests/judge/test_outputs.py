@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.judge.client.one_shot import grade
-from quizapp.judge.hints import hints
+from quizapp.judge import grade
 from quizapp.judge.render.junit import write_junit
 from quizapp.judge.render.text import verdict_text
-from quizapp.judge.server.printed_output import HEAD, TAIL, PrintedOutput
-from quizapp.judge.server.stack_dump import line_in, read_stack
-from quizapp.judge.verdict import TestResult, Verdict
+from quizapp.judge.server.collector import PRINTED_HEAD as HEAD
+from quizapp.judge.server.collector import PRINTED_TAIL as TAIL
+from quizapp.judge.server.collector import PrintedOutput, line_in, read_stack
+from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus, ordered_hints
 from quizapp.util.sanitize import escape_unprintable
 from tests.judge.field import DATA, exercise
 
@@ -23,7 +23,7 @@ FAILED = Verdict(
     "blend",
     "blend.py",
     "cpu",
-    "failed",
+    VerdictStatus.FAILED,
     (
         TestResult("blend", 1, passed=True),
         TestResult("gradients", 2, passed=False, message="The gradient of w is wrong. \x00<&>"),
@@ -37,18 +37,20 @@ FAILED = Verdict(
 
 def test_hints_for_what_fails_come_first_and_each_once() -> None:
     blend = exercise("blend")
-    order = hints(blend, FAILED)
+    order = ordered_hints(blend, FAILED)
     assert order[0] == "Keep every step differentiable."
     assert sorted(order) == sorted(hint.text for hint in blend.hints)
 
 
 def test_hints_without_a_verdict_keep_their_order() -> None:
     blend = exercise("blend")
-    assert hints(blend) == [hint.text for hint in blend.hints]
+    assert ordered_hints(blend) == [hint.text for hint in blend.hints]
 
 
 def test_junit_counts_and_survives_odd_characters(tmp_path: Path) -> None:
-    broken = Verdict("blend", "b.py", "cpu", "timeout", error="Your code did not finish within 2 s.")
+    broken = Verdict(
+        "blend", "b.py", "cpu", VerdictStatus.TIMEOUT, error="Your code did not finish within 2 s."
+    )
     write_junit(tmp_path / "out.xml", [FAILED, broken])
     suites = ET.parse(tmp_path / "out.xml").getroot().findall("testsuite")
     assert [(s.get("tests"), s.get("failures"), s.get("errors")) for s in suites] == [

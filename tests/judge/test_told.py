@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.judge.client.one_shot import grade
+from quizapp.judge import grade
 from quizapp.judge.server.worker_view import probe_code_without_inputs, strip_expected_answers
 from tests.judge.field import DATA, Field, exercise
 

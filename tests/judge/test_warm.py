@@ -14,12 +14,12 @@ import pytest
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge import discovery
+from quizapp.judge import JudgeClient, grade, protocol
 from quizapp.judge.client import process
 from quizapp.judge.client.batch import grade_folder
-from quizapp.judge.client.one_shot import JudgeClient, JudgeFailed, grade
 from quizapp.judge.client.process import start_judge
 from quizapp.judge.client.watch import watch
+from quizapp.judge.protocol import JudgeFailed
 from quizapp.judge.verdict import Verdict
 from tests.judge.field import DATA, exercise
 
@@ -109,7 +109,7 @@ def test_a_seed_that_no_generator_takes_is_refused(blend: Exercise) -> None:
 
 
 def test_grade_uses_the_warm_judge_of_the_same_user(told: Told, blend: Exercise) -> None:
-    sock = discovery.connect_running(discovery.socket_key())
+    sock = protocol.connect_running(protocol.socket_key())
     assert sock is not None
     sock.close()
     before = {p.pid for p in psutil.process_iter()}
@@ -147,7 +147,7 @@ def test_a_killed_judge_is_replaced(told: Told, blend: Exercise) -> None:
 def test_the_judge_ends_with_its_parent(tmp_path: Path) -> None:
     script = (
         "import sys, time; sys.path.insert(0, '.')\n"
-        "from quizapp.judge.client.one_shot import JudgeClient\n"
+        "from quizapp.judge import JudgeClient\n"
         "c = JudgeClient(); c.start(); print(c.pid, flush=True); time.sleep(100)"
     )
     env = {**os.environ, "QUIZAPP_HOME": str(tmp_path)}
@@ -204,8 +204,8 @@ def test_a_door_of_another_user_is_not_trusted(monkeypatch: pytest.MonkeyPatch, 
     folder = tmp_path / f"quizapp-{os.getuid()}"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
-    assert discovery.listen("key") is None
-    assert discovery.connect_running("key") is None
+    assert protocol.listen("key") is None
+    assert protocol.connect_running("key") is None
 
 
 def test_watch_grades_each_save_and_the_last_one_wins(blend: Exercise, tmp_path: Path) -> None:

@@ -25,9 +25,8 @@ from quizapp.judge.verdict import TestResult
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
-    from quizapp.judge.server.evidence import RunEvidence
+    from quizapp.judge.server.evidence import RunEvidence, SeededRun
     from quizapp.judge.server.exercise_files import LoadedExercise
-    from quizapp.judge.server.grader import SeededRun
 
 
 @dataclass
@@ -85,14 +84,14 @@ class ExerciseChecker:
 
     def observe(self, folder: Path, path: Path, seed: int) -> "SeededRun":
         """One run of the submission at ``path`` under one seed, with its evidence and tests."""
-        from quizapp.judge.server.grader import GradeOrder
+        from quizapp.judge.protocol import GradeOrder
 
         return self.engine.judge_once(GradeOrder(folder, path.read_bytes(), str(path), device="cpu"), seed)
 
     def judge(self, folder: Path, path: Path, seed: int) -> "tuple[RunEvidence, list[TestResult]]":
         """Run one submission under one seed; evidence and tests."""
         track = self.observe(folder, path, seed)
-        return track.run, track.tests
+        return track.evidence, track.tests
 
     def close(self) -> None:
         """End the processes behind it."""

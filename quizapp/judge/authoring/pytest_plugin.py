@@ -26,10 +26,10 @@ def observe(request: pytest.FixtureRequest) -> Observe:
     folder = Path(request.path).parent.parent
     submission = Path(os.environ.get("QUIZAPP_SUBMISSION", folder / "solution.py"))
     track = _checker().observe(folder, submission, _SEED)
-    if track.run.status:
-        pytest.fail(f"{submission.name}: {track.run.problem}", pytrace=False)
+    if track.evidence.status:
+        pytest.fail(f"{submission.name}: {track.evidence.problem}", pytrace=False)
     from quizapp.bank.parse_exercise import load_exercise
 
     exercise, _ = load_exercise(folder)
     assert exercise is not None
-    return Observe(track.given, track.run.values, track.run.errors, exercise.module, "cpu")
+    return Observe(track.given, track.evidence.values, track.evidence.errors, exercise.module, "cpu")

@@ -1,20 +1,24 @@
-"""Grades many submissions with one judge: a bounded number at a time, and each file for itself."""
+"""Grades many submissions with one judge, a bounded number at a time."""
 
 import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge import protocol
-from quizapp.judge.client.process import broke, end_judge, start_judge
-from quizapp.judge.devices import check_name
-from quizapp.judge.orders import judge_broke, lost_verdict, order_message, read_answer
-from quizapp.judge.verdict import ERROR, Verdict
+from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
+from quizapp.judge.protocol import ClientRequest, GradeOrder, JudgeFailed, Operation, check_options
+from quizapp.judge.verdict import Verdict, VerdictStatus
 
 _ATTEMPTS = 2
+
+
+def submissions_in(folder: Path) -> list[Path]:
+    """The ``.py`` files of a folder, whatever they are: what cannot be read gets a verdict that says so."""
+    return sorted(folder.glob("*.py"))
 
 
 def grade_folder(
@@ -27,83 +31,101 @@ def grade_folder(
     seed: int | None = None,
     tier: str | None = None,
 ) -> Iterator[Verdict]:
-    """A verdict for each file (or each ``.py`` file of a folder), in the order in which they are done.
+    """Exactly one verdict for each file (or each ``.py`` file of a folder), in the order of completion.
 
-    At most ``jobs`` are under way at a time. A file that cannot be read gets a verdict of status error; an
-    absent device or a senseless limit raises `QuizError`.
+    At most ``jobs`` are graded at a time. A file that cannot be read gets a verdict with status error. Raises
+    `QuizError` for options with which nothing can be graded.
     """
-    order_message(exercise, b"", device=check_name(device), timeout=timeout, seed=seed, tier=tier)
-    names = iter(sorted(files.glob("*.py")) if isinstance(files, Path) else files)
-    bench = _Bench(exercise, tier or "")
+    check_options(device=device, timeout=timeout, seed=seed, tier=tier)
+    remaining = iter(submissions_in(files) if isinstance(files, Path) else files)
+    batch = _Batch(exercise, tier or "")
     try:
         while True:
-            for path in itertools.islice(names, max(1, jobs) - len(bench.orders)):
+            while batch.running < max(1, jobs) and (path := next(remaining, None)) is not None:
                 try:
-                    order = order_message(
+                    order = GradeOrder.create(
                         exercise, path, device=device, timeout=timeout, seed=seed, tier=tier
                     )
                 except QuizError as error:
-                    yield Verdict(exercise.slug, str(path), device, ERROR, error=str(error), seed=seed or 0)
+                    yield _error_verdict(exercise, str(path), device, seed, error)
                 else:
-                    # With several files at work, two seeds at once would only crowd the processors.
-                    bench.send(order | {"after": jobs > 1})
-            if not bench.orders:
-                break
-            yield bench.next_verdict()
+                    # With several files at once, the processors are busy without parallel seeds.
+                    batch.send(order.one_by_one() if jobs > 1 else order)
+            if not batch.running:
+                return
+            yield batch.next_verdict()
     finally:
-        bench.close()
+        batch.close()
 
 
-class _Bench:
-    """A judge of our own with the orders that it has; replaced when a submission takes it down."""
+def _error_verdict(exercise: Exercise, file: str, device: str, seed: int | None, error: QuizError) -> Verdict:
+    return Verdict(exercise.slug, file, device, VerdictStatus.ERROR, error=str(error), seed=seed or 0)
+
+
+@dataclass(frozen=True)
+class _Attempt:
+    order: GradeOrder
+    number: int
+
+
+class _Batch:
+    """A judge with the orders that it is working on; replaced when a submission kills it."""
 
     def __init__(self, exercise: Exercise, tier: str):
-        self.orders: dict[int, tuple[dict[str, Any], int]] = {}
         self._exercise = exercise
         self._tier = tier
-        self._numbers = itertools.count(1)
+        self._attempts: dict[int, _Attempt] = {}
+        self._tickets = itertools.count(1)
         self._process, self._sock = start_judge(tier=tier)
 
-    def send(self, order: dict[str, Any], attempt: int = 1) -> None:
+    @property
+    def running(self) -> int:
+        """How many orders have no verdict yet."""
+        return len(self._attempts)
+
+    def send(self, order: GradeOrder, attempt: int = 1) -> None:
         """Give the judge one more order."""
-        number = next(self._numbers)
-        self.orders[number] = (order, attempt)
-        with contextlib.suppress(OSError):  # a judge that is gone is noticed when its answer does not come
-            protocol.send(self._sock, order | {"id": number})
+        ticket = next(self._tickets)
+        self._attempts[ticket] = _Attempt(order, attempt)
+        with contextlib.suppress(OSError):  # `next_verdict` notices that the judge has gone
+            protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, order))
 
     def next_verdict(self) -> Verdict:
-        """Wait for any verdict."""
+        """Wait for the verdict of any order. Raises `QuizError` if nothing can be graded with its options."""
         while True:
             try:
-                answer = protocol.receive_from(self._sock, self._process.pid)
+                reply = protocol.receive_reply(self._sock, self._process.pid)
             except OSError:
-                answer = None
-            if answer is not None:
-                self.orders.pop(answer["id"])
-                return read_answer(answer)
-            lost = self._replace()
+                reply = None
+            if reply is not None:
+                order = self._attempts.pop(reply.ticket).order
+                try:
+                    return reply.verdict_or_raise()
+                except JudgeFailed as error:  # a fault of the judge on one file must not drop the others
+                    return _error_verdict(self._exercise, order.file, order.device, order.seed, error)
+            lost = self._replace_judge()
             if lost is not None:
                 return lost
 
-    def _replace(self) -> Verdict | None:
-        """Start another judge; an order that saw two judges die is at fault and gets its verdict.
+    def _replace_judge(self) -> Verdict | None:
+        """Start another judge; the verdict of an order under which two judges died, if there is one.
 
-        Raises `JudgeFailed` where the judge stopped by itself.
+        Raises `JudgeFailed` if the judge stopped by itself.
         """
         self._sock.close()
         end_judge(self._process)
-        if broke(self._process):
-            raise judge_broke()
+        if stopped_by_itself(self._process):
+            raise judge_stopped()
         self._process, self._sock = start_judge(tier=self._tier)
-        orders, self.orders = list(self.orders.values()), {}
-        blamed = None
-        for order, attempt in orders:
-            if attempt >= _ATTEMPTS and blamed is None:
-                blamed = order
+        attempts, self._attempts = list(self._attempts.values()), {}
+        guilty = None
+        for attempt in attempts:
+            if attempt.number >= _ATTEMPTS and guilty is None:
+                guilty = attempt.order
             else:
-                # With several at work the guilty one is not known yet: the others start afresh.
-                self.send(order, attempt + 1 if blamed is None else attempt)
-        return None if blamed is None else lost_verdict(self._exercise, blamed)
+                # Any of the orders may have killed the judge. Once one is blamed, the others are not counted.
+                self.send(attempt.order, attempt.number + 1 if guilty is None else attempt.number)
+        return None if guilty is None else guilty.lost_verdict(self._exercise)
 
     def close(self) -> None:
         """End the judge."""

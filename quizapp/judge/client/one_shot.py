@@ -1,17 +1,13 @@
-"""What the interfaces call to have a submission graded; imports neither torch nor the user's code."""
+"""Grades one submission and waits for the verdict; imports neither torch nor the user's code."""
 
 import socket
 from pathlib import Path
-from typing import Any
 
 from quizapp.bank.model import Exercise
-from quizapp.judge import discovery, protocol
-from quizapp.judge.client.process import broke, end_judge, start_judge
-from quizapp.judge.client.warm import JudgeClient
-from quizapp.judge.orders import JudgeFailed, judge_broke, lost_verdict, order_message, read_answer
+from quizapp.judge import protocol
+from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
+from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation
 from quizapp.judge.verdict import Verdict
-
-__all__ = ["JudgeClient", "JudgeFailed", "grade"]
 
 
 def grade(
@@ -23,43 +19,46 @@ def grade(
     seed: int | None = None,
     tier: str | None = None,
 ) -> Verdict:
-    """The verdict on one submission: a file, or its bytes. Uses this user's warm judge if one runs.
+    """The verdict on one submission: a file, or its bytes. Uses this user's warm judge if one is running.
 
-    ``timeout`` in seconds for one run (default: the exercise's own); ``seed`` reproduces a verdict;
-    ``tier`` (T0 to T3) forces a lower isolation. A file that cannot be graded, an absent device and the
-    like raise `QuizError`.
+    ``timeout`` is in seconds for one run (default: the exercise's own), ``seed`` reproduces a verdict,
+    ``tier`` (T0 to T3) forces a lower isolation. Raises `QuizError` for a file that cannot be graded, for a
+    device that does not exist and the like.
     """
-    order = order_message(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
-    answer = _ask_warm(order) or _ask_cold(order) or _ask_cold(order)
-    return lost_verdict(exercise, order) if answer is None else read_answer(answer)
+    order = GradeOrder.create(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
+    reply = _ask_warm_judge(order) or _ask_new_judge(order) or _ask_new_judge(order)
+    return order.lost_verdict(exercise) if reply is None else reply.verdict_or_raise()
 
 
-def _ask(sock: socket.socket, judge: int, order: dict[str, Any]) -> dict[str, Any] | None:
-    """The answer, or None if the judge is gone before it; ``judge`` is its process if it is ours, else 0."""
+def _ask(sock: socket.socket, judge_pid: int, order: GradeOrder) -> GradeReply | None:
+    """The reply, or None if the judge has gone. ``judge_pid`` is 0 unless the judge is our child."""
     try:
-        protocol.send(sock, order | {"id": 1})
-        return protocol.receive_from(sock, judge)
+        protocol.send(sock, ClientRequest(Operation.GRADE, 1, order))
+        return protocol.receive_reply(sock, judge_pid)
     except OSError:
         return None
 
 
-def _ask_warm(order: dict[str, Any]) -> dict[str, Any] | None:
-    """The answer of this user's warm judge, or None if there is none or it dies."""
-    sock = discovery.connect_running(discovery.socket_key())
+def _ask_warm_judge(order: GradeOrder) -> GradeReply | None:
+    """The reply of this user's warm judge, or None if none is running or it dies."""
+    sock = protocol.connect_running(protocol.socket_key())
     if sock is None:
         return None
     with sock:
         return _ask(sock, 0, order)
 
 
-def _ask_cold(order: dict[str, Any]) -> dict[str, Any] | None:
-    """The answer of a judge of our own, or None if it was killed; `JudgeFailed` if it stopped by itself."""
-    process, sock = start_judge(tier=order["tier"] or "")
+def _ask_new_judge(order: GradeOrder) -> GradeReply | None:
+    """The reply of a judge started for this order, or None if it was killed.
+
+    Raises `JudgeFailed` if it stopped by itself.
+    """
+    process, sock = start_judge(tier=order.tier or "")
     try:
         with sock:
-            answer = _ask(sock, process.pid, order)
+            reply = _ask(sock, process.pid, order)
     finally:
         end_judge(process)
-    if answer is None and broke(process):
-        raise judge_broke()
-    return answer
+    if reply is None and stopped_by_itself(process):
+        raise judge_stopped()
+    return reply

@@ -1,4 +1,4 @@
-"""Starts the judge's process: clean environment, one thread, nothing of the caller's inherited."""
+"""Starts the judge's process and ends it."""
 
 import contextlib
 import os
@@ -8,16 +8,19 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quizapp import paths
+from quizapp.judge.protocol import JudgeFailed
 from quizapp.judge.sandbox.launch import ROOT, clean_environment, python_command
 
-Started = tuple["subprocess.Popen[bytes]", socket.socket]
+SHUTDOWN_TIMEOUT_S = 3.0
+
+JudgeProcess = tuple["subprocess.Popen[bytes]", socket.socket]
 
 
-def start_judge(*, door: str = "", tier: str = "", idle: float = 900.0) -> Started:
-    """A judge of our own and the socket to it; it ends when the socket is closed.
+def start_judge(*, socket_key: str = "", tier: str = "", idle: float = 900.0) -> JudgeProcess:
+    """Start a judge; its process and the socket to it. It ends when the socket is closed.
 
-    ``door`` is the key under which others of this user find it; ``tier`` the one to warm up for; ``idle``
-    the seconds without an order after which it ends by itself.
+    ``socket_key`` is where other programs of this user find it (empty: nowhere), ``tier`` the isolation to
+    warm up for, ``idle`` the seconds without an order after which it ends by itself.
     """
     ours, theirs = socket.socketpair()
     with theirs, _log() as log:
@@ -26,7 +29,7 @@ def start_judge(*, door: str = "", tier: str = "", idle: float = 900.0) -> Start
                 "quizapp.judge.server.main",
                 str(theirs.fileno()),
                 str(paths.cache().absolute()),
-                door,
+                socket_key,
                 tier,
                 str(idle),
             ),
@@ -35,28 +38,33 @@ def start_judge(*, door: str = "", tier: str = "", idle: float = 900.0) -> Start
             stdout=log,
             stderr=log,
             env=clean_environment(),
-            cwd=ROOT,  # the caller's may be gone, and torch's libraries ask for it
+            cwd=ROOT,  # the caller's folder may have been removed, and torch's libraries ask for it
             start_new_session=True,
         )
     return process, ours
 
 
-def broke(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether an ended judge stopped by itself: a submission can only kill one."""
+def stopped_by_itself(process: "subprocess.Popen[bytes]") -> bool:
+    """Whether an ended judge failed by itself. A submission can only kill it, which is a negative status."""
     return process.returncode is not None and process.returncode > 0
 
 
+def judge_stopped() -> JudgeFailed:
+    """The error for a judge that failed by itself."""
+    return JudgeFailed(f"The judge cannot start or stopped by itself; details are in {paths.log_file()}.")
+
+
 def end_judge(process: "subprocess.Popen[bytes]") -> None:
-    """Wait for a judge whose socket is closed; kill it if it does not end by itself."""
+    """Wait for a judge whose socket is closed, and kill it if it does not end."""
     with contextlib.suppress(subprocess.TimeoutExpired):
-        process.wait(3.0)
+        process.wait(SHUTDOWN_TIMEOUT_S)
         return
     process.kill()
     process.wait()
 
 
 def _log() -> BinaryIO:
-    """Where a judge that breaks leaves its traceback: the program's log, or nowhere."""
+    """Where a judge that fails leaves its traceback: the program's log, or nowhere."""
     try:
         paths.log_file().parent.mkdir(parents=True, exist_ok=True)
         return paths.log_file().open("ab")

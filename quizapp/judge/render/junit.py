@@ -5,7 +5,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
 from quizapp.errors import QuizError
-from quizapp.judge.verdict import FAILED, PASSED, Verdict
+from quizapp.judge.verdict import Verdict, VerdictStatus
 
 
 def write_junit(path: Path, verdicts: Sequence[Verdict]) -> None:
@@ -20,7 +20,7 @@ def junit(verdicts: Sequence[Verdict]) -> Element:
     """The ``testsuites`` element: one suite per submission, one case per hidden test."""
     root = Element("testsuites", name="quizapp")
     for verdict in verdicts:
-        broken = verdict.status not in (PASSED, FAILED)
+        broken = verdict.status not in (VerdictStatus.PASSED, VerdictStatus.FAILED)
         failures = sum(not test.passed for test in verdict.tests)
         suite = SubElement(
             root,

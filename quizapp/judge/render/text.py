@@ -4,11 +4,16 @@ import textwrap
 
 from quizapp.bank.model import Exercise
 from quizapp.judge.devices import CPU_ALONE
-from quizapp.judge.verdict import ERROR, MEMORY, PASSED, TIMEOUT, TestResult, Verdict, isolation
+from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus, isolation
 
 WIDTH = 96
 """Columns of a verdict where there is room."""
-_HEADS = {PASSED: "passed", ERROR: "error", TIMEOUT: "too slow", MEMORY: "out of memory"}
+_HEADS = {
+    VerdictStatus.PASSED: "passed",
+    VerdictStatus.ERROR: "error",
+    VerdictStatus.TIMEOUT: "too slow",
+    VerdictStatus.MEMORY: "out of memory",
+}
 _PRINTED_LINES = 20
 
 

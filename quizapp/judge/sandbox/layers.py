@@ -10,7 +10,6 @@ from quizapp import paths
 from quizapp.judge.sandbox import landlock, limits, seccomp
 from quizapp.judge.sandbox.syscalls import COLUMN, drop_privileges
 
-TIERS = ("T0", "T1", "T2", "T3")
 _SYSTEM = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/share/zoneinfo", "/nix/store")
 _FILES = ("/dev/urandom", "/dev/random", "/dev/zero", "/proc/cpuinfo", "/proc/meminfo", "/etc/localtime")
 

@@ -48,7 +48,7 @@ class ScratchFolder:
         """Where the worker of ``rank`` writes its stacks."""
         return self.base / f"stack{rank}"
 
-    def overfull(self) -> bool:
+    def is_over_limit(self) -> bool:
         """Whether the submission wrote more than it may, or where nobody can see how much."""
         size = entries = 0
         waiting = [str(self.work)]

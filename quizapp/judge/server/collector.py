@@ -2,29 +2,72 @@
 
 import contextlib
 import os
+import re
 import selectors
 import threading
 import time
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 
 from quizapp.judge.sandbox import limits
-from quizapp.judge.server.printed_output import PrintedOutput
-from quizapp.judge.server.stack_dump import read_stack
 from quizapp.judge.server.worker_pool import RunningWorker
 from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.worker.job import HELLO, HELLO_MAGIC
 from quizapp.judge.worker.transcript import HEADER, MAX_BYTES, MAX_HEADER, message_size
+from quizapp.util.sanitize import escape_unprintable
 
-RUNNING, COMPLETE, ENDED, FLOODED = "running", "complete", "ended", "flooded"
-HUNGRY, OVERFULL, CROWDED = "hungry", "overfull", "crowded"
-LATE, STOPPED = "late", "stopped"
 MAX_THREADS = 1000
+PRINTED_HEAD = PRINTED_TAIL = 4000  # bytes
 _TICK = 0.02
 _DUMP_WAIT = 0.1
-# Shared library pages count as resident too.
-_RESIDENT = limits.MEMORY + (768 << 20)
-_CAP = MAX_BYTES + MAX_HEADER + 1024
+# The pages of shared libraries count as resident too.
+_MAX_RESIDENT = limits.MEMORY + (768 << 20)
+_MAX_RESULT = MAX_BYTES + MAX_HEADER + 1024
+_FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>[0-9]{1,7}) in ', re.MULTILINE)
+
+
+class WorkerState(StrEnum):
+    """How far a worker has come, or what ended it."""
+
+    RUNNING = "running"
+    COMPLETE = "complete"  # it sent a whole transcript
+    ENDED = "ended"  # it closed its pipe before that
+    TIMED_OUT = "timed out"
+    STOPPED = "stopped"  # canceled, or another worker of the same grade failed
+    MEMORY_LIMIT = "memory limit"
+    DISK_LIMIT = "disk limit"
+    THREAD_LIMIT = "thread limit"
+    PROTOCOL_VIOLATION = "protocol violation"  # the result pipe holds something else or too much
+
+
+_OVER_A_LIMIT = (WorkerState.MEMORY_LIMIT, WorkerState.DISK_LIMIT, WorkerState.THREAD_LIMIT)
+_FAILED = (*_OVER_A_LIMIT, WorkerState.ENDED, WorkerState.PROTOCOL_VIOLATION)
+
+
+class PrintedOutput:
+    """What a submission printed: its head and tail, collected in bounded memory."""
+
+    def __init__(self) -> None:
+        self._head = bytearray()
+        self._tail = bytearray()
+        self._total = 0
+
+    def add(self, part: bytes) -> None:
+        """Add the next bytes."""
+        self._total += len(part)
+        room = PRINTED_HEAD - len(self._head)
+        self._head += part[:room]
+        self._tail += part[max(room, 0) :][-PRINTED_TAIL:]
+        if len(self._tail) > 4 * PRINTED_TAIL:
+            del self._tail[:-PRINTED_TAIL]
+
+    def text(self) -> str:
+        """Head and tail as text that is harmless for a terminal, with a note of how much is left out."""
+        tail = bytes(self._tail[-PRINTED_TAIL:])
+        missing = self._total - len(self._head) - len(tail)
+        gap = f"\n... {missing} more bytes ...\n".encode() if missing else b""
+        return escape_unprintable((bytes(self._head) + gap + tail).decode(errors="replace"))
 
 
 @dataclass
@@ -32,7 +75,7 @@ class WorkerReport:
     """What came from one worker. ``code`` is its wait status, None if it had to be killed."""
 
     worker: RunningWorker
-    state: str = RUNNING
+    state: WorkerState = WorkerState.RUNNING
     message: bytearray = field(default_factory=bytearray)
     printed: PrintedOutput = field(default_factory=PrintedOutput)
     pid: int = 0
@@ -46,14 +89,41 @@ class WorkerReport:
             return None
         return os.WTERMSIG(self.code)
 
+    def read(self, descriptor: int) -> bool:
+        """Read what one of the worker's pipes holds; False once nothing more is wanted from it."""
+        try:
+            part = os.read(descriptor, 1 << 18)
+        except BlockingIOError:
+            return True
+        except OSError:
+            part = b""
+        if descriptor == self.worker.printed:
+            self.printed.add(part)
+            return bool(part)
+        self._add_result(part)
+        return self.state == WorkerState.RUNNING
+
+    def _add_result(self, part: bytes) -> None:
+        self.message += part
+        if not self.pid and len(self.message) >= HELLO.size:
+            magic, pid = HELLO.unpack_from(self.message)
+            self.pid = pid if magic == HELLO_MAGIC else -1
+        size = message_size(bytes(self.message[HELLO.size : HELLO.size + HEADER.size]))
+        if self.pid < 0 or size < 0 or len(self.message) > _MAX_RESULT:
+            self.state = WorkerState.PROTOCOL_VIOLATION
+        elif size and len(self.message) >= HELLO.size + size:
+            self.state = WorkerState.COMPLETE
+        elif not part:
+            self.state = WorkerState.ENDED
+
 
 def collect_reports(
-    workers: list[RunningWorker], module: str, deadline: float, cancelled: threading.Event
+    workers: list[RunningWorker], module: str, deadline: float, canceled: threading.Event
 ) -> list[WorkerReport]:
     """Wait until every worker has sent its transcript, one has failed, or the deadline has passed.
 
-    ``module`` is the user's file, whose line is looked for where a worker has to be stopped;
-    ``deadline`` is on the monotonic clock. All workers are ended before this returns.
+    ``module`` is the user's file, whose line is looked for when a worker has to be killed; ``deadline`` is on
+    the monotonic clock. All workers are killed before this returns. Raises `ZygoteLost`.
     """
     reports = [WorkerReport(worker) for worker in workers]
     try:
@@ -62,97 +132,70 @@ def collect_reports(
                 for descriptor in (report.worker.result, report.worker.printed):
                     os.set_blocking(descriptor, False)
                     selector.register(descriptor, selectors.EVENT_READ, report)
-            _pump(selector, reports, deadline, cancelled)
-        if not all(report.state == COMPLETE for report in reports):
-            _locate(reports, module)
+            _read_until_decided(selector, reports, deadline, canceled)
+        if not all(report.state == WorkerState.COMPLETE for report in reports):
+            _collect_stacks(reports, module)
     finally:
-        lost = [report for report in reports if not _finish(report, module)]
+        lost = [report for report in reports if not _kill(report, module)]
     if lost:
-        raise ZygoteLost("the zygote died under its workers")
+        raise ZygoteLost("the zygote died while its workers were running")
     return reports
 
 
-def _pump(
-    selector: selectors.BaseSelector, reports: list[WorkerReport], deadline: float, cancelled: threading.Event
+def _read_until_decided(
+    selector: selectors.BaseSelector, reports: list[WorkerReport], deadline: float, canceled: threading.Event
 ) -> None:
     ticks = 0
     next_tick = time.monotonic() + _TICK
-    while any(report.state == RUNNING for report in reports):
+    while any(report.state == WorkerState.RUNNING for report in reports):
         now = time.monotonic()
-        if now >= deadline or cancelled.is_set():
-            for report in reports:
-                if report.state == RUNNING:
-                    report.state = STOPPED if cancelled.is_set() else LATE
+        if now >= deadline or canceled.is_set():
+            _stop_running(reports, WorkerState.STOPPED if canceled.is_set() else WorkerState.TIMED_OUT)
             return
         for key, _ in selector.select(max(0.0, min(deadline, next_tick) - now)):
-            if not _read(key.data, key.fd):
+            if not key.data.read(key.fd):
                 selector.unregister(key.fd)
         if time.monotonic() >= next_tick:
             ticks += 1
             next_tick = time.monotonic() + _TICK
-            _watch(reports, folders=ticks % 10 == 0)
-        if any(report.state in (ENDED, FLOODED, HUNGRY, OVERFULL, CROWDED) for report in reports):
-            _stop_others(reports)
+            _check_limits(reports, folders=ticks % 10 == 0)
+        if any(report.state in _FAILED for report in reports):
+            # One failure decides the grade, so the other workers need not continue.
+            _stop_running(reports, WorkerState.STOPPED)
             return
 
 
-def _stop_others(reports: list[WorkerReport]) -> None:
-    """One failure decides the grade, so the rest need not go on."""
+def _stop_running(reports: list[WorkerReport], state: WorkerState) -> None:
     for report in reports:
-        if report.state == RUNNING:
-            report.state = STOPPED
+        if report.state == WorkerState.RUNNING:
+            report.state = state
 
 
-def _read(report: WorkerReport, descriptor: int) -> bool:
-    """Take what a pipe holds; False once nothing more is wanted from it."""
-    try:
-        part = os.read(descriptor, 1 << 18)
-    except BlockingIOError:
-        return True
-    except OSError:
-        part = b""
-    if descriptor == report.worker.printed:
-        report.printed.add(part)
-        return bool(part)
-    report.message += part
-    if not report.pid and len(report.message) >= HELLO.size:
-        magic, pid = HELLO.unpack_from(report.message)
-        report.pid = pid if magic == HELLO_MAGIC else -1
-    size = message_size(bytes(report.message[HELLO.size : HELLO.size + HEADER.size]))
-    if report.pid < 0 or size < 0 or len(report.message) > _CAP:
-        report.state = FLOODED
-    elif size and len(report.message) >= HELLO.size + size:
-        report.state = COMPLETE
-    elif not part:
-        report.state = ENDED
-    return report.state == RUNNING
-
-
-def _watch(reports: list[WorkerReport], *, folders: bool) -> None:
-    """What no limit of the kernel covers: shared memory, threads with small stacks, the sum of all files."""
+def _check_limits(reports: list[WorkerReport], *, folders: bool) -> None:
+    """Check what no kernel limit covers: shared memory, threads with small stacks, the sum of all files."""
     for report in reports:
-        if report.state == RUNNING and report.pid > 0:
+        if report.state == WorkerState.RUNNING and report.pid > 0:
             threads, resident = _usage(report.pid)
-            if resident > _RESIDENT:
-                report.state = HUNGRY
+            if resident > _MAX_RESIDENT:
+                report.state = WorkerState.MEMORY_LIMIT
             elif threads > MAX_THREADS:
-                report.state = CROWDED
-        if report.state == RUNNING and folders and report.worker.scratch.overfull():
-            report.state = OVERFULL
+                report.state = WorkerState.THREAD_LIMIT
+        if report.state == WorkerState.RUNNING and folders and report.worker.scratch.is_over_limit():
+            report.state = WorkerState.DISK_LIMIT
 
 
 def _usage(pid: int) -> tuple[int, int]:
     """The process's threads and resident bytes; zeros where the system does not say."""
     with contextlib.suppress(OSError, ValueError, IndexError):
-        # The name in parentheses may hold anything.
+        # The process name comes before this, in parentheses, and may contain anything.
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
         return int(fields[17]), int(fields[21]) * limits.PAGE
     return 0, 0
 
 
-def _locate(reports: list[WorkerReport], module: str) -> None:
-    """Ask the workers that still run where they are, before they are killed."""
-    asked = [report for report in reports if report.state in (LATE, HUNGRY, OVERFULL, CROWDED)]
+def _collect_stacks(reports: list[WorkerReport], module: str) -> None:
+    """Have the workers that are still running write where they are, before they are killed."""
+    asked = [report for report in reports if report.state in (WorkerState.TIMED_OUT, *_OVER_A_LIMIT)]
     for report in asked:
         report.worker.handle.dump()
     limit = time.monotonic() + _DUMP_WAIT
@@ -161,15 +204,15 @@ def _locate(reports: list[WorkerReport], module: str) -> None:
         report.stack = read_stack(path, module, limit - time.monotonic())
 
 
-def _finish(report: WorkerReport, module: str) -> bool:
-    """End the worker and take what is left in its pipes; False if the zygote has died."""
+def _kill(report: WorkerReport, module: str) -> bool:
+    """Kill the worker and read what is left in its pipes; False if the zygote has died."""
     worker = report.worker
     alive = True
     try:
-        report.code = worker.handle.end(0.05 if report.state == ENDED else 0.0)
+        report.code = worker.handle.end(0.05 if report.state == WorkerState.ENDED else 0.0)
     except ZygoteLost:
         alive = False
-    if report.state == ENDED:
+    if report.state == WorkerState.ENDED:
         report.stack = read_stack(worker.scratch.stack(worker.rank), module, 0.0)
     with contextlib.suppress(OSError):
         while part := os.read(worker.printed, 1 << 18):
@@ -177,3 +220,55 @@ def _finish(report: WorkerReport, module: str) -> bool:
     os.close(worker.result)
     os.close(worker.printed)
     return alive
+
+
+def read_stack(path: Path, module: str, seconds: float) -> str:
+    """The stacks in ``path``, which a worker is about to write: everything that is there after ``seconds``.
+
+    A worker writes them piece by piece and may be interrupted between two pieces. Only the user's line in
+    the main thread ends the wait early.
+    """
+    limit = time.monotonic() + seconds
+    while True:
+        text = _stack_text(path)
+        if time.monotonic() >= limit or _main_thread_line(text, module):
+            return text
+        time.sleep(0.003)
+
+
+def _stack_text(path: Path) -> str:
+    try:
+        with path.open("rb") as stream:
+            return stream.read(1 << 16).decode(errors="replace")
+    except OSError:
+        return ""
+
+
+def _main_thread_line(stack: str, module: str) -> int:
+    _, _, main = stack.partition("Current thread 0x")
+    # The last line may not be complete yet.
+    return line_in("Current thread 0x" + main[: main.rfind("\n") + 1], module) if main else 0
+
+
+def line_in(stack: str, module: str) -> int:
+    """The innermost line of the user's module in a stack dump; 0 if there is none.
+
+    The thread that received the signal, which is the main one, is searched first, then the others.
+    """
+    threads = re.split(r"\n(?=(?:Current thread|Thread) 0x)", "\n" + stack)
+    for thread in sorted(threads, key=lambda text: not text.lstrip("\n").startswith("Current")):
+        for frame in _FRAME.finditer(thread):
+            if frame["file"].endswith("/" + module):
+                return int(frame["line"])
+    return 0
+
+
+def code_location(stack: str, module: str, source: str) -> str:
+    """Where the code was, for a sentence: the line's number and text; empty if unknown."""
+    number = line_in(stack, module)
+    lines = source.splitlines()
+    if not number:
+        return ""
+    text = lines[number - 1].strip() if number <= len(lines) else ""
+    shown = f": `{text if len(text) <= 90 else text[:87] + '...'}`" if text else ""
+    return f" at line {number} of {module}{shown}"

@@ -1,89 +1,125 @@
-"""The evidence of one run, put together from its workers' transcripts."""
+"""The evidence of one run, assembled from its workers' transcripts, and what it means for the verdict."""
 
+import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from quizapp.judge.server.collector import WorkerReport
-from quizapp.judge.server.feedback import MEMORY_TEXT, explain
+from quizapp.judge.server.feedback import RunFailure, explain_failure, import_failure, memory_failure
 from quizapp.judge.testing.checks import Raised
-from quizapp.judge.verdict import ERROR, MEMORY
-from quizapp.judge.worker.job import HELLO
+from quizapp.judge.verdict import TestResult, VerdictStatus
+from quizapp.judge.worker.job import HELLO, WorkerAnswer
 from quizapp.judge.worker.transcript import TranscriptError, decode
+
+_FORGED = RunFailure(
+    VerdictStatus.ERROR, "Your code put something else in place of the judge's record of its run."
+)
 
 
 @dataclass
 class RunEvidence:
-    """The evidence of one run: values and errors by path, or why there is none."""
+    """What one run of the probes gave: values and errors by path, or the failure that prevented it."""
 
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, Any] = field(default_factory=dict)
-    status: str = ""
-    problem: str = ""
+    failure: RunFailure | None = None
     printed: str = ""
 
-    def fail(self, status: str, problem: str) -> None:
-        """Note why there is no evidence; the first reason stands."""
-        if not self.status:
-            self.status, self.problem = status, problem
+    @property
+    def status(self) -> VerdictStatus | None:
+        """The verdict's status if there is no evidence."""
+        return None if self.failure is None else self.failure.status
 
-    def absorb(
+    @property
+    def problem(self) -> str:
+        """Why there is no evidence; empty if there is."""
+        return "" if self.failure is None else self.failure.text
+
+    def fail(self, failure: RunFailure) -> None:
+        """Note why there is no evidence; the first reason stands."""
+        if self.failure is None:
+            self.failure = failure
+
+    def add_reports(
         self, reports: Sequence[WorkerReport], nonce: str, module: str, source: str, seconds: float
     ) -> None:
-        """Add what one group of workers sent: a single one, or the ranks of a process group."""
+        """Add what one group of workers sent: a single worker, or the ranks of a process group."""
         for report in reports:
             # The scratch folder's name means nothing to the learner.
-            text = report.printed.text().replace(
-                f"{report.worker.scratch.work}/rank{report.worker.rank}/", ""
-            )
+            folder = f"{report.worker.scratch.work}/rank{report.worker.rank}/"
+            text = report.printed.text().replace(folder, "")
             if text and len(reports) > 1:
                 text = f"[rank {report.worker.rank} of {len(reports)}]\n{text}"
             self.printed += text
-        status, problem = explain(reports, module, source, seconds)
-        if status:
-            self.fail(status, problem)
+        failure = explain_failure(reports, module, source, seconds)
+        if failure is not None:
+            self.fail(failure)
             return
         for report in reports:
-            self._take(report, len(reports), nonce, module)
+            self._add_transcript(report, len(reports), nonce, module)
 
-    def _take(self, report: WorkerReport, world: int, nonce: str, module: str) -> None:
+    def _add_transcript(self, report: WorkerReport, world: int, nonce: str, module: str) -> None:
         try:
-            sent = decode(bytes(report.message[HELLO.size :]))
-            if sent["nonce"] != nonce:
-                raise TranscriptError("the message has no valid mark")
-            if "problem" in sent:
-                self.fail(ERROR, str(sent["problem"])[:1000])
+            answer = WorkerAnswer.from_message(decode(bytes(report.message[HELLO.size :])))
+            if answer.nonce != nonce:
+                raise TranscriptError("the message does not carry the run's nonce")
+            if answer.problem is not None:
+                self.fail(RunFailure(VerdictStatus.ERROR, answer.problem[:1000]))
                 return
-            values, errors, problem = dict(sent["values"]), dict(sent["errors"]), sent["import"]
-            raised = Raised(problem, module) if problem is not None else None
-            for details in errors.values():
-                Raised(details, module)
+            raised = Raised(answer.import_error, module) if answer.import_error is not None else None
+            for details in answer.errors.values():
+                Raised(details, module)  # raises if it is malformed
         except (TranscriptError, KeyError, TypeError, ValueError, AttributeError):
-            self.fail(ERROR, "Your code put something else in place of the judge's record of its run.")
+            self.fail(_FORGED)
             return
         if raised is not None:
-            self.fail(*_on_import(raised, module))
+            self.fail(import_failure(raised, module))
             return
-        for source, target in ((values, self.values), (errors, self.errors)):
+        for source, target in ((answer.values, self.values), (answer.errors, self.errors)):
             for path, value in source.items():
                 name, _, rest = str(path).partition("/")
                 key = f"{name}/world{world}/rank{report.worker.rank}/{rest}".rstrip("/")
                 target[key if world > 1 else str(path)] = value
 
 
-def _on_import(raised: Raised, module: str) -> tuple[str, str]:
-    if raised.is_memory and not raised.line:
-        return ERROR, "Python gave up while reading your module: it is nested too deeply."
-    if raised.is_memory:
-        return MEMORY, memory_sentence(raised, module)
-    where = f" (line {raised.line})" if raised.line else ""
-    text = f": {raised.message}" if raised.message else ""
-    if raised.is_a("SystemExit"):
-        return ERROR, f"SystemExit on import{text}{where}: your module must not end the program."
-    return ERROR, f"{raised.types[0]} on import{text}{where}"
+@dataclass
+class SeededRun:
+    """One run of a submission with the inputs of one seed.
 
+    The ``second`` run of a grade has its probes in reverse order.
+    """
 
-def memory_sentence(raised: Raised, module: str) -> str:
-    """What to say where memory ran out."""
-    where = f" at line {raised.line} of {module}" if raised.line else ""
-    return f"Your code asked for more memory than {MEMORY_TEXT}{where}."
+    seed: int
+    given: Any
+    second: bool = False
+    evidence: RunEvidence = field(default_factory=RunEvidence)
+    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
+    tests: list[TestResult] = field(default_factory=list)
+
+    @property
+    def worker_seed(self) -> int:
+        """A seed for the worker. The values that ``seed`` gave cannot be sampled again from it."""
+        return int.from_bytes(sha256(f"worker {self.seed}".encode()).digest()[:4])
+
+    @property
+    def passed(self) -> bool:
+        """Whether every hidden test passes on this run's evidence."""
+        return self.evidence.failure is None and bool(self.tests) and all(t.passed for t in self.tests)
+
+    def outcome(self, module: str) -> tuple[VerdictStatus, str]:
+        """Status and error text of a verdict that this run decides."""
+        evidence = self.evidence
+        if evidence.failure is not None:
+            return evidence.failure.status, evidence.failure.text
+        if self.passed:
+            return VerdictStatus.PASSED, ""
+        errors = [Raised(details, module) for details in evidence.errors.values()]
+        out_of_memory = next((error for error in errors if error.is_memory), None)
+        if out_of_memory is not None:
+            failure = memory_failure(out_of_memory, module)
+            return failure.status, failure.text
+        if errors and not evidence.values and not errors[0].is_a("NotImplementedError"):
+            return VerdictStatus.ERROR, f"Your code raised {errors[0]}."
+        return VerdictStatus.FAILED, ""

@@ -1,55 +1,78 @@
-"""Sentences for a run that gave no evidence: what happened, to which rank, at which line."""
+"""Sentences for a run that gave no evidence: what happened, in which rank, at which line."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from signal import Signals
 
 from quizapp.judge.sandbox import limits
 from quizapp.judge.sandbox.scratch import MAX_BYTES
-from quizapp.judge.server.collector import (
-    COMPLETE,
-    CROWDED,
-    ENDED,
-    FLOODED,
-    HUNGRY,
-    LATE,
-    MAX_THREADS,
-    OVERFULL,
-    STOPPED,
-    WorkerReport,
-)
-from quizapp.judge.server.stack_dump import place
-from quizapp.judge.verdict import ERROR, MEMORY, TIMEOUT
+from quizapp.judge.server.collector import MAX_THREADS, WorkerReport, WorkerState, code_location
+from quizapp.judge.testing.checks import Raised
+from quizapp.judge.verdict import VerdictStatus
 
-MEMORY_TEXT = f"the {limits.MEMORY >> 30} GiB it may have"
+_MEMORY = f"{limits.MEMORY >> 30} GiB"
 _CRASHES: dict[int, str] = {
     Signals.SIGSEGV: "a segmentation fault",
     Signals.SIGBUS: "a bus error",
     Signals.SIGABRT: "an abort",
-    Signals.SIGFPE: "an arithmetic fault",
+    Signals.SIGFPE: "an arithmetic error",
     Signals.SIGILL: "an illegal instruction",
 }
 
 
-def explain(reports: Sequence[WorkerReport], module: str, source: str, seconds: float) -> tuple[str, str]:
-    """Status and sentence for workers that did not all send a transcript; empty if they did."""
-    for state, tell in _TELL.items():
+@dataclass(frozen=True)
+class RunFailure:
+    """Why a run gave no evidence: the verdict's status and a sentence for the learner."""
+
+    status: VerdictStatus
+    text: str
+
+
+def explain_failure(
+    reports: Sequence[WorkerReport], module: str, source: str, seconds: float
+) -> RunFailure | None:
+    """Why the workers of one group did not all send a transcript; None if they did."""
+    for state, explain in _EXPLANATIONS.items():
         for report in reports:
             if report.state == state:
-                status, sentence = tell(report, place(report.stack, module, source), seconds)
-                if len(reports) > 1:
-                    sentence = _ranks(reports, module, source) if state == LATE else sentence
-                    sentence = f"Rank {report.worker.rank} of {len(reports)}: {sentence}"
-                return status, sentence
-    return "", ""
+                failure = explain(report, code_location(report.stack, module, source), seconds)
+                if len(reports) == 1:
+                    return failure
+                text = failure.text
+                if state == WorkerState.TIMED_OUT:
+                    text = _waiting_ranks(reports, module, source)
+                return RunFailure(failure.status, f"Rank {report.worker.rank} of {len(reports)}: {text}")
+    return None
 
 
-def _ranks(reports: Sequence[WorkerReport], module: str, source: str) -> str:
+def import_failure(raised: Raised, module: str) -> RunFailure:
+    """What the exception that importing a submission raised means for the learner."""
+    if raised.is_memory and not raised.line:
+        text = "Python ran out of memory while reading your module: it is nested too deeply."
+        return RunFailure(VerdictStatus.ERROR, text)
+    if raised.is_memory:
+        return memory_failure(raised, module)
+    where = f" (line {raised.line})" if raised.line else ""
+    message = f": {raised.message}" if raised.message else ""
+    tail = ": your module must not end the program." if raised.is_a("SystemExit") else ""
+    return RunFailure(VerdictStatus.ERROR, f"{raised.types[0]} on import{message}{where}{tail}")
+
+
+def memory_failure(raised: Raised, module: str) -> RunFailure:
+    """What to say if an allocation failed."""
+    where = f" at line {raised.line} of {module}" if raised.line else ""
+    return RunFailure(
+        VerdictStatus.MEMORY, f"Your code asked for more memory than the {_MEMORY} limit{where}."
+    )
+
+
+def _waiting_ranks(reports: Sequence[WorkerReport], module: str, source: str) -> str:
     waiting, done = [], []
     for report in reports:
-        if report.state == COMPLETE:
+        if report.state == WorkerState.COMPLETE:
             done.append(str(report.worker.rank))
             continue
-        where = place(report.stack, module, source) or " outside your module"
+        where = code_location(report.stack, module, source) or " outside your module"
         waiting.append(f"rank {report.worker.rank} waits{where}")
     tail = f"; rank {' and '.join(done)} had finished" if done else ""
     return (
@@ -57,59 +80,72 @@ def _ranks(reports: Sequence[WorkerReport], module: str, source: str) -> str:
     )
 
 
-def _late(_: WorkerReport, where: str, seconds: float) -> tuple[str, str]:
-    return TIMEOUT, f"Your code did not finish within {seconds:g} s" + (f"; it was{where}." if where else ".")
+def _with_location(text: str, where: str) -> str:
+    return f"{text}; it was{where}." if where else f"{text}."
 
 
-def _hungry(_: WorkerReport, where: str, __: float) -> tuple[str, str]:
-    return MEMORY, f"Your code took more memory than {MEMORY_TEXT}" + (f"; it was{where}." if where else ".")
+def _timed_out(_: WorkerReport, where: str, seconds: float) -> RunFailure:
+    text = f"Your code did not finish within {seconds:g} s"
+    return RunFailure(VerdictStatus.TIMEOUT, _with_location(text, where))
 
 
-def _overfull(_: WorkerReport, where: str, __: float) -> tuple[str, str]:
-    limit = f"{MAX_BYTES >> 20} MiB"
-    text = f"Your code wrote more files than the {limit} it may, or folders too deep or locked to look into"
-    return ERROR, text + (f"; it was{where}." if where else ".")
+def _memory_limit(_: WorkerReport, where: str, __: float) -> RunFailure:
+    text = f"Your code used more memory than the {_MEMORY} limit"
+    return RunFailure(VerdictStatus.MEMORY, _with_location(text, where))
 
 
-def _crowded(_: WorkerReport, where: str, __: float) -> tuple[str, str]:
-    text = f"Your code started more than the {MAX_THREADS} threads it may have"
-    return ERROR, text + (f"; it was{where}." if where else ".")
+def _disk_limit(_: WorkerReport, where: str, __: float) -> RunFailure:
+    text = (
+        f"Your code wrote more files than the {MAX_BYTES >> 20} MiB limit allows, "
+        "or folders that are too deep or locked to look into"
+    )
+    return RunFailure(VerdictStatus.ERROR, _with_location(text, where))
 
 
-def _flooded(_: WorkerReport, __: str, ___: float) -> tuple[str, str]:
-    return ERROR, "Your code wrote into the judge's own pipe; leave descriptors alone that it did not open."
+def _thread_limit(_: WorkerReport, where: str, __: float) -> RunFailure:
+    text = f"Your code started more than the {MAX_THREADS} threads that it may have"
+    return RunFailure(VerdictStatus.ERROR, _with_location(text, where))
 
 
-def _stopped(_: WorkerReport, __: str, ___: float) -> tuple[str, str]:
-    return ERROR, "This grade was called off for a newer one."
+def _protocol_violation(_: WorkerReport, __: str, ___: float) -> RunFailure:
+    text = "Your code wrote into the judge's own pipe; leave descriptors alone that it did not open."
+    return RunFailure(VerdictStatus.ERROR, text)
 
 
-def _ended(report: WorkerReport, where: str, _: float) -> tuple[str, str]:
+def _stopped(_: WorkerReport, __: str, ___: float) -> RunFailure:
+    return RunFailure(VerdictStatus.ERROR, "This grade was canceled for a newer one.")
+
+
+def _ended(report: WorkerReport, where: str, _: float) -> RunFailure:
     number = report.signal
     if number in _CRASHES:
-        return ERROR, f"Your code crashed Python with {_CRASHES[number]}{where}."
+        return RunFailure(VerdictStatus.ERROR, f"Your code crashed Python with {_CRASHES[number]}{where}.")
     if number == Signals.SIGXCPU:
-        return TIMEOUT, f"Your code used up the processor time that it may take{where}."
+        return RunFailure(VerdictStatus.TIMEOUT, f"Your code reached its limit on processor time{where}.")
     if number == Signals.SIGKILL:
-        return MEMORY, f"The system killed your code{where}, most likely for lack of memory."
+        text = f"The system killed your code{where}, most likely for lack of memory."
+        return RunFailure(VerdictStatus.MEMORY, text)
     if number is not None:
-        return ERROR, f"Your code ended its process by {_name(number)}{where} before the tests were done."
-    return ERROR, "Your code ended its process before the tests were done; let its functions return instead."
+        text = f"Your code ended its process by {_signal_name(number)}{where} before the tests were done."
+        return RunFailure(VerdictStatus.ERROR, text)
+    text = "Your code ended its process before the tests were done; let its functions return instead."
+    return RunFailure(VerdictStatus.ERROR, text)
 
 
-def _name(number: int) -> str:
+def _signal_name(number: int) -> str:
     try:
         return Signals(number).name
-    except ValueError:  # most of the real-time signals have none
+    except ValueError:  # most of the real-time signals have no name
         return f"signal {number}"
 
 
-_TELL: dict[str, Callable[[WorkerReport, str, float], tuple[str, str]]] = {
-    HUNGRY: _hungry,
-    OVERFULL: _overfull,
-    CROWDED: _crowded,
-    FLOODED: _flooded,
-    ENDED: _ended,
-    LATE: _late,
-    STOPPED: _stopped,
+# In order of precedence: if several workers failed, the first of these states explains the grade.
+_EXPLANATIONS: dict[WorkerState, Callable[[WorkerReport, str, float], RunFailure]] = {
+    WorkerState.MEMORY_LIMIT: _memory_limit,
+    WorkerState.DISK_LIMIT: _disk_limit,
+    WorkerState.THREAD_LIMIT: _thread_limit,
+    WorkerState.PROTOCOL_VIOLATION: _protocol_violation,
+    WorkerState.ENDED: _ended,
+    WorkerState.TIMED_OUT: _timed_out,
+    WorkerState.STOPPED: _stopped,
 }

@@ -1,96 +1,71 @@
-"""The trusted judge: fresh inputs in, evidence back from workers, a verdict out."""
+"""The trusted judge: fresh inputs out to the workers, evidence back, and a verdict."""
 
-import os
+import platform
 import random
-import secrets
 import threading
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from pathlib import Path
-from typing import Any
 
+import torch
+
+import quizapp
 from quizapp.judge.devices import resolve
+from quizapp.judge.protocol import GradeOrder
 from quizapp.judge.sandbox.scratch import ScratchFolder
 from quizapp.judge.sandbox.tiers import TierReport, best
-from quizapp.judge.server.collector import COMPLETE, STOPPED, WorkerReport, collect_reports
-from quizapp.judge.server.evidence import RunEvidence
+from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
+from quizapp.judge.server.evidence import SeededRun
 from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise
-from quizapp.judge.server.outcome import cleaned, not_allowed, outcome, versions
+from quizapp.judge.server.feedback import RunFailure
+from quizapp.judge.server.name_rules import check_names
 from quizapp.judge.server.test_runner import run_tests
 from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
 from quizapp.judge.server.worker_view import strip_expected_answers
 from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.draw import Draw
-from quizapp.judge.verdict import ERROR, TestResult, Verdict
+from quizapp.judge.verdict import Verdict, VerdictStatus
 from quizapp.judge.worker.job import WorkerJob
 from quizapp.judge.worker.transcript import encode
 from quizapp.util.sanitize import escape_unprintable
 
-_LOST = "The process that starts workers died twice while your code ran; code must not kill its parent."
-_SECOND = 0x5DEECE66D
-
-
-@dataclass(frozen=True)
-class GradeOrder:
-    """What a client asks for: grade ``source``, which the verdict calls ``file``.
-
-    ``beside`` runs the second seed at the same time instead of after the first.
-    """
-
-    folder: Path
-    source: bytes
-    file: str
-    device: str = "auto"
-    timeout: float | None = None
-    seed: int | None = None
-    tier: str | None = None
-    beside: bool = (os.cpu_count() or 1) > 1
-
-    def one_by_one(self) -> "GradeOrder":
-        """The same with the second seed after the first: cheaper where many submissions wait."""
-        return replace(self, beside=False)
-
-
-@dataclass
-class SeededRun:
-    """One run of a submission under one seed; the ``second`` has its probes in reverse order."""
-
-    seed: int
-    given: Any
-    second: bool = False
-    run: RunEvidence = field(default_factory=RunEvidence)
-    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
-    tests: list[TestResult] = field(default_factory=list)
-
-    @property
-    def told_seed(self) -> int:
-        """A seed for the worker, from which what was drawn for ``kept`` cannot be drawn again."""
-        return int.from_bytes(sha256(f"worker {self.seed}".encode()).digest()[:4])
-
-    @property
-    def good(self) -> bool:
-        """Whether every hidden test holds on this run's evidence."""
-        return not self.run.status and bool(self.tests) and all(test.passed for test in self.tests)
+_ZYGOTE_LOST = RunFailure(
+    VerdictStatus.ERROR,
+    "The process that starts workers died twice while your code ran; code must not kill its parent.",
+)
+_SECOND_SEED = 0x5DEECE66D
 
 
 @dataclass(frozen=True)
 class GradingTask:
-    """A submission with all that its runs share."""
+    """A submission with everything that its runs share. ``seconds`` is the limit for each run."""
 
-    assets: LoadedExercise
+    loaded: LoadedExercise
     source: bytes
     device: str
     tier: str
     seconds: float
-    cancelled: threading.Event
+    canceled: threading.Event
 
     @property
     def text(self) -> str:
         """The source as text."""
         return self.source.decode("utf-8-sig")
+
+    @property
+    def module(self) -> str:
+        """The file name of the user's module."""
+        return self.loaded.exercise.module
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Probes that run together in ``world`` workers of each run: one, or the ranks of a process group."""
+
+    names: tuple[str, ...]
+    world: int = 1
 
 
 class GradingEngine:
@@ -99,179 +74,169 @@ class GradingEngine:
     def __init__(self, pool: WorkerPool, tiers: list[TierReport]):
         self._pool = pool
         self._tiers = tiers
-        self._library = ExerciseCache()
-        # Hidden tests may use torch's global random numbers; one thread at a time.
+        self._exercises = ExerciseCache()
+        # Probes' inputs and hidden tests may use torch's global random numbers: one thread at a time.
         self._lock = threading.Lock()
 
-    def grade(self, order: GradeOrder, cancelled: threading.Event | None = None) -> Verdict:
+    def grade(self, order: GradeOrder, canceled: threading.Event | None = None) -> Verdict:
         """The verdict on one submission. Raises `QuizError` for an absent device or a broken exercise."""
         begin = time.monotonic()
         device, notes = resolve(order.device)
-        task = self.task(order, device, cancelled or threading.Event())
-        exercise = task.assets.exercise
+        task = self._task(order, device, canceled or threading.Event())
         seed = random.SystemRandom().getrandbits(31) if order.seed is None else order.seed
-        tracks = [self.track(task, seed), self.track(task, seed ^ _SECOND, second=True)]
-        if order.beside:
-            self.run(task, tracks)
-            self._judge(task, tracks)
+        runs = [self._new_run(task, seed), self._new_run(task, seed ^ _SECOND_SEED, second=True)]
+        if order.parallel:
+            self._observe(task, runs)
+            self._test(task, runs)
         else:
-            for track in tracks:
-                self.run(task, [track])
-                self._judge(task, [track])
-                if not track.good:
+            for run in runs:
+                self._observe(task, [run])
+                self._test(task, [run])
+                if not run.passed:
                     break
-        shown = next((track for track in tracks if not track.good), tracks[0])
-        status, error = outcome(shown, exercise)
+        deciding = next((run for run in runs if not run.passed), runs[0])
+        status, error = deciding.outcome(task.module)
         if task.tier == "T0" and device != "cpu":
             notes += (f"On {device} a submission runs with a deadline only, without further isolation.",)
         return Verdict(
-            exercise=exercise.slug,
+            exercise=task.loaded.exercise.slug,
             file=order.file,
             device=device,
             status=status,
-            tests=tuple(cleaned(shown.tests)),
+            tests=tuple(replace(t, message=escape_unprintable(t.message)) for t in deciding.tests),
             seconds=time.monotonic() - begin,
             seed=seed,
             tier=task.tier,
             error=escape_unprintable(error) or None,
-            printed=tracks[0].run.printed,
+            printed=runs[0].evidence.printed,
             notes=notes,
-            versions=versions(order.source),
+            versions=_versions(order.source),
         )
 
-    def task(self, order: GradeOrder, device: str, cancelled: threading.Event) -> GradingTask:
-        """What the runs of ``order`` share."""
-        assets = self._library.load(order.folder)
+    def judge_once(self, order: GradeOrder, seed: int) -> SeededRun:
+        """One run under one seed, with its tests: for the check of an exercise."""
+        task = self._task(order, resolve(order.device)[0], threading.Event())
+        run = self._new_run(task, seed)
+        self._observe(task, [run])
+        self._test(task, [run])
+        return run
+
+    def _task(self, order: GradeOrder, device: str, canceled: threading.Event) -> GradingTask:
+        loaded = self._exercises.load(order.folder)
         tier = best(self._tiers, order.tier).name if device == "cpu" else "T0"
-        seconds = assets.exercise.timeout if order.timeout is None else order.timeout
-        forbidden = [name for rule in assets.exercise.forbidden for name in rule.names]
-        self._pool.preload(tier, assets.preload, forbidden)
-        return GradingTask(assets, order.source, device, tier, seconds, cancelled)
+        seconds = loaded.exercise.timeout if order.timeout is None else order.timeout
+        forbidden = [name for rule in loaded.exercise.forbidden for name in rule.names]
+        self._pool.preload(tier, loaded.preload, forbidden)
+        return GradingTask(loaded, order.source, device, tier, seconds, canceled)
 
-    def track(self, task: GradingTask, seed: int, *, second: bool = False) -> SeededRun:
-        """A run to come: inputs drawn from ``seed``."""
+    def _new_run(self, task: GradingTask, seed: int, *, second: bool = False) -> SeededRun:
         with self._lock:
-            return SeededRun(seed, task.assets.probes.inputs(Draw(seed)), second)
+            return SeededRun(seed, task.loaded.probes.inputs(Draw(seed)), second)
 
-    def run(self, task: GradingTask, tracks: list[SeededRun]) -> None:
-        """Run the probes of every track: first the plain ones, then those of each group size."""
+    def _observe(self, task: GradingTask, runs: list[SeededRun]) -> None:
+        """Run the probes of every run: first the plain ones, then those of each group size."""
         left = task.seconds
-        groups = [(1, task.assets.probe_names)]
-        groups += [(world, task.assets.distributed_names) for world in task.assets.exercise.ranks]
-        messages = [encode(strip_expected_answers(track.given)) for track in tracks]
-        for world, names in groups:
-            if names and not any(track.run.status for track in tracks):
-                left -= self._run_group(task, tracks, messages, names, world, left)
+        groups = [_Group(task.loaded.probe_names)]
+        groups += [_Group(task.loaded.distributed_names, world) for world in task.loaded.exercise.ranks]
+        inputs = [encode(strip_expected_answers(run.given)) for run in runs]
+        for group in groups:
+            if group.names and not any(run.evidence.failure for run in runs):
+                begin = time.monotonic()
+                self._observe_group(task, runs, inputs, group, left)
+                left -= time.monotonic() - begin
 
-    def _run_group(
-        self,
-        task: GradingTask,
-        tracks: list[SeededRun],
-        messages: list[bytes],
-        names: tuple[str, ...],
-        world: int,
-        left: float,
-    ) -> float:
-        """Run one group of workers per track, with ``left`` seconds to go; the seconds it took."""
-        begin = time.monotonic()
-        for attempt in (1, 2):
+    def _observe_group(
+        self, task: GradingTask, runs: list[SeededRun], inputs: list[bytes], group: _Group, left: float
+    ) -> None:
+        """Run one group of workers per run, within ``left`` seconds; again if the zygote died meanwhile."""
+        for _ in range(2):
             try:
-                reports = self._send_out(task, tracks, messages, names, world, left)
+                reports = self._run_workers(task, runs, inputs, group, left)
             except ZygoteLost:
-                if attempt == 2:
-                    tracks[0].run.fail(ERROR, _LOST)
-            else:
-                self._absorb(task, tracks, reports)
-                break
-        return time.monotonic() - begin
+                continue
+            self._add_evidence(task, runs, reports)
+            return
+        runs[0].evidence.fail(_ZYGOTE_LOST)
 
-    def _send_out(
-        self,
-        task: GradingTask,
-        tracks: list[SeededRun],
-        messages: list[bytes],
-        names: tuple[str, ...],
-        world: int,
-        left: float,
+    def _run_workers(
+        self, task: GradingTask, runs: list[SeededRun], inputs: list[bytes], group: _Group, left: float
     ) -> list[list[WorkerReport]]:
         workers: list[RunningWorker] = []
         scratches: list[ScratchFolder] = []
         try:
-            for track, given in zip(tracks, messages, strict=True):
+            for run, given in zip(runs, inputs, strict=True):
                 scratch = self._pool.scratch().prepare()
                 scratches.append(scratch)
-                # Reversed, any two probes are seen in both orders.
-                order = names[::-1] if track.second else names
-                for rank in range(world):
-                    job = self._job(task, track, given, order, rank, world, scratch)
+                for rank in range(group.world):
+                    job = _job(task, run, group, rank, given, scratch)
                     workers.append(self._pool.start(job, scratch))
-            # From here on: a spawned worker may have had to load torch first.
-            reports = collect_reports(
-                workers, task.assets.exercise.module, time.monotonic() + left, task.cancelled
-            )
+            # The time starts here: a spawned worker may have had to load torch first.
+            reports = collect_reports(workers, task.module, time.monotonic() + left, task.canceled)
             workers.clear()
         finally:
             for worker in workers:
                 worker.abandon()
             for scratch in scratches:
                 scratch.remove()
-        return [reports[i * world : (i + 1) * world] for i in range(len(tracks))]
+        return [reports[i * group.world : (i + 1) * group.world] for i in range(len(runs))]
 
-    def _absorb(self, task: GradingTask, tracks: list[SeededRun], reports: list[list[WorkerReport]]) -> None:
-        module = task.assets.exercise.module
+    def _add_evidence(
+        self, task: GradingTask, runs: list[SeededRun], reports: list[list[WorkerReport]]
+    ) -> None:
         failed = None
-        for track, mine in zip(tracks, reports, strict=True):
-            if task.cancelled.is_set() or any(r.state not in (COMPLETE, STOPPED) for r in mine):
-                failed = track
-            if failed is track or all(report.state == COMPLETE for report in mine):
-                track.run.absorb(mine, track.nonce, module, task.text, task.seconds)
-        for track, mine in zip(tracks, reports, strict=True):
-            if failed is not None and any(report.state == STOPPED for report in mine):
-                # Stopped because the other one failed: the reason is the same.
-                track.run.fail(failed.run.status, failed.run.problem)
+        undecided = (WorkerState.COMPLETE, WorkerState.STOPPED)
+        for run, group in zip(runs, reports, strict=True):
+            if task.canceled.is_set() or any(report.state not in undecided for report in group):
+                failed = run
+            if failed is run or all(report.state == WorkerState.COMPLETE for report in group):
+                run.evidence.add_reports(group, run.nonce, task.module, task.text, task.seconds)
+        if failed is None or failed.evidence.failure is None:
+            return
+        for run, group in zip(runs, reports, strict=True):
+            if any(report.state == WorkerState.STOPPED for report in group):
+                # Stopped because the other run failed, so the reason is the same.
+                run.evidence.fail(failed.evidence.failure)
 
-    def _job(
-        self,
-        task: GradingTask,
-        track: SeededRun,
-        given: bytes,
-        names: tuple[str, ...],
-        rank: int,
-        world: int,
-        scratch: ScratchFolder,
-    ) -> WorkerJob:
-        return WorkerJob(
-            module=task.assets.exercise.module,
-            names=names,
-            forbidden=tuple((rule.names, rule.says) for rule in task.assets.exercise.forbidden),
-            seed=track.told_seed,
-            device=task.device,
-            rank=rank,
-            world=world,
-            base=str(scratch.base),
-            tier=task.tier,
-            seconds=task.seconds,
-            nonce=track.nonce,
-            source=task.source,
-            probes=task.assets.probe_code,
-            given=given,
-        )
-
-    def _judge(self, task: GradingTask, tracks: Iterable[SeededRun]) -> None:
-        module = task.assets.exercise.module
-        for track in tracks:
-            if not track.run.status:
-                observe = Observe(track.given, track.run.values, track.run.errors, module, task.device)
+    def _test(self, task: GradingTask, runs: Iterable[SeededRun]) -> None:
+        """Run the hidden tests on the evidence of each run, up to the first one that fails."""
+        for run in runs:
+            evidence = run.evidence
+            if evidence.failure is None:
+                observe = Observe(run.given, evidence.values, evidence.errors, task.module, task.device)
                 with self._lock:
-                    track.tests = run_tests(task.assets.tests, observe)
-                track.tests += not_allowed(task.assets.exercise, task.source)
-            if not track.good:
-                break
+                    run.tests = run_tests(task.loaded.tests, observe)
+                run.tests += check_names(task.loaded.exercise.forbidden, task.source)
+            if not run.passed:
+                return
 
-    def judge_once(self, order: GradeOrder, seed: int) -> SeededRun:
-        """One run under one seed, with its tests: for the check of an exercise."""
-        task = self.task(order, resolve(order.device)[0], threading.Event())
-        track = self.track(task, seed)
-        self.run(task, [track])
-        self._judge(task, [track])
-        return track
+
+def _job(
+    task: GradingTask, run: SeededRun, group: _Group, rank: int, given: bytes, scratch: ScratchFolder
+) -> WorkerJob:
+    return WorkerJob(
+        module=task.module,
+        # Reversed in the second run, so that any two probes are seen in both orders.
+        names=group.names[::-1] if run.second else group.names,
+        forbidden=tuple((rule.names, rule.says) for rule in task.loaded.exercise.forbidden),
+        seed=run.worker_seed,
+        device=task.device,
+        rank=rank,
+        world=group.world,
+        base=str(scratch.base),
+        tier=task.tier,
+        seconds=task.seconds,
+        nonce=run.nonce,
+        source=task.source,
+        probes=task.loaded.probe_code,
+        given=given,
+    )
+
+
+def _versions(source: bytes) -> dict[str, str]:
+    """What a verdict was made with: the source's hash, and the versions of the engine, torch and Python."""
+    return {
+        "source": sha256(source).hexdigest(),
+        "engine": quizapp.__version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+    }

@@ -1,6 +1,5 @@
-"""The judge as a process: answers the client that started it, and others of the same user."""
+"""The judge as a process: answers the client that started it, and other programs of the same user."""
 
-import base64
 import contextlib
 import os
 import socket
@@ -9,10 +8,11 @@ import threading
 import time
 import traceback
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
-from quizapp.judge import discovery, protocol
+from quizapp.judge import protocol
+from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind
 from quizapp.judge.sandbox.syscalls import hide_memory
 from quizapp.judge.sandbox.tiers import best, describe
 
@@ -23,156 +23,135 @@ IDLE_SECONDS = 15 * 60
 
 
 class JudgeServer:
-    """Takes orders from connections and grades them in a few threads."""
+    """Accepts orders from connections and grades them in as many threads as there are processors."""
 
     def __init__(self, engine: "GradingEngine", idle: float):
         self._engine = engine
         self._idle = idle
-        self._last = time.monotonic()
+        self._last_order = time.monotonic()
         self._busy = 0
-        self._gone = threading.Event()
-        self._client: socket.socket | None = None
+        self._owner_gone = threading.Event()
         self._lock = threading.Lock()
         self._slots = threading.Semaphore(os.cpu_count() or 1)
 
-    def serve(self, client: socket.socket, door: socket.socket | None) -> None:
-        """Serve until ``client``, which started this judge, goes, or nothing was asked for some minutes."""
-        self._client = client
-        threading.Thread(target=self._connection, args=(client,), daemon=True).start()
-        if door is not None:
-            threading.Thread(target=self._welcome, args=(door,), daemon=True).start()
-        while not self._gone.wait(min(5.0, self._idle / 4)):
+    def serve(self, owner: socket.socket, listener: socket.socket | None) -> None:
+        """Serve until ``owner``, the client that started this judge, closes, or no order came for a while."""
+        threading.Thread(target=self._serve_owner, args=(owner,), daemon=True).start()
+        if listener is not None:
+            threading.Thread(target=self._accept_guests, args=(listener,), daemon=True).start()
+        while not self._owner_gone.wait(min(5.0, self._idle / 4)):
             with self._lock:
-                if not self._busy and time.monotonic() - self._last > self._idle:
+                if not self._busy and time.monotonic() - self._last_order > self._idle:
                     return
 
-    def _welcome(self, door: socket.socket) -> None:
+    def _serve_owner(self, owner: socket.socket) -> None:
+        ClientConnection(self, owner).serve()
+        self._owner_gone.set()
+
+    def _accept_guests(self, listener: socket.socket) -> None:
         while True:
             try:
-                guest, _ = door.accept()
+                guest, _ = listener.accept()
             except OSError:
                 return
-            if discovery.same_user(guest):
-                threading.Thread(target=self._connection, args=(guest,), daemon=True).start()
+            if protocol.same_user(guest):
+                threading.Thread(target=ClientConnection(self, guest).serve, daemon=True).start()
             else:
                 guest.close()
 
-    def _connection(self, sock: socket.socket) -> None:
-        desk = ClientConnection(self, sock)
-        with contextlib.suppress(OSError):
-            while (message := protocol.receive(sock)) is not None:
-                desk.take(message)
-        desk.close()
-        if sock is self._client:
-            self._gone.set()
-
-    def grade(self, message: dict[str, Any], cancelled: threading.Event) -> dict[str, Any]:
-        """The answer to one order."""
+    def grade(self, ticket: int, order: GradeOrder, canceled: threading.Event) -> GradeReply:
+        """The reply to one order; waits for a free processor."""
         with self._slots:
             with self._lock:
                 self._busy += 1
             try:
-                return self._answer(message, cancelled)
+                return GradeReply(ReplyKind.VERDICT, ticket, self._engine.grade(order, canceled))
+            except QuizError as error:
+                return GradeReply(ReplyKind.REFUSED, ticket, text=str(error), exit_code=error.exit_code)
+            except Exception:  # noqa: BLE001 - a fault of the judge must reach the log, not end the judge
+                return GradeReply(ReplyKind.BROKEN, ticket, text=traceback.format_exc())
             finally:
                 with self._lock:
                     self._busy -= 1
-                    self._last = time.monotonic()
-
-    def _answer(self, message: dict[str, Any], cancelled: threading.Event) -> dict[str, Any]:
-        from quizapp.judge.server.grader import GradeOrder
-
-        ticket = message.get("id")
-        try:
-            order = GradeOrder(
-                folder=Path(message["folder"]),
-                source=base64.b64decode(message["source"]),
-                file=message["file"],
-                device=message["device"],
-                timeout=message["timeout"],
-                seed=message["seed"],
-                tier=message["tier"],
-            )
-            if message.get("after"):
-                order = order.one_by_one()
-            return {"id": ticket, "verdict": self._engine.grade(order, cancelled).as_json()}
-        except QuizError as error:
-            return {"id": ticket, "fault": str(error), "exit": error.exit_code}
-        except Exception:  # noqa: BLE001 - what breaks in the judge must reach the log, not end the judge
-            return {"id": ticket, "broken": traceback.format_exc()}
+                    self._last_order = time.monotonic()
 
 
 class ClientConnection:
-    """One connection: its orders, the ones under way, and which of them are called off."""
+    """One client's connection: the orders that are being graded, and which of them are canceled."""
 
     def __init__(self, server: JudgeServer, sock: socket.socket):
         self._server = server
         self._sock = sock
-        self._under_way: dict[int, threading.Event] = {}
+        self._running: dict[int, threading.Event] = {}
         self._lock = threading.Lock()
 
-    def take(self, message: dict[str, Any]) -> None:
-        """Begin an order, or call off those before it."""
-        if message["op"] == "ping":
-            self._send({"id": message["id"], "pong": os.getpid()})
-        elif message["op"] == "cancel":
-            self._call_off()
-        elif message["op"] == "grade":
-            if message.get("latest"):
-                self._call_off()
-            cancelled = threading.Event()
-            with self._lock:
-                self._under_way[message["id"]] = cancelled
-            threading.Thread(target=self._grade, args=(message, cancelled), daemon=True).start()
-
-    def _call_off(self) -> None:
-        with self._lock:
-            for cancelled in self._under_way.values():
-                cancelled.set()
-
-    def _grade(self, message: dict[str, Any], cancelled: threading.Event) -> None:
-        answer = {"id": message["id"], "stale": True}
-        if not cancelled.is_set():
-            answer = self._server.grade(message, cancelled)
-        if cancelled.is_set():
-            answer = {"id": message["id"], "stale": True}
-        with self._lock:
-            self._under_way.pop(message["id"], None)
-        self._send(answer)
-
-    def _send(self, answer: dict[str, Any]) -> None:
-        with contextlib.suppress(OSError), self._lock:
-            protocol.send(self._sock, answer)
-
-    def close(self) -> None:
-        """The other side has gone: call off what it wanted."""
-        self._call_off()
+    def serve(self) -> None:
+        """Accept requests until the client closes; then cancel what it asked for."""
+        with contextlib.suppress(OSError):
+            while (request := protocol.receive_request(self._sock)) is not None:
+                self._handle(request)
+        self._cancel_all()
         self._sock.close()
+
+    def _handle(self, request: ClientRequest) -> None:
+        if request.operation == Operation.PING:
+            self._send(GradeReply(ReplyKind.READY, request.ticket))
+        elif request.operation == Operation.CANCEL:
+            self._cancel_all()
+        elif request.order is not None:
+            if request.latest:
+                self._cancel_all()
+            canceled = threading.Event()
+            with self._lock:
+                self._running[request.ticket] = canceled
+            arguments = (request.ticket, request.order, canceled)
+            threading.Thread(target=self._grade, args=arguments, daemon=True).start()
+
+    def _cancel_all(self) -> None:
+        with self._lock:
+            for canceled in self._running.values():
+                canceled.set()
+
+    def _grade(self, ticket: int, order: GradeOrder, canceled: threading.Event) -> None:
+        reply = GradeReply(ReplyKind.STALE, ticket)
+        if not canceled.is_set():
+            graded = self._server.grade(ticket, order, canceled)
+            if not canceled.is_set():
+                reply = graded
+        with self._lock:
+            self._running.pop(ticket, None)
+        self._send(reply)
+
+    def _send(self, reply: GradeReply) -> None:
+        with contextlib.suppress(OSError), self._lock:
+            protocol.send(self._sock, reply)
 
 
 def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = str(IDLE_SECONDS)) -> int:
-    """Be a judge: ``descriptor`` is the socket of the client, ``key`` names the door for others.
+    """Be a judge: ``descriptor`` is the socket of the client, ``key`` where other programs find this judge.
 
     ``wanted`` is the tier to warm up for, if not the best one; ``idle`` the seconds after which to end.
     """
-    client = socket.socket(fileno=int(descriptor))
-    # Open before the slow imports: a grade that comes meanwhile waits here and starts no second judge.
-    door = discovery.listen(key) if key else None
+    owner = socket.socket(fileno=int(descriptor))
+    # Listen before the slow imports: a grade that is asked for meanwhile waits here instead of starting a
+    # second judge.
+    listener = protocol.listen(key) if key else None
     reports = describe(Path(cache))
     from quizapp.judge.server.worker_pool import WorkerPool  # imports torch: 1 to 3 s
     from quizapp.judge.worker.preload import warm
 
     warm()
-    # It forks: before the first thread and the first hidden test.
+    # The pool forks, so it comes before the first thread and before any hidden test is in memory.
     pool = WorkerPool(best(reports, wanted or None).name)
     from quizapp.judge.server.grader import GradingEngine
 
     if sys.platform == "linux":
-        hide_memory()  # from here on it holds hidden tests
+        hide_memory()  # from here on this process holds hidden tests
     try:
-        JudgeServer(GradingEngine(pool, reports), float(idle)).serve(client, door)
+        JudgeServer(GradingEngine(pool, reports), float(idle)).serve(owner, listener)
     finally:
-        if door is not None:
-            discovery.stop_listening(door)
+        if listener is not None:
+            protocol.stop_listening(listener)
         pool.close()
     sys.stdout.flush()
-    os._exit(0)  # threads still grading for someone who has gone are not waited for
+    os._exit(0)  # does not wait for threads that are grading for a client that has gone

@@ -1,95 +1,139 @@
-"""Finds the names that an exercise forbids in a submission's syntax tree, without running it."""
+"""Finds the names that an exercise forbids in a submission's source, without running it.
+
+The submission chooses the source, up to 256 KiB, so everything here must take time and memory in proportion
+to its length. That is why names are cut at `MAX_NAME`, and why nothing is stored per prefix of a name or per
+pair of an object and a method.
+"""
 
 import ast
 import builtins
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-# Where torch offers its functions for all, and where it keeps what these call.
-_FRONT_DOORS = ("", "torch", "torch.nn.functional", "torch.special")
-_BACK_DOORS = ("torch._", "torch.ops.")
+from quizapp.bank.model import Forbidden
+from quizapp.judge.verdict import TestResult
+
+MAX_NAME = 300
+"""Characters of a dotted name that are looked at; torch has no public name of a third of that."""
+
+# Where torch offers its functions to everybody, and where it keeps what they call.
+_PUBLIC_PLACES = ("", "torch", "torch.nn.functional", "torch.special")
+_PRIVATE_PLACES = ("torch._", "torch.ops.")
+
+NameUse = tuple[str, int]
+"""A dotted name and the line that uses it."""
 
 
-def used_names(source: str | bytes) -> Iterator[tuple[str, int]]:
+def check_names(rules: Sequence[Forbidden], source: bytes) -> list[TestResult]:
+    """One result for each of an exercise's rules on forbidden names."""
+    if not rules:
+        return []
+    try:
+        uses = list(used_names(source))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        # Python has run this code, so it is valid; `ast` gives up earlier on deep nesting.
+        text = "Your module is nested too deeply to check it for names that are not allowed."
+        return [TestResult("not_allowed", rule.behaviour, passed=False, message=text) for rule in rules]
+    results = []
+    for rule in rules:
+        use = first_forbidden(uses, rule.names)
+        message = f"{rule.says} ({use[0]}, line {use[1]})" if use else ""
+        results.append(TestResult("not_allowed", rule.behaviour, use is None, message))
+    return results
+
+
+def used_names(source: str | bytes) -> Iterator[NameUse]:
     """Every dotted name that ``source`` refers to, imports resolved, with its line.
 
-    Attributes of unknown objects come as ``.name``; names given as constant strings to ``getattr``,
-    ``__import__`` and ``import_module`` are included. Comments, docstrings and names that the source
-    gives to things of its own (a variable ``adapters``, ``self._scale`` in a class of its own) are not.
-    Bytes are read in the encoding that they name, as Python reads them. Raises what `ast.parse` raises.
+    Attributes of unknown objects come as ``.name``. Names given as constant strings to ``getattr``,
+    ``__import__`` and ``import_module`` are included. Comments, docstrings and names that the source gives to
+    its own things (a variable ``adapters``, ``self._scale`` in one of its classes) are not. Bytes are decoded
+    as Python decodes them. Raises what `ast.parse` raises.
     """
     nodes = list(ast.walk(ast.parse(source)))
     aliases: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.Import):
             for name in node.names:
-                yield name.name, node.lineno
-                aliases[name.asname or name.name.split(".")[0]] = (
-                    name.name if name.asname else name.name.split(".")[0]
-                )
+                full = name.name[:MAX_NAME]
+                top = name.name.split(".", 1)[0]
+                yield full, node.lineno
+                aliases[name.asname or top] = full if name.asname else top[:MAX_NAME]
         elif isinstance(node, ast.ImportFrom):
+            module = (node.module or "")[:MAX_NAME]
             for name in node.names:
-                aliases[name.asname or name.name] = f"{node.module or ''}.{name.name}"
-                yield f"{node.module or ''}.{name.name}", node.lineno
-                yield f".{name.name}", node.lineno
-    own = _own_names(nodes) - aliases.keys()
-    members = _own_members(nodes)
-    # Of a chain a.b.c the whole tells all: one name for each of its parts would take time with its square.
+                full = f"{module}.{name.name}"[:MAX_NAME]
+                aliases[name.asname or name.name] = full
+                yield full, node.lineno
+                yield f".{name.name}"[:MAX_NAME], node.lineno
+    own_names = _own_names(nodes) - aliases.keys()
+    members = _OwnMembers(nodes)
+    # For `a.b.c`, report only the full name. Reporting every prefix would be quadratic in the length of the
+    # chain, and a rule on a prefix matches the full name too.
     inner = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
     for node in nodes:
         if isinstance(node, ast.Attribute):
-            dotted = None if id(node) in inner or _root(node) in own else _dotted(node, aliases)
-            if dotted:
+            if id(node) not in inner and _root(node) not in own_names and (dotted := _dotted(node, aliases)):
                 yield dotted, node.lineno
-            if (_holder(node.value), node.attr) not in members:
-                yield f".{node.attr}", node.lineno
-        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own:
-            yield aliases.get(node.id, node.id), node.lineno
+            if not members.has(_holder(node.value), node.attr):
+                yield f".{node.attr}"[:MAX_NAME], node.lineno
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id not in own_names:
+            yield aliases.get(node.id, node.id)[:MAX_NAME], node.lineno
         elif isinstance(node, ast.Call):
-            yield from _by_string(node, aliases)
+            yield from _names_in_strings(node, aliases)
 
 
 def _own_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names bound by assignment, as arguments or by a definition; none where modules come in by a call."""
-    own: set[str] = set()
+    """Names bound by assignment, as arguments or by a definition; none if modules are imported by a call."""
+    names: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == "__import__":
             return set()
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            own.add(node.id)
+            names.add(node.id)
         elif isinstance(node, ast.arg):
-            own.add(node.arg)
+            names.add(node.arg)
         elif isinstance(node, ast.FunctionDef | ast.ClassDef):
-            own.add(node.name)
+            names.add(node.name)
         elif "import_module" in (getattr(node, "attr", ""), getattr(node, "name", "")):
             return set()
-    return own - set(dir(builtins))
+    return names - set(dir(builtins))
 
 
-def _own_members(nodes: Sequence[ast.AST]) -> set[tuple[str | None, str]]:
-    """Pairs such as (``self``, ``_scale``): what the source sets on self, and the methods of its classes.
+class _OwnMembers:
+    """The attributes that the source defines itself: what it sets on self, and the methods of its classes.
 
-    The methods belong to the class, to a call of it, and to what is bound once and to such a call.
+    Methods belong to the class, to a call of it, and to a name or an attribute of self that is bound once,
+    and to such a call.
     """
-    members: set[tuple[str | None, str]] = set()
-    methods: dict[str, list[str]] = {}
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
-            if isinstance(node.value, ast.Name) and node.value.id == "self":
-                members.add(("self", node.attr))
-        elif isinstance(node, ast.ClassDef):
-            methods[node.name] = [part.name for part in node.body if isinstance(part, ast.FunctionDef)]
-            for name in methods[node.name]:
-                members |= {(place, name) for place in ("self", "cls", node.name, f"{node.name}()")}
-    for place, kind in _instances(nodes):
-        members |= {(place, name) for name in methods.get(kind, ())}
-    return members
+
+    def __init__(self, nodes: Sequence[ast.AST]):
+        self._members: set[tuple[str, str]] = set()
+        self._methods: dict[str, set[str]] = {}
+        for node in nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                if isinstance(node.value, ast.Name) and node.value.id == "self":
+                    self._members.add(("self", node.attr))
+            elif isinstance(node, ast.ClassDef):
+                names = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                self._methods[node.name] = names
+                for place in ("self", "cls", node.name, f"{node.name}()"):
+                    self._members |= {(place, name) for name in names}
+        self._class_of = dict(_instances(nodes))
+
+    def has(self, holder: str | None, attribute: str) -> bool:
+        """Whether ``attribute`` of ``holder`` (as `_holder` calls it) is defined by the source."""
+        if holder is None:
+            return False
+        if (holder, attribute) in self._members:
+            return True
+        return attribute in self._methods.get(self._class_of.get(holder, ""), ())
 
 
 def _instances(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names, and attributes of self, that are bound once, and to the call of a name: both names."""
+    """Names and attributes of self that are bound once, and to a call, with the name that is called."""
     bound: Counter[str | None] = Counter()
-    made: dict[str, str] = {}
+    called_for: dict[str, str] = {}
     for node in nodes:
         if isinstance(node, ast.arg):
             bound[node.arg] += 1
@@ -97,14 +141,14 @@ def _instances(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
             bound[_holder(node)] += 1
         elif isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Call):
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
-                place, called = _holder(target), _holder(node.value.func)
-                if place and called:
-                    made[place] = called
-    yield from ((place, called) for place, called in made.items() if bound[place] == 1)
+                holder, called = _holder(target), _holder(node.value.func)
+                if holder and called:
+                    called_for[holder] = called
+    yield from ((holder, called) for holder, called in called_for.items() if bound[holder] == 1)
 
 
 def _holder(node: ast.expr) -> str | None:
-    """How a name, an attribute of self or a call of a name is called here; None for anything else."""
+    """How a name, an attribute of self or a call of a name is written here; None for anything else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -127,35 +171,34 @@ def _dotted(node: ast.expr, aliases: dict[str, str]) -> str | None:
         node = node.value
     if not isinstance(node, ast.Name):
         return None
-    return ".".join([aliases.get(node.id, node.id), *reversed(parts)])
+    return ".".join([aliases.get(node.id, node.id), *reversed(parts)])[:MAX_NAME]
 
 
-def _by_string(node: ast.Call, aliases: dict[str, str]) -> Iterator[tuple[str, int]]:
-    called = _dotted(node.func, aliases) if isinstance(node.func, ast.Attribute) else None
-    if isinstance(node.func, ast.Name):
-        called = aliases.get(node.func.id, node.func.id)
+def _names_in_strings(node: ast.Call, aliases: dict[str, str]) -> Iterator[NameUse]:
+    """The names that a call gets or imports by a constant string."""
+    called = _dotted(node.func, aliases) if isinstance(node.func, ast.Name | ast.Attribute) else None
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
-    if called in ("getattr", "builtins.getattr", "operator.attrgetter") and texts:
-        target = _dotted(node.args[0], aliases) if isinstance(node.args[0], ast.Attribute) else None
-        if isinstance(node.args[0], ast.Name):
-            target = aliases.get(node.args[0].id, node.args[0].id)
-        yield f".{texts[0]}", node.lineno
-        if target:
-            yield f"{target}.{texts[0]}", node.lineno
-    elif called in ("__import__", "builtins.__import__", "importlib.import_module") and texts:
-        yield texts[0], node.lineno
+    if not texts:
+        return
+    name = texts[0][:MAX_NAME]
+    if called in ("getattr", "builtins.getattr", "operator.attrgetter"):
+        yield f".{name}", node.lineno
+        if holder := _dotted(node.args[0], aliases):
+            yield f"{holder}.{name}"[:MAX_NAME], node.lineno
+    elif called in ("__import__", "builtins.__import__", "importlib.import_module"):
+        yield name, node.lineno
 
 
-def first_of(uses: Iterable[tuple[str, int]], names: Iterable[str]) -> tuple[str, int] | None:
+def first_forbidden(uses: Iterable[NameUse], names: Iterable[str]) -> NameUse | None:
     """The first of ``uses`` that is one of the forbidden ``names``, or None.
 
-    A name such as ``torch.optim.Adam`` also forbids what lies below it; ``.nan_to_num`` forbids the
+    A name such as ``torch.optim.Adam`` also forbids everything below it; ``.nan_to_num`` forbids the
     attribute on any object; ``Adam`` alone forbids the bare name. ``torch.dropout`` and ``.dropout`` also
-    forbid what torch has in private and among its operators for it, such as ``torch._VF.dropout``.
+    forbid torch's private functions and operators behind them, such as ``torch._VF.dropout``.
     """
     wanted = set(names)
-    doors = [(door, name.strip("_")) for door, dot, name in (n.rpartition(".") for n in wanted) if dot]
-    operators = {name for door, name in doors if door in _FRONT_DOORS}
+    places = [(place, name.strip("_")) for place, dot, name in (n.rpartition(".") for n in wanted) if dot]
+    operators = {name for place, name in places if place in _PUBLIC_PLACES}
     depth = max((name.count(".") + 1 for name in wanted), default=0)
     hits = []
     for used, line in uses:
@@ -164,14 +207,16 @@ def first_of(uses: Iterable[tuple[str, int]], names: Iterable[str]) -> tuple[str
         else:
             parts = used.split(".", depth)[:depth]
             prefixes = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
-        if prefixes & wanted or (used.startswith(_BACK_DOORS) and _is_one(used, operators)):
+        if prefixes & wanted or (used.startswith(_PRIVATE_PLACES) and _uses_operator(used, operators)):
             hits.append((used[:100].lstrip("."), line))
     return min(hits, key=lambda hit: hit[1], default=None)
 
 
-def _is_one(used: str, operators: set[str]) -> bool:
+def _uses_operator(used: str, operators: set[str]) -> bool:
     """Whether a part of ``used`` is one of the operators or a form of it, such as ``_fused_dropout``."""
-    words = [part.strip("_").split("_") for part in used.split(".", 8)[1:]]
-    starts = {"_".join(part[:n]) for part in words for n in range(1, len(part) + 1)}
-    ends = {"_".join(part[n:]) for part in words for n in range(len(part))}
-    return bool(operators & (starts | ends))
+    parts = [part.strip("_") for part in used.split(".", 8)[1:]]
+    return any(
+        part == operator or part.startswith(f"{operator}_") or part.endswith(f"_{operator}")
+        for part in parts
+        for operator in operators
+    )

@@ -1,25 +1,33 @@
-"""Where the judge gets its workers from: forked by a zygote, or spawned warm and used once."""
+"""Where the judge gets its workers from: forked by a zygote, or spawned ahead of time and used once."""
 
 import contextlib
 import os
+import select
+import signal
+import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from quizapp.judge.sandbox.process_cleanup import reap_orphans
+from quizapp.judge.sandbox.launch import clean_environment, python_command
+from quizapp.judge.sandbox.process_cleanup import kill_tree, reap_orphans
 from quizapp.judge.sandbox.scratch import ScratchFolder, new_folder
+from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import adopt_orphans
-from quizapp.judge.server.spawned_worker import PrewarmedWorker, SpawnedHandle
+from quizapp.judge.server.zygote import ZygoteCommand, ZygoteOperation
 from quizapp.judge.server.zygote_link import ZygoteLink, ZygoteLost
 from quizapp.judge.worker.job import WorkerJob
 
+_LOADING_TIMEOUT_S = 120.0
+
 
 class WorkerHandle(Protocol):
-    """The judge's grip on a running worker."""
+    """How the judge controls a running worker."""
 
     def dump(self) -> None:
         """Have the worker write where it is."""
@@ -28,15 +36,15 @@ class WorkerHandle(Protocol):
         """Kill the worker and what it left; its wait status, None if it was still running after ``grace``."""
 
 
+@dataclass(frozen=True)
 class RunningWorker:
-    """A worker that has its job: its grip, the read ends of its pipes, its scratch folder."""
+    """A worker that has its job. ``result`` and ``printed`` are the read ends of its pipes."""
 
-    def __init__(self, handle: WorkerHandle, result: int, printed: int, rank: int, scratch: ScratchFolder):
-        self.handle = handle
-        self.result = result
-        self.printed = printed
-        self.rank = rank
-        self.scratch = scratch
+    handle: WorkerHandle
+    result: int
+    printed: int
+    rank: int
+    scratch: ScratchFolder
 
     def abandon(self) -> None:
         """Kill the worker and close its pipes."""
@@ -46,17 +54,78 @@ class RunningWorker:
             os.close(descriptor)
 
 
+class SpawnedHandle:
+    """A worker with an interpreter of its own; a `WorkerHandle`."""
+
+    def __init__(self, process: subprocess.Popen[bytes], kill_orphans: Callable[[], None]):
+        self._process = process
+        self._kill_orphans = kill_orphans
+
+    def dump(self) -> None:
+        """Have the worker write where it is."""
+        with contextlib.suppress(ProcessLookupError):
+            # A stopped process must continue before it can write its stack.
+            self._process.send_signal(STACK_SIGNAL)
+            self._process.send_signal(signal.SIGCONT)
+
+    def end(self, grace: float) -> int | None:
+        """Kill the worker and what it left; its wait status, None if it was still running after ``grace``."""
+        kill_tree(self._process.pid)
+        status = None
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            code = self._process.wait(grace)
+            status = -code if code < 0 else code << 8
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.kill()
+        self._process.wait()
+        self._kill_orphans()
+        return status
+
+
+class PrewarmedWorker:
+    """A spawned worker that loads torch and waits for its one job."""
+
+    def __init__(self, device: str):
+        pipes = [os.pipe() for _ in range(3)]
+        (job_read, self.job), (self.result, result_write), (self.printed, printed_write) = pipes
+        theirs = (job_read, result_write, printed_write)
+        self.process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+            python_command("quizapp.judge.worker.main", device, *map(str, theirs)),
+            pass_fds=theirs,
+            stdin=subprocess.DEVNULL,
+            env=clean_environment(accelerator=device != "cpu"),
+            start_new_session=True,
+        )
+        for descriptor in theirs:
+            os.close(descriptor)
+
+    def wait(self) -> None:
+        """Wait until it has loaded: the submission's time begins after that."""
+        select.select([self.result], [], [], _LOADING_TIMEOUT_S)
+
+    def close(self) -> None:
+        """End a worker that is no longer needed."""
+        for descriptor in (self.job, self.result, self.printed):
+            os.close(descriptor)
+        self.process.kill()
+        self.process.wait()
+
+
 class WorkerPool:
-    """Hands out workers. Make it before anything secret is loaded and while one thread runs: it forks."""
+    """Hands out workers.
+
+    Create it while this process has a single thread and nothing secret in memory, since it forks.
+    """
 
     def __init__(self, tier: str):
-        self._links: dict[bool, ZygoteLink] = {}
+        self._links: dict[bool, ZygoteLink] = {}  # by whether the workers get namespaces
         self._lock = threading.Lock()
-        # One lasting thread starts the spares: the kernel kills them when the thread that started them ends.
-        self._starter = ThreadPoolExecutor(1, "spares")
-        self._spares: dict[str, list[Future[PrewarmedWorker]]] = {}
-        self._used: list[PrewarmedWorker] = []
-        self._preloaded: set[str] = set()
+        # One lasting thread spawns workers: the kernel kills them when the thread that spawned them ends.
+        self._spawner = ThreadPoolExecutor(1, "worker-spawner")
+        self._prewarmed: dict[str, list[Future[PrewarmedWorker]]] = {}
+        self._spawned: list[PrewarmedWorker] = []
+        self._preloaded: tuple[set[str], set[str]] = (set(), set())  # modules, forbidden names
         self._folder = new_folder()
         if tier != "T0":
             namespaces = tier == "T3"
@@ -67,22 +136,27 @@ class WorkerPool:
         return ScratchFolder(Path(tempfile.mkdtemp(dir=self._folder)))
 
     def preload(self, tier: str, modules: Iterable[str], forbidden: Iterable[str] = ()) -> None:
-        """Have the zygote of ``tier`` import modules that coming probes need, and look up forbidden names."""
-        new = {*modules, *(f"!{name}" for name in forbidden)} - self._preloaded
-        if new and tier != "T0":
+        """Have the zygote of ``tier`` import modules that probes need, and resolve forbidden names.
+
+        Done once before forking, neither costs any time in a worker.
+        """
+        wanted = ({*modules} - self._preloaded[0], {*forbidden} - self._preloaded[1])
+        if any(wanted) and tier != "T0":
+            names = [tuple(sorted(part)) for part in wanted]
+            command = ZygoteCommand(ZygoteOperation.PRELOAD, modules=names[0], forbidden=names[1])
             with contextlib.suppress(ZygoteLost):
-                self._link(tier).ask({"op": "preload", "names": sorted(new)})
-                self._preloaded |= new
+                self._link(tier).ask(command)
+                self._preloaded = (self._preloaded[0] | wanted[0], self._preloaded[1] | wanted[1])
 
     def start(self, job: WorkerJob, scratch: ScratchFolder) -> RunningWorker:
         """Start a worker on ``job``. Raises `ZygoteLost` or `OSError`."""
         if job.tier == "T0" or job.device != "cpu":
-            return self._spawned(job, scratch)
+            return self._use_prewarmed(job, scratch)
         for attempt in (1, 2):
             try:
-                return self._forked(job, scratch)
+                return self._fork(job, scratch)
             except ZygoteLost:
-                self._preloaded.clear()
+                self._preloaded = (set(), set())
                 if attempt == 2:
                     raise
         raise AssertionError
@@ -94,7 +168,7 @@ class WorkerPool:
                 self._links[namespaces] = ZygoteLink(namespaces=namespaces, fork=False)
             return self._links[namespaces]
 
-    def _forked(self, job: WorkerJob, scratch: ScratchFolder) -> RunningWorker:
+    def _fork(self, job: WorkerJob, scratch: ScratchFolder) -> RunningWorker:
         link = self._link(job.tier)
         pipes = [os.pipe() for _ in range(3)]
         (job_read, job_write), (result_read, result_write), (printed_read, printed_write) = pipes
@@ -107,55 +181,57 @@ class WorkerPool:
         finally:
             for descriptor in (job_read, result_write, printed_write):
                 os.close(descriptor)
-        _hand_over(job_write, job)
+        _send_job(job_write, job)
         return RunningWorker(handle, result_read, printed_read, job.rank, scratch)
 
-    def _spawned(self, job: WorkerJob, scratch: ScratchFolder) -> RunningWorker:
+    def _use_prewarmed(self, job: WorkerJob, scratch: ScratchFolder) -> RunningWorker:
         with self._lock:
-            spares = self._spares.setdefault(job.device, [])
-            spare = spares.pop(0) if spares else self._starter.submit(self._spare, job.device)
-            spares.append(self._starter.submit(self._spare, job.device))
-        ready = spare.result()
-        ready.wait()
-        _hand_over(ready.job, job)
-        return RunningWorker(
-            SpawnedHandle(ready.process, self._sweep), ready.result, ready.printed, job.rank, scratch
-        )
+            waiting = self._prewarmed.setdefault(job.device, [])
+            chosen = waiting.pop(0) if waiting else self._spawner.submit(self._spawn, job.device)
+            waiting.append(self._spawner.submit(self._spawn, job.device))
+        worker = chosen.result()
+        worker.wait()
+        _send_job(worker.job, job)
+        handle = SpawnedHandle(worker.process, self._kill_orphans)
+        return RunningWorker(handle, worker.result, worker.printed, job.rank, scratch)
 
-    def _sweep(self) -> None:
-        """Kill orphans of spawned workers; in the thread that starts them, so that none is half known."""
+    def _spawn(self, device: str) -> PrewarmedWorker:
+        if sys.platform == "linux":
+            adopt_orphans()
+        worker = PrewarmedWorker(device)
+        self._spawned.append(worker)
+        return worker
+
+    def _kill_orphans(self) -> None:
+        """Kill what spawned workers left behind.
+
+        Runs in the thread that spawns them: otherwise a worker could be taken for an orphan before it is in
+        the list.
+        """
         if sys.platform != "linux":
             return
 
-        def sweep() -> None:
+        def reap() -> None:
             with contextlib.suppress(ZygoteLost):
-                known = {link.pid() for link in self._links.values()}
-                reap_orphans(
-                    known | {spare.process.pid for spare in self._used if spare.process.poll() is None}
-                )
-                self._used = [spare for spare in self._used if spare.process.returncode is None]
+                zygotes = {link.pid() for link in self._links.values()}
+                workers = {w.process.pid for w in self._spawned if w.process.poll() is None}
+                reap_orphans(zygotes | workers)
+                self._spawned = [w for w in self._spawned if w.process.returncode is None]
 
-        self._starter.submit(sweep).result()
-
-    def _spare(self, device: str) -> PrewarmedWorker:
-        if sys.platform == "linux":
-            adopt_orphans()
-        spare = PrewarmedWorker(device)
-        self._used.append(spare)
-        return spare
+        self._spawner.submit(reap).result()
 
     def close(self) -> None:
-        """End zygotes and spares and remove the scratch folders."""
+        """End zygotes and waiting workers and remove the scratch folders."""
         for link in self._links.values():
             link.close()
-        for spares in self._spares.values():
-            for spare in spares:
-                spare.result().close()
-        self._starter.shutdown()
+        for waiting in self._prewarmed.values():
+            for worker in waiting:
+                worker.result().close()
+        self._spawner.shutdown()
         ScratchFolder(self._folder).remove()
 
 
-def _hand_over(descriptor: int, job: WorkerJob) -> None:
-    # A worker that is gone already shows on its result pipe.
+def _send_job(descriptor: int, job: WorkerJob) -> None:
+    # If the worker has gone already, its result pipe shows it.
     with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "wb") as pipe:
         pipe.write(job.pack())

@@ -1,6 +1,7 @@
 """A minimal process with torch warmed and nothing secret in memory; it forks the workers.
 
-It obeys the judge over one socket, reaps its workers, and ends with the judge.
+It obeys the judge over one socket, reaps its workers, and ends with the judge. `ZygoteLink` is the judge's
+side of that socket.
 """
 
 import contextlib
@@ -10,7 +11,8 @@ import signal
 import socket
 import sys
 import time
-from typing import Any
+from dataclasses import asdict, dataclass
+from enum import StrEnum
 
 from quizapp.judge.sandbox.namespaces import PidNamespaces, enter
 from quizapp.judge.sandbox.process_cleanup import kill_tree, reap_orphans
@@ -20,15 +22,70 @@ from quizapp.judge.worker import call_guard
 from quizapp.judge.worker.main import host_pid, work
 from quizapp.judge.worker.preload import preload, warm
 
+MAX_MESSAGE = 1 << 16
+
+
+class ZygoteOperation(StrEnum):
+    """What the judge asks of a zygote."""
+
+    FORK = "fork"
+    DUMP = "dump"
+    END = "end"
+    PID = "pid"
+    PRELOAD = "preload"
+
+
+@dataclass(frozen=True)
+class ZygoteCommand:
+    """One message to a zygote.
+
+    FORK comes with three descriptors: the job, result and output pipes. ``worker`` is the judge's number for
+    a worker, ``grace`` the seconds that END waits for it, ``modules`` and ``forbidden`` are for PRELOAD.
+    """
+
+    operation: ZygoteOperation
+    worker: int = 0
+    grace: float = 0.0
+    modules: tuple[str, ...] = ()
+    forbidden: tuple[str, ...] = ()
+
+    def pack(self) -> bytes:
+        """The command as bytes."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> "ZygoteCommand":
+        """The command that `pack` made bytes of."""
+        fields = json.loads(raw)
+        return cls(**fields | {"operation": ZygoteOperation(fields["operation"])})
+
+
+@dataclass(frozen=True)
+class ZygoteAnswer:
+    """The answer to every command: ``status`` of an ended worker, ``pid`` of the zygote, or an ``error``."""
+
+    error: str = ""
+    status: int | None = None
+    pid: int = 0
+
+    def pack(self) -> bytes:
+        """The answer as bytes."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def unpack(cls, raw: bytes) -> "ZygoteAnswer":
+        """The answer that `pack` made bytes of."""
+        return cls(**json.loads(raw))
+
 
 class Zygote:
     """Serves one judge; with ``namespaces`` every worker gets a pid namespace of its own."""
 
     def __init__(self, control: socket.socket, *, namespaces: bool):
         self._control = control
-        self._maker = PidNamespaces() if namespaces else None
+        self._pid_namespaces = PidNamespaces() if namespaces else None
         self._workers: dict[int, int] = {}
-        # Killed but not gone yet: freeing gigabytes takes the kernel a second, which no verdict waits for.
+        # Killed but still there: freeing gigabytes takes the kernel a second, and no verdict waits for that.
         self._dying: set[int] = set()
 
     def serve(self) -> None:
@@ -36,79 +93,78 @@ class Zygote:
         while True:
             self._control.settimeout(0.05 if self._dying else None)
             try:
-                body, descriptors, _, _ = socket.recv_fds(self._control, 1 << 16, 3)
+                body, descriptors, _, _ = socket.recv_fds(self._control, MAX_MESSAGE, 3)
             except TimeoutError:
-                self._bury()
+                self._reap_dying()
                 continue
             except OSError:
                 break
             if not body:
                 break
-            answer = self._obey(json.loads(body), descriptors)
+            answer = self._obey(ZygoteCommand.unpack(body), descriptors)
             try:
-                self._control.send(json.dumps(answer).encode())
+                self._control.send(answer.pack())
             except OSError:
                 break
         for number in list(self._workers):
             self._end(number, 0.0)
 
-    def _obey(self, message: dict[str, Any], descriptors: list[int]) -> dict[str, Any]:
-        match message["op"]:
-            case "fork":
-                return self._try_fork(message["id"], descriptors)
-            case "dump":
-                self._dump(message["id"])
-            case "end":
-                return {"code": self._end(message["id"], message["grace"])}
-            case "who":
-                return {"pid": host_pid()}
-            case "preload":
-                preload(name for name in message["names"] if not name.startswith("!"))
-                for name in message["names"]:
-                    if name.startswith("!"):
-                        call_guard.targets(name[1:])
-        return {}
+    def _obey(self, command: ZygoteCommand, descriptors: list[int]) -> ZygoteAnswer:
+        match command.operation:
+            case ZygoteOperation.FORK:
+                return self._try_fork(command.worker, descriptors)
+            case ZygoteOperation.DUMP:
+                self._dump(command.worker)
+            case ZygoteOperation.END:
+                return ZygoteAnswer(status=self._end(command.worker, command.grace))
+            case ZygoteOperation.PID:
+                return ZygoteAnswer(pid=host_pid())
+            case ZygoteOperation.PRELOAD:
+                preload(command.modules)
+                for name in command.forbidden:
+                    call_guard.targets(name)
+        return ZygoteAnswer()
 
-    def _try_fork(self, number: int, descriptors: list[int]) -> dict[str, Any]:
+    def _try_fork(self, number: int, descriptors: list[int]) -> ZygoteAnswer:
         try:
             self._fork(number, descriptors)
-        except OSError as error:  # no more processes, no more namespaces
-            return {"error": error.strerror}
+        except OSError as error:  # the limit on processes or namespaces is reached
+            return ZygoteAnswer(error=error.strerror or "the system refuses")
         finally:
             for descriptor in descriptors:
                 os.close(descriptor)
-        return {}
+        return ZygoteAnswer()
 
     def _fork(self, number: int, descriptors: list[int]) -> None:
-        with self._maker.new() if self._maker else contextlib.nullcontext():
+        with self._pid_namespaces.new() if self._pid_namespaces else contextlib.nullcontext():
             pid = os.fork()
             if pid == 0:
                 job, result, printed = descriptors
-                work(job, result, printed, own_network=self._maker is not None)
+                work(job, result, printed, own_network=self._pid_namespaces is not None)
         self._workers[number] = pid
 
     def _dump(self, number: int) -> None:
         with contextlib.suppress(KeyError, ProcessLookupError):
-            # A stopped process must run again before it can say where it is.
+            # A stopped process must continue before it can write its stack.
             os.kill(self._workers[number], STACK_SIGNAL)
             os.kill(self._workers[number], signal.SIGCONT)
 
     def _end(self, number: int, grace: float) -> int | None:
         """Kill one worker and all that it left; its status as ``waitpid`` gives it, None if it was running.
 
-        A worker that has closed its pipe gets ``grace`` seconds to leave by itself: its status tells why.
+        A worker that has closed its pipe gets ``grace`` seconds to leave by itself: its status says why.
         """
         pid = self._workers.pop(number, None)
         if pid is None:
             return None
-        if self._maker is None:
+        if self._pid_namespaces is None:
             kill_tree(pid)
-        code = self._leave(pid, grace)
-        if self._maker is None:
+        status = self._wait_or_kill(pid, grace)
+        if self._pid_namespaces is None:
             reap_orphans({*self._workers.values(), *self._dying})
-        return code
+        return status
 
-    def _leave(self, pid: int, grace: float) -> int | None:
+    def _wait_or_kill(self, pid: int, grace: float) -> int | None:
         limit = time.monotonic() + grace
         while True:
             done, status = os.waitpid(pid, os.WNOHANG)
@@ -121,11 +177,11 @@ class Zygote:
         self._dying.add(pid)
         return None
 
-    def _bury(self) -> None:
-        """Reap those that have gone, and kill what they leave behind only now."""
+    def _reap_dying(self) -> None:
+        """Reap killed workers that have gone, and kill the orphans that only their end has made visible."""
         gone = {pid for pid in self._dying if os.waitpid(pid, os.WNOHANG)[0]}
         self._dying -= gone
-        if gone and self._maker is None:
+        if gone and self._pid_namespaces is None:
             reap_orphans({*self._workers.values(), *self._dying})
 
 
@@ -146,14 +202,14 @@ def run(control: socket.socket, *, namespaces: bool) -> None:
 
 
 def main(descriptor: str, namespaces: str) -> int:
-    """Start a zygote by itself: what the judge does when its first one has died."""
+    """Start a zygote in an interpreter of its own: what the judge does when its first one has died."""
     warm()
     run(socket.socket(fileno=int(descriptor)), namespaces=namespaces == "1")
     return 0
 
 
 def fork_zygote(*, namespaces: bool) -> tuple[socket.socket, int]:
-    """Fork a zygote off this warmed process, which must have no thread and no secret yet."""
+    """Fork a zygote off this warmed process, which must have no second thread and no secret yet."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
@@ -172,5 +228,5 @@ def fork_zygote(*, namespaces: bool) -> tuple[socket.socket, int]:
             os._exit(0)
     theirs.close()
     if namespaces:
-        os.waitpid(pid, 0)  # it made the namespaces and left
+        os.waitpid(pid, 0)  # it made the namespaces, forked the zygote and left
     return ours, pid

@@ -1,8 +1,7 @@
-"""The judge's side of a zygote: orders over a socket, and a new zygote where one has died."""
+"""The judge's side of a zygote: commands over a socket, and a new zygote when the old one has died."""
 
 import contextlib
 import itertools
-import json
 import os
 import select
 import signal
@@ -12,9 +11,15 @@ import threading
 import time
 
 from quizapp.judge.sandbox.launch import clean_environment, python_command
-from quizapp.judge.server.zygote import fork_zygote
+from quizapp.judge.server.zygote import (
+    MAX_MESSAGE,
+    ZygoteAnswer,
+    ZygoteCommand,
+    ZygoteOperation,
+    fork_zygote,
+)
 
-_PATIENCE = 60.0
+_ANSWER_TIMEOUT_S = 60.0
 
 
 class ZygoteLost(ConnectionError):
@@ -22,7 +27,10 @@ class ZygoteLost(ConnectionError):
 
 
 class ZygoteLink:
-    """The judge's side of a zygote; starts another one when it has died."""
+    """Sends commands to a zygote; starts another one when it has died.
+
+    With ``fork`` the first zygote is forked off this process, which is fast but needs a single thread.
+    """
 
     def __init__(self, *, namespaces: bool, fork: bool):
         self._namespaces = namespaces
@@ -33,17 +41,16 @@ class ZygoteLink:
         if fork:
             self._control, self._forked = fork_zygote(namespaces=namespaces)
             if namespaces:
-                self._forked = None  # it made the namespaces and left; the zygote is its child
+                self._forked = None  # that process has left already; the zygote is its child
         else:
             self._control = self._spawn()
 
     def _spawn(self) -> socket.socket:
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        arguments = (str(theirs.fileno()), str(int(self._namespaces)))
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                python_command(
-                    "quizapp.judge.server.zygote", str(theirs.fileno()), str(int(self._namespaces))
-                ),
+                python_command("quizapp.judge.server.zygote", *arguments),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=clean_environment(),
@@ -51,29 +58,28 @@ class ZygoteLink:
             )
         return ours
 
-    def ask(self, message: dict[str, object], descriptors: tuple[int, ...] = ()) -> dict[str, object]:
+    def ask(self, command: ZygoteCommand, descriptors: tuple[int, ...] = ()) -> ZygoteAnswer:
         """Send one command and return the answer. A dead zygote is replaced, and `ZygoteLost` raised."""
         with self._lock:
             try:
-                socket.send_fds(self._control, [json.dumps(message).encode()], descriptors)
-                answer = self._answer()
+                socket.send_fds(self._control, [command.pack()], descriptors)
+                answer = self._receive()
             except OSError:
                 answer = b""
             if not answer:
                 self._replace()
                 raise ZygoteLost("the process that starts workers has died")
-        decoded: dict[str, object] = json.loads(answer)
-        return decoded
+        return ZygoteAnswer.unpack(answer)
 
-    def _answer(self) -> bytes:
-        """Wait for the zygote, which a submission at T1 may have stopped or killed."""
-        limit = time.monotonic() + _PATIENCE
+    def _receive(self) -> bytes:
+        """Wait for the zygote. At T1 a submission can stop it with a signal, so tell it to continue."""
+        limit = time.monotonic() + _ANSWER_TIMEOUT_S
         pid = self._process.pid if self._process is not None else self._forked
         while not select.select([self._control], [], [], 0.5)[0]:
             if pid is not None and not self._namespaces:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGCONT if time.monotonic() < limit else signal.SIGKILL)
-        return self._control.recv(1 << 16)
+        return self._control.recv(MAX_MESSAGE)
 
     def _replace(self) -> None:
         self._control.close()
@@ -90,18 +96,16 @@ class ZygoteLink:
             self._forked = None
 
     def fork(self, descriptors: tuple[int, int, int]) -> "ForkedHandle":
-        """A new worker on the given pipe ends."""
+        """A new worker on the given pipe ends: job, result, output. Raises `OSError`."""
         number = next(self._numbers)
-        answer = self.ask({"op": "fork", "id": number}, descriptors)
-        if "error" in answer:
-            raise OSError(str(answer["error"]))
+        answer = self.ask(ZygoteCommand(ZygoteOperation.FORK, number), descriptors)
+        if answer.error:
+            raise OSError(answer.error)
         return ForkedHandle(self, number)
 
     def pid(self) -> int:
         """The zygote's process."""
-        number = self.ask({"op": "who"})["pid"]
-        assert isinstance(number, int)
-        return number
+        return self.ask(ZygoteCommand(ZygoteOperation.PID)).pid
 
     def close(self) -> None:
         """Let the zygote end."""
@@ -110,7 +114,7 @@ class ZygoteLink:
 
 
 class ForkedHandle:
-    """A worker forked by a zygote."""
+    """A worker forked by a zygote; a `WorkerHandle`."""
 
     def __init__(self, link: ZygoteLink, number: int):
         self._link = link
@@ -119,13 +123,11 @@ class ForkedHandle:
     def dump(self) -> None:
         """Have the worker write where it is."""
         with contextlib.suppress(ZygoteLost):
-            self._link.ask({"op": "dump", "id": self._number})
+            self._link.ask(ZygoteCommand(ZygoteOperation.DUMP, self._number))
 
     def end(self, grace: float) -> int | None:
         """Kill the worker and what it left; its wait status, None if it was still running after ``grace``.
 
-        Raises `ZygoteLost` where the zygote died under it.
+        Raises `ZygoteLost` if the zygote died meanwhile.
         """
-        code = self._link.ask({"op": "end", "id": self._number, "grace": grace})["code"]
-        assert code is None or isinstance(code, int)
-        return code
+        return self._link.ask(ZygoteCommand(ZygoteOperation.END, self._number, grace)).status

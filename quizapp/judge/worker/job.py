@@ -1,20 +1,24 @@
-"""What a worker is told: the submission, the probes, the inputs. Written by the judge, read by the worker."""
+"""What a worker receives, and what it sends back: the formats shared by the judge and the worker."""
 
 import json
 import os
 import struct
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
 
 _LENGTHS = struct.Struct("<IQQQ")
+# What a worker writes first: a mark, and the number of its process as the judge sees it.
 HELLO = struct.Struct("<4sI")
 HELLO_MAGIC = b"QZPD"
 
 
 @dataclass(frozen=True)
 class WorkerJob:
-    """One worker's job: ``probes`` is marshalled code, ``given`` an encoded message; ``nonce`` comes back.
+    """One worker's job.
 
-    ``forbidden`` holds pairs of names and what to say about them.
+    ``probes`` is marshalled code, ``given`` an encoded transcript with the inputs, ``forbidden`` holds pairs
+    of names and what to say about them. ``base`` is the scratch folder. ``nonce`` comes back in the answer.
     """
 
     module: str
@@ -33,7 +37,7 @@ class WorkerJob:
     given: bytes
 
     def pack(self) -> bytes:
-        """The job as bytes."""
+        """The job as bytes: four lengths, a JSON header, and the three byte strings."""
         plain = {k: v for k, v in asdict(self).items() if not isinstance(v, bytes)}
         head = json.dumps(plain).encode()
         sizes = _LENGTHS.pack(len(head), len(self.source), len(self.probes), len(self.given))
@@ -48,11 +52,46 @@ def read_job(descriptor: int) -> WorkerJob | None:
     raw = b"".join(parts)
     if len(raw) < _LENGTHS.size:
         return None
-    sizes = _LENGTHS.unpack_from(raw)
     pieces, start = [], _LENGTHS.size
-    for size in sizes:
+    for size in _LENGTHS.unpack_from(raw):
         pieces.append(raw[start : start + size])
         start += size
     plain = json.loads(pieces[0])
     plain["names"] = tuple(plain["names"])
     return WorkerJob(**plain, source=pieces[1], probes=pieces[2], given=pieces[3])
+
+
+@dataclass(frozen=True)
+class WorkerAnswer:
+    """What a worker sends back in its transcript. The submission may have forged all of it.
+
+    ``values`` and ``errors`` are by path, ``import_error`` describes the exception that importing the
+    submission raised. ``problem`` is a sentence that replaces the evidence where there is none.
+    """
+
+    nonce: str
+    values: dict[str, Any] = field(default_factory=dict)
+    errors: dict[str, Any] = field(default_factory=dict)
+    import_error: Mapping[str, Any] | None = None
+    problem: str | None = None
+
+    def as_message(self) -> dict[str, Any]:
+        """The answer as plain data for a transcript."""
+        if self.problem is not None:
+            return {"problem": self.problem, "nonce": self.nonce}
+        return {
+            "values": self.values,
+            "errors": self.errors,
+            "import": self.import_error,
+            "nonce": self.nonce,
+        }
+
+    @classmethod
+    def from_message(cls, message: Any) -> Self:
+        """The answer in a decoded transcript.
+
+        Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if it is anything else.
+        """
+        if "problem" in message:
+            return cls(message["nonce"], problem=str(message["problem"]))
+        return cls(message["nonce"], dict(message["values"]), dict(message["errors"]), message["import"])

@@ -1,6 +1,7 @@
 """The untrusted side: one process that runs a submission's probes once and leaves.
 
-Everything it says is evidence about the submission and may be forged by it; the judge believes numbers only.
+What it sends is evidence about the submission, which the submission may have forged. That is why no test
+relies on anything but numbers, which only a solution can compute.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ import tempfile
 import threading
 from pathlib import Path
 from types import CodeType, ModuleType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import torch
 
@@ -24,7 +25,7 @@ from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import COLUMN, adopt_orphans, die_with_parent
 from quizapp.judge.testing.probes import Recorder, run_probes
 from quizapp.judge.worker import call_guard
-from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerJob, read_job
+from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerAnswer, WorkerJob, read_job
 from quizapp.judge.worker.preload import warm, warm_device
 from quizapp.judge.worker.transcript import TranscriptError, decode, encode
 
@@ -33,10 +34,10 @@ _write = os.write
 
 
 def work(job_pipe: int, result_pipe: int, printed_pipe: int, *, own_network: bool = False) -> NoReturn:
-    """Take one job from the pipe, run it, write the transcript and leave without any clean-up."""
+    """Read one job from its pipe, run it, write the transcript, and leave without any clean-up."""
     try:
         _detach(printed_pipe)
-        result = _hide(job_pipe, result_pipe)
+        result = _hide_result_pipe(job_pipe, result_pipe)
         _write(result, HELLO.pack(HELLO_MAGIC, host_pid()))
         job = read_job(job_pipe)
         os.close(job_pipe)
@@ -61,7 +62,7 @@ def _detach(printed_pipe: int) -> None:
         setattr(sys, name, open(descriptor, "w", 1, "utf-8", "backslashreplace", closefd=False))  # noqa: SIM115
 
 
-def _hide(job_pipe: int, result_pipe: int) -> int:
+def _hide_result_pipe(job_pipe: int, result_pipe: int) -> int:
     """Move the result pipe to a number that is hard to guess and close everything inherited."""
     result = random.SystemRandom().randint(100, 220)
     os.dup2(result_pipe, result)
@@ -73,7 +74,7 @@ def _hide(job_pipe: int, result_pipe: int) -> int:
 
 
 def host_pid() -> int:
-    """This process's number where /proc was mounted, which is where the judge looks."""
+    """This process's number in the namespace of /proc, which is the one that the judge sees."""
     try:
         return int(Path("/proc/self").readlink().name)
     except (OSError, ValueError):
@@ -82,25 +83,28 @@ def host_pid() -> int:
 
 def _answer(job: WorkerJob, result: int, *, own_network: bool) -> None:
     try:
-        message = encode(_evidence(job, own_network=own_network) | {"nonce": job.nonce})
+        message = encode(_run(job, own_network=own_network).as_message())
     except TranscriptError as error:
-        message = encode({"problem": f"Your code returned {error}.", "nonce": job.nonce})
+        message = _problem(job, f"Your code returned {error}.")
     except _Unprepared as error:
-        message = encode({"problem": str(error), "nonce": job.nonce})
-    except BaseException as error:  # noqa: BLE001 - the submission has changed what the judge needs here
-        text = f"Your code broke the process that records its run ({type(error).__name__})."
-        message = encode({"problem": text, "nonce": job.nonce})
+        message = _problem(job, str(error))
+    except BaseException as error:  # noqa: BLE001 - the submission has changed what is needed here
+        message = _problem(job, f"Your code broke the process that records its run ({type(error).__name__}).")
     view = memoryview(message)
     while view:
         view = view[_write(result, view) :]
 
 
+def _problem(job: WorkerJob, text: str) -> bytes:
+    return encode(WorkerAnswer(job.nonce, problem=text).as_message())
+
+
 class _Unprepared(Exception):
-    """The scratch folder cannot be used: no fault of the submission."""
+    """The scratch folder cannot be used, which the submission did not cause."""
 
 
-def _settle(job: WorkerJob, base: Path) -> Path:
-    """Put the submission into its place in the scratch folder and go there; its path."""
+def _write_submission(job: WorkerJob, base: Path) -> Path:
+    """Write the submission into its place in the scratch folder and make that the current folder."""
     place = base / "work" / f"rank{job.rank}"
     try:
         _arrange_stack_dump(base / f"stack{job.rank}")
@@ -114,9 +118,9 @@ def _settle(job: WorkerJob, base: Path) -> Path:
     return path
 
 
-def _evidence(job: WorkerJob, *, own_network: bool) -> dict[str, Any]:
+def _run(job: WorkerJob, *, own_network: bool) -> WorkerAnswer:
     base = Path(job.base)
-    path = _settle(job, base)
+    path = _write_submission(job, base)
     place = path.parent
     os.environ.update({"TMPDIR": str(place), "HOME": str(place)})
     tempfile.tempdir = None
@@ -125,7 +129,7 @@ def _evidence(job: WorkerJob, *, own_network: bool) -> dict[str, Any]:
         torch.distributed.init_process_group(
             "gloo", init_method=f"file://{base}/work/store", rank=job.rank, world_size=job.world
         )
-        torch.distributed.barrier()  # nobody runs, and perhaps ends, while another still connects
+        torch.distributed.barrier()  # no rank may run, and perhaps end, while another is still connecting
     probes = _load_probes(job)
     device = torch.device(job.device)
     record = Recorder(device, str(path), job.rank, job.world)
@@ -134,9 +138,9 @@ def _evidence(job: WorkerJob, *, own_network: bool) -> dict[str, Any]:
     try:
         code = _import(path)
     except BaseException as error:  # noqa: BLE001 - importing a submission may raise anything
-        return {"values": {}, "errors": {}, "import": record.describe(error)}
+        return WorkerAnswer(job.nonce, import_error=record.describe(error))
     run_probes(code, probes, list(job.names), lambda: decode(job.given), record, job.seed)
-    return {"values": record.values, "errors": record.errors, "import": None}
+    return WorkerAnswer(job.nonce, record.values, record.errors)
 
 
 def _arrange_stack_dump(path: Path) -> None:

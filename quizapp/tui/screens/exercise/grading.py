@@ -68,7 +68,7 @@ class ExerciseGrading(ExercisePanes):
         if past and past[-1].source == self.saved and past[-1].verdict.get("schema"):
             try:
                 self.view.verdict = Verdict.from_json(dict(past[-1].verdict))
-            except (KeyError, TypeError):  # a verdict of another version: grade again
+            except (KeyError, TypeError, ValueError):  # a verdict of another version: grade again
                 return
             self.graded = self.saved
             self.view.changed()

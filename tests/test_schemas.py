@@ -1,0 +1,40 @@
+"""The published JSON schemas match the types that they are generated from, and the documents match them."""
+
+import json
+from typing import Any
+
+import jsonschema
+import pytest
+
+from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus
+from tools.schemas import FOLDER, SCHEMAS, schema_text
+
+
+def published(name: str) -> Any:
+    return json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_published_schema_is_up_to_date(name: str) -> None:
+    written = (FOLDER / f"{name}.json").read_text(encoding="utf-8")
+    assert written == schema_text(name), "run 'python -m tools.schemas' and commit what it writes"
+
+
+def test_every_published_file_has_a_type() -> None:
+    assert sorted(path.stem for path in FOLDER.glob("*.json")) == sorted(SCHEMAS)
+
+
+def test_a_verdict_matches_its_schema() -> None:
+    tests = (TestResult("blend", 1, passed=False, message="Wrong."),)
+    failed = Verdict("blend", "b.py", "cpu", VerdictStatus.FAILED, tests, seed=-3, notes=("A note.",))
+    broken = Verdict(
+        "blend", "b.py", "cpu", VerdictStatus.ERROR, error="It crashed.", versions={"torch": "2"}
+    )
+    for verdict in (failed, broken):
+        jsonschema.validate(json.loads(json.dumps(verdict.as_json())), published("verdict"))
+
+
+def test_a_verdict_of_another_status_does_not_match() -> None:
+    document = dict(Verdict("blend", "b.py", "cpu", VerdictStatus.FAILED).as_json())
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(document | {"status": "unknown"}, published("verdict"))

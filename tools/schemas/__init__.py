@@ -1,0 +1,42 @@
+"""Publishes JSON schemas of the program's documents, generated from the types that write and read them.
+
+``python -m tools.schemas`` writes ``docs/schemas/*.json``. A test fails if one of these files no longer
+matches its type. To publish another schema, add it to `SCHEMAS`.
+"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+Schema = dict[str, Any]
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs" / "schemas"
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema_of(document: Any, title: str) -> Schema:
+    """The JSON schema of a type: a dataclass, a ``msgspec.Struct`` or a ``TypedDict``.
+
+    The docstrings of the types become descriptions.
+    """
+    import msgspec
+
+    return {"$schema": _DIALECT, "title": title, **msgspec.json.schema(document)}
+
+
+def _verdict() -> Schema:
+    from quizapp.judge.verdict import VerdictJson
+
+    return schema_of(VerdictJson, "The verdict of `quizapp grade --json`")
+
+
+SCHEMAS: dict[str, Callable[[], Schema]] = {
+    "verdict": _verdict,
+}
+"""By file name without ``.json``: what builds the schema. Imports are left to the call."""
+
+
+def schema_text(name: str) -> str:
+    """The schema ``name`` as the text of its file."""
+    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
