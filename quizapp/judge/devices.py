@@ -6,9 +6,8 @@ import sys
 from functools import cache
 
 from quizapp.errors import QuizError
-
-CPU_ALONE = "No CUDA device here: graded on the CPU."
-"""The note on ``auto``; for a person the device beside the verdict says as much."""
+from quizapp.judge.sandbox.launch import clean_environment
+from quizapp.judge.verdict import NO_CUDA_NOTE
 
 _LIST = """
 import torch
@@ -42,7 +41,7 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
     if device == "auto":
         if count:
             return "cuda:0", ()
-        return "cpu", (CPU_ALONE,)
+        return "cpu", (NO_CUDA_NOTE,)
     number = int(device.partition(":")[2] or 0)
     if number >= count:
         found = f"this machine has {count}" if count else "there is none here"
@@ -52,8 +51,6 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
 
 def available() -> list[str]:
     """The devices of this machine, asked in a process that has torch."""
-    from quizapp.judge.sandbox.launch import clean_environment
-
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter
             [sys.executable, "-P", "-c", _LIST],
@@ -79,8 +76,6 @@ def has_mps() -> bool:
 def cuda_count() -> int:
     """How many CUDA (or ROCm) devices there are; asked in another process, so that none is touched."""
     import torch
-
-    from quizapp.judge.sandbox.launch import clean_environment
 
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
         return 0

@@ -19,6 +19,9 @@ ISOLATION = {
 }
 """What each isolation tier means for the code that was graded."""
 
+NO_CUDA_NOTE = "No CUDA device here: graded on the CPU."
+"""The note on a verdict for device ``auto``. A verdict that is shown to a person names the device anyway."""
+
 
 def isolation(tier: str) -> str:
     """A tier with its meaning."""

@@ -3,8 +3,7 @@
 import textwrap
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.devices import CPU_ALONE
-from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus, isolation
+from quizapp.judge.verdict import NO_CUDA_NOTE, TestResult, Verdict, VerdictStatus, isolation
 
 WIDTH = 96
 """Columns of a verdict where there is room."""
@@ -31,7 +30,7 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> st
         lines += _reasons([test for test in failed if test.behaviour == number], width)
     if verdict.printed:
         lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
-    notes = [note for note in verdict.notes if note != CPU_ALONE]  # the last line names the device
+    notes = [note for note in verdict.notes if note != NO_CUDA_NOTE]  # the last line names the device
     lines += ["", *_wrapped(" ".join(notes), "  ", width)] if notes else [""]
     lines += _wrapped(f"{verdict.seconds:.2f} s on {verdict.device}, --seed {verdict.seed}", "  ", width)
     lines += _wrapped(isolation(verdict.tier), "  ", width)

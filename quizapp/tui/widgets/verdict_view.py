@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.devices import CPU_ALONE
-from quizapp.judge.verdict import isolation
+from quizapp.judge.verdict import NO_CUDA_NOTE, isolation
 from quizapp.tui.rendering.layout import hanging, lay_out
 from quizapp.tui.rendering.markdown import parse
 from quizapp.tui.rendering.text import plain
@@ -92,7 +91,7 @@ class VerdictView(Lines):
             lines += [Content(""), *_block(verdict.error, width)]
         lines += self._tests(verdict.tests, width)
         for note in verdict.notes:
-            if note == CPU_ALONE:  # the head says where it ran, and nothing else was asked for
+            if note == NO_CUDA_NOTE:  # the head says where it ran, and nothing else was asked for
                 continue
             lines += [Content(""), *hanging(Content(""), plain(note, "$text-muted"), width)]
         if verdict.printed.strip():
