@@ -16,6 +16,7 @@ from quizapp.util.text import number_text, plural
 
 DRAWS = 24
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
+_LEAST_RIGHT = 3
 _STARTS = ("prompt.md", "starter.py", "solution.py", "probes.py")
 
 
@@ -113,12 +114,10 @@ def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
             ast.parse(path.read_text(encoding="utf-8"))
         except SyntaxError as error:
             yield Fault(str(path), error.lineno or 1, f"has a syntax error: {error.msg}")
-    for kind, least in (("wrong", 8), ("right", 3)):
-        count = len(list((folder / kind).glob("*.py")))
-        if count < least:
-            yield Fault(
-                str(folder / kind), 1, f"holds {plural(count, 'submission')}; at least {least} are wanted"
-            )
+    count = len(list((folder / "right").glob("*.py")))
+    if count < _LEAST_RIGHT:
+        text = f"has {plural(count, 'submission')}; write at least {_LEAST_RIGHT}"
+        yield Fault(str(folder / "right"), 1, text)
     if len(exercise.hints) != 3:
         yield Fault(str(folder / "exercise.yaml"), 1, f"has {len(exercise.hints)} hints; three are wanted")
 

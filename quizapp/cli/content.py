@@ -68,6 +68,7 @@ def show(options: Namespace) -> int:
 def check(options: Namespace) -> int:
     """Validate content and exercises; every fault with file, line and what to do."""
     from quizapp.bank.validate import check_content
+    from quizapp.judge.authoring.mutants import wrong_submission_faults
 
     named = options.paths
     for path in named:
@@ -93,6 +94,7 @@ def check(options: Namespace) -> int:
     sources = [content / "questions"] if content else others
     order = content / "paths.yaml" if content else Path("/nonexistent")
     bank, faults = check_content(sources, paths.exercises(), order)
+    faults += [fault for each in bank.exercises.values() for fault in wrong_submission_faults(each)]
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:

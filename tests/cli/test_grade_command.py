@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from quizapp import paths
+from quizapp.judge.authoring.mutants import wrong_submission
 from tests.cli.calling import run
 
 WARMUP = paths.exercises() / "warmup"
@@ -43,8 +44,16 @@ def test_grade_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"exercise", "file", "device", "seconds", "tier"} <= set(verdict)
 
 
-def test_wrong_code_is_told_what_is_wrong(capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = run(capsys, "grade", "warmup", str(WARMUP / "wrong" / "off_by_one.py"))
+@pytest.fixture
+def off_by_one(tmp_path: Path) -> Path:
+    """A file with a wrong submission to the warmup exercise."""
+    path = tmp_path / "bad.py"
+    path.write_text(wrong_submission(WARMUP, "off_by_one").source)
+    return path
+
+
+def test_wrong_code_is_told_what_is_wrong(capsys: pytest.CaptureFixture[str], off_by_one: Path) -> None:
+    code, out, _ = run(capsys, "grade", "warmup", str(off_by_one))
     assert code == 1
     assert "Step 0 should have multiplier 0" in out
 
@@ -61,9 +70,9 @@ def test_own_file_is_logged_and_schedules_the_exercise(
     assert states["warmup"] == "passed"
 
 
+@pytest.mark.usefixtures("off_by_one")
 def test_folder_gives_one_line_for_each_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "good.py").write_text((WARMUP / "solution.py").read_text())
-    (tmp_path / "bad.py").write_text((WARMUP / "wrong" / "off_by_one.py").read_text())
     (tmp_path / "broken.py").write_text("def f(:\n")
     (tmp_path / "exits.py").write_text("import os\nos._exit(0)\n")
     (tmp_path / "binary.py").write_bytes(b"\xff\xfe\x00")
@@ -108,9 +117,11 @@ def test_names_of_files_are_harmless_for_a_terminal(
     assert "\x1b" not in out + err
 
 
-def test_junit_report_can_be_read(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_junit_report_can_be_read(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, off_by_one: Path
+) -> None:
     report = tmp_path / "report.xml"
-    run(capsys, "grade", "warmup", str(WARMUP / "wrong" / "off_by_one.py"), "--junit", str(report))
+    run(capsys, "grade", "warmup", str(off_by_one), "--junit", str(report))
     root = ET.parse(report).getroot()
     assert len(root.findall(".//testcase")) > 8
     assert root.findall(".//failure")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.cli.main import main
+from quizapp.judge.authoring.mutants import wrong_submission
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,9 +18,10 @@ def plain(text: str) -> str:
     )
 
 
-def test_the_verdict_in_the_readme(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_verdict_in_the_readme(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shown = re.search(r"\$ quizapp grade lora\n(.*?)\n  \.\.\.", (ROOT / "README.md").read_text(), re.DOTALL)
     assert shown is not None
-    wrong = ROOT / "exercises" / "lora" / "wrong" / "scaled_by_alpha.py"
+    wrong = tmp_path / "scaled_by_alpha.py"
+    wrong.write_text(wrong_submission(ROOT / "exercises" / "lora", "scaled_by_alpha").source)
     assert main(["grade", "lora", str(wrong), "--seed", "1"]) == 1
     assert plain(capsys.readouterr().out).startswith(plain(shown[1]))

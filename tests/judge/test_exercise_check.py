@@ -23,12 +23,20 @@ def check(*folders: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def test_a_scaffolded_exercise_passes_and_a_broken_one_is_told_apart(tmp_path: Path) -> None:
+def test_a_scaffolded_exercise_passes_and_every_fault_of_a_broken_one_is_named(tmp_path: Path) -> None:
     good = scaffold(tmp_path / "good-one")
     bad = scaffold(tmp_path / "bad-one")
     assert load_exercise(good)[1] == []
     right = (bad / "right" / "right_1.py").read_text(encoding="utf-8")
+    (bad / "wrong").mkdir()
     (bad / "wrong" / "wrong_1.py").write_text("# fails: 1\n" + right, encoding="utf-8")
+    mutants = (bad / "mutants.yaml").read_text(encoding="utf-8")
+    (bad / "mutants.yaml").write_text(
+        mutants.replace("says: scaled mean", "says: not in any message", 1)
+        .replace("replace: mean()\n      with: median()", "replace: mode()\n      with: median()")
+        .replace("with: / factor", 'with: "* factor * 1.0"'),
+        encoding="utf-8",
+    )
     (bad / "right" / "right_2.py").write_text(
         "def scaled_mean(values, factor): return 0.0\n", encoding="utf-8"
     )
@@ -47,6 +55,9 @@ def test_a_scaffolded_exercise_passes_and_a_broken_one_is_told_apart(tmp_path: P
     assert float(row["seconds"]) > 0
     for fault in (
         "wrong/wrong_1.py should fail behaviour [1]; it fails nothing",
+        "mutants.yaml:1 sum_instead_of_mean: no message contains 'not in any message'; it says: ",
+        "mutants.yaml:18: mutant 'median_instead_of_mean': 'replace' does not occur in solution.py: 'mode()'",
+        "mutants.yaml:20 divided_by_the_factor should fail behaviour [1]; it fails nothing",
         "right/right_2.py should pass",
         "[seed 1000]",
         "starter.py should fail, but passes",
@@ -56,8 +67,8 @@ def test_a_scaffolded_exercise_passes_and_a_broken_one_is_told_apart(tmp_path: P
 
 
 def test_scaffold_refuses_bad_names_and_existing_folders(tmp_path: Path) -> None:
-    with pytest.raises(QuizError, match="no slug"):
+    with pytest.raises(QuizError, match="not a slug"):
         scaffold(tmp_path / "Not A Slug")
     scaffold(tmp_path / "once")
-    with pytest.raises(QuizError, match="exists already"):
+    with pytest.raises(QuizError, match="already exists"):
         scaffold(tmp_path / "once")

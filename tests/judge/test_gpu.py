@@ -1,13 +1,12 @@
 """The same hidden tests on a CUDA device; skipped where there is none."""
 
-from pathlib import Path
-
 import pytest
 
 from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.judge import grade
+from quizapp.judge.authoring.mutants import wrong_submissions
 from quizapp.judge.devices import available
 
 CORE = ("warmup", "loss-scaling", "lora", "zero-memory", "nan-debug")
@@ -30,20 +29,18 @@ def exercise(request: pytest.FixtureRequest) -> Exercise:
     return found
 
 
-def submissions(exercise: Exercise, kind: str) -> list[Path]:
-    return sorted((exercise.folder / kind).glob("*.py"))
-
-
 def test_right_submissions_pass_on_cuda(exercise: Exercise) -> None:
-    for path in [exercise.folder / "solution.py", *submissions(exercise, "right")]:
+    for path in [exercise.folder / "solution.py", *sorted((exercise.folder / "right").glob("*.py"))]:
         verdict = grade(exercise, path, device="cuda")
         assert verdict.passed, (path.name, verdict.error, [t for t in verdict.tests if not t.passed])
         assert verdict.device == "cuda:0"
 
 
 def test_wrong_submissions_fail_on_cuda(exercise: Exercise) -> None:
-    for path in submissions(exercise, "wrong"):
-        assert not grade(exercise, path, device="cuda").passed, path.name
+    wrong, faults = wrong_submissions(exercise.folder)
+    assert not faults
+    for submission in wrong:
+        assert not grade(exercise, submission.source.encode(), device="cuda").passed, submission.name
 
 
 def test_auto_takes_the_gpu() -> None:

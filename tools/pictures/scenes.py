@@ -12,6 +12,7 @@ from typing import Any
 from textual.pilot import Pilot
 
 from quizapp import paths
+from quizapp.judge.authoring.mutants import wrong_submission
 from quizapp.judge.verdict import Verdict
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui.judge_bridge import PendingSubmission
@@ -41,10 +42,11 @@ def verdict(name: str) -> Verdict:
     kept = Path(tempfile.gettempdir()) / f"quizapp-pictures-{name}.json"
     if not kept.exists():
         folder = paths.exercises() / SLUG
-        file = folder / "solution.py" if name == "passed" else folder / "wrong" / f"{name}.py"
-        if name == "error":
-            file = Path(tempfile.gettempdir()) / "broken.py"
-            file.write_text("def lora(:\n")
+        file = folder / "solution.py"
+        if name != "passed":
+            file = Path(tempfile.gettempdir()) / f"quizapp-pictures-{name}.py"
+            source = "def lora(:\n" if name == "error" else wrong_submission(folder, name).source
+            file.write_text(source)
         words = [sys.executable, "-m", "quizapp", "grade", SLUG, str(file), "--json", "--seed", "7"]
         graded = subprocess.run(words, capture_output=True, check=False)  # noqa: S603 - our own command
         kept.write_text(graded.stdout.decode())

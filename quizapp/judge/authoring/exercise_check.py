@@ -1,24 +1,28 @@
-"""Checks an exercise: starter fails, solutions pass, every wrong one fails where it says; over several seeds.
+"""Checks an exercise by running every submission that ships with it, under several seeds.
+
+The starter must fail, the solution and the right submissions must pass, and every wrong one must fail the
+behaviour that it says it breaks.
 
 ``python -m quizapp.judge.authoring.exercise_check FOLDER... [--seeds N] [--only NAME] [--jobs N] [--tier T]``
-prints a row for each exercise and below it what it found.
+prints a row for each exercise and its faults below.
 """
 
 import argparse
 import math
 import os
 import random
-import re
 import sys
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from enum import StrEnum
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from quizapp import paths
+from quizapp.judge.authoring.mutants import MUTANTS, wrong_submission_faults, wrong_submissions
 from quizapp.judge.sandbox.launch import clean_environment
 from quizapp.judge.sandbox.tiers import best, describe
 from quizapp.judge.verdict import TestResult
@@ -31,11 +35,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class ExerciseReport:
-    """What the check of one exercise found; ``faults`` is empty for a good one.
+    """The result of checking one exercise; ``faults`` is empty for a good one.
 
-    ``right`` counts the solution too. ``seconds`` is the median of the solution's runs, one at a time, the
-    judge's share (some 50 ms) included; a grade makes two. ``runs`` are those of right submissions over all
-    seeds, ``flaked`` those of them that failed.
+    ``wrong`` submissions were run, ``killed`` of them failed the behaviour that they break, and ``named`` of
+    them got the feedback that they ask for. ``right`` counts the solution too, ``passed`` those that passed.
+    ``runs`` counts the runs of right submissions under all seeds, ``flaked`` those that failed. ``seconds``
+    is the median of three runs of the solution, one at a time, and includes the judge's own 50 ms or so; a
+    grade makes two runs.
     """
 
     slug: str
@@ -61,10 +67,91 @@ class ExerciseReport:
 HEADING = f"{'exercise':<24}  behaviours  tests   wrong   right   named  seconds  flaked"
 
 
-class ExerciseChecker:
-    """A judge in this process, for submissions that ship with an exercise: one run per seed.
+class SubmissionKind(StrEnum):
+    """What a submission that ships with an exercise is there to show."""
 
-    Make it before this process starts a thread: it forks.
+    STARTER = "starter"
+    SOLUTION = "solution"
+    RIGHT = "right"
+    WRONG = "wrong"
+
+
+@dataclass(frozen=True)
+class ShippedSubmission:
+    """A submission that ships with an exercise.
+
+    ``label`` tells an author where it is. ``breaks`` and ``says`` are those of a wrong one.
+    """
+
+    kind: SubmissionKind
+    name: str
+    label: str
+    source: str
+    breaks: tuple[int, ...] = ()
+    says: str = ""
+
+    @property
+    def should_pass(self) -> bool:
+        """Whether it solves the exercise."""
+        return self.kind in (SubmissionKind.SOLUTION, SubmissionKind.RIGHT)
+
+
+def shipped_submissions(folder: Path) -> list[ShippedSubmission]:
+    """Every submission that ships with the exercise in ``folder``: files and edits of the solution."""
+    paths_of = [
+        (SubmissionKind.STARTER, folder / "starter.py"),
+        (SubmissionKind.SOLUTION, folder / "solution.py"),
+        *((SubmissionKind.RIGHT, path) for path in sorted((folder / "right").glob("*.py"))),
+    ]
+    shipped = [
+        ShippedSubmission(
+            kind, path.stem, f"{path.parent.name}/{path.name}", path.read_text(encoding="utf-8")
+        )
+        for kind, path in paths_of
+    ]
+    for wrong in wrong_submissions(folder)[0]:
+        name = wrong.name
+        label = f"{MUTANTS}:{wrong.line} {name}" if wrong.edits else f"wrong/{name}.py"
+        shipped.append(
+            ShippedSubmission(SubmissionKind.WRONG, name, label, wrong.source, wrong.breaks, wrong.says)
+        )
+    return shipped
+
+
+@dataclass(frozen=True)
+class CheckPlan:
+    """How much to run: ``seeds`` for each submission, for the solution ``flakes`` if that is more.
+
+    Only submissions whose name contains ``only`` are run, and of these the share ``sample``.
+    """
+
+    seeds: int = 3
+    flakes: int = 0
+    only: str = ""
+    sample: float | None = None
+    jobs: int = 2
+
+    @property
+    def whole(self) -> bool:
+        """Whether every submission is run."""
+        return not self.only and self.sample is None
+
+    def runs(self, shipped: Sequence[ShippedSubmission]) -> Iterator[tuple[ShippedSubmission, int]]:
+        """The submissions to run, each with every seed to run it under."""
+        picked = [each for each in shipped if self.only in each.name]
+        if self.sample is not None:
+            count = max(1, math.ceil(len(picked) * min(self.sample, 1.0)))
+            picked = random.Random(len(picked)).sample(picked, count)  # noqa: S311 - not a secret
+        for each in picked:
+            solution = each.kind is SubmissionKind.SOLUTION
+            for n in range(max(self.seeds, self.flakes) if solution else self.seeds):
+                yield each, 1000 + 7919 * n
+
+
+class ExerciseChecker:
+    """A judge in this process that runs an exercise's submissions, once per seed.
+
+    Create it before this process starts a thread: it forks.
     """
 
     def __init__(self, tier: str | None = None) -> None:
@@ -82,180 +169,122 @@ class ExerciseChecker:
 
         self.engine = GradingEngine(self._pool, reports)
 
-    def observe(self, folder: Path, path: Path, seed: int) -> "SeededRun":
-        """One run of the submission at ``path`` under one seed, with its evidence and tests."""
+    def observe(self, folder: Path, source: str, seed: int) -> "SeededRun":
+        """One run of a submission under one seed, with its evidence and test results."""
         from quizapp.judge.protocol import GradeOrder
 
-        return self.engine.judge_once(GradeOrder(folder, path.read_bytes(), str(path), device="cpu"), seed)
+        order = GradeOrder(folder, source.encode(), "submission.py", device="cpu")
+        return self.engine.judge_once(order, seed)
 
-    def judge(self, folder: Path, path: Path, seed: int) -> "tuple[RunEvidence, list[TestResult]]":
-        """Run one submission under one seed; evidence and tests."""
-        track = self.observe(folder, path, seed)
-        return track.evidence, track.tests
+    def check(self, folder: Path, plan: CheckPlan) -> ExerciseReport:
+        """Run the submissions of the exercise in ``folder``."""
+        from quizapp.bank.parse_exercise import load_exercise
+        from quizapp.judge.server.exercise_files import load_exercise_code
+
+        exercise, faults = load_exercise(folder)
+        report = ExerciseReport(folder.name, [str(fault) for fault in faults])
+        if exercise is None:
+            return report
+        report.faults += [str(fault) for fault in wrong_submission_faults(exercise)]
+        code = load_exercise_code(folder)
+        report.behaviours, report.tests = len(exercise.behaviours), len(code.tests)
+        report.seconds = self._seconds(folder)
+        failed_tests: set[str] = set()
+        runs = list(plan.runs(shipped_submissions(folder)))
+        with ThreadPoolExecutor(plan.jobs) as pool:
+            done = pool.map(lambda each: self.observe(folder, each[0].source, each[1]), runs)
+            previous: ShippedSubmission | None = None
+            for (submission, seed), run in zip(runs, done, strict=True):
+                failed_tests |= {result.name for result in run.tests if not result.passed}
+                report.faults += _run_faults(submission, seed, run, report, first=submission is not previous)
+                previous = submission
+        if plan.whole:
+            report.faults += _coverage_faults(report, exercise, code, failed_tests)
+        return report
+
+    def _seconds(self, folder: Path) -> float:
+        solution = (folder / "solution.py").read_text(encoding="utf-8")
+        seconds = []
+        for _ in range(4):  # the first run also loads the exercise
+            begin = time.perf_counter()
+            self.observe(folder, solution, 1000)
+            seconds.append(time.perf_counter() - begin)
+        return median(seconds[1:])
 
     def close(self) -> None:
         """End the processes behind it."""
         self._pool.close()
 
 
-def header(source: str, key: str) -> str:
-    """The value of a ``# key: value`` line at the top of a wrong solution."""
-    match = re.search(rf"^# {key}: (.+)$", source, re.MULTILINE)
-    return match[1].strip() if match else ""
-
-
-@dataclass(frozen=True)
-class CheckPlan:
-    """How much to judge: ``seeds`` for each submission, for the solution ``flakes`` if that is more.
-
-    ``only`` names a part of the file names; ``sample`` is the share of the submissions.
-    """
-
-    seeds: int = 3
-    flakes: int = 0
-    only: str = ""
-    sample: float | None = None
-    jobs: int = 2
-
-    def seeds_of(self, kind: str) -> list[int]:
-        """The seeds for a submission of this kind."""
-        count = max(self.seeds, self.flakes) if kind == "solution" else self.seeds
-        return [1000 + 7919 * n for n in range(count)]
-
-
-def check(checker: ExerciseChecker, folder: Path, plan: CheckPlan) -> ExerciseReport:
-    """Check the exercise in ``folder``."""
-    from quizapp.bank.parse_exercise import load_exercise
-    from quizapp.judge.server.exercise_files import load_exercise_code
-
-    exercise, faults = load_exercise(folder)
-    report = ExerciseReport(folder.name, [str(fault) for fault in faults])
-    if exercise is None:
-        return report
-    assets = load_exercise_code(folder)
-    report.behaviours, report.tests = len(exercise.behaviours), len(assets.tests)
-    report.seconds = _compute(checker, folder)
-    tripped: set[str] = set()
-    todo = _chosen([found for found in submissions(folder) if plan.only in found[0].name], plan.sample)
-    runs = [(path, kind, seed) for path, kind in todo for seed in plan.seeds_of(kind)]
-    with ThreadPoolExecutor(plan.jobs) as pool:
-        done = pool.map(lambda each: checker.judge(folder, each[0], each[2]), runs)
-        seen: set[Path] = set()
-        for (path, kind, seed), (run, results) in zip(runs, done, strict=True):
-            tripped |= {result.name for result in results if not result.passed}
-            report.faults += _faults(path, kind, seed, run, results, first=path not in seen, report=report)
-            seen.add(path)
-    if not plan.only and plan.sample is None:
-        _coverage(report, exercise, assets, tripped)
-    return report
-
-
-def _compute(checker: ExerciseChecker, folder: Path) -> float:
-    """Seconds of one run of the solution, with nothing beside it: the median of three."""
-    seconds = []
-    for _ in range(4):  # the first one also loads the exercise
-        begin = time.perf_counter()
-        checker.judge(folder, folder / "solution.py", 1000)
-        seconds.append(time.perf_counter() - begin)
-    return median(seconds[1:])
-
-
-def _chosen(found: list[tuple[Path, str]], sample: float | None) -> list[tuple[Path, str]]:
-    if sample is None:
-        return found
-    count = max(1, math.ceil(len(found) * min(sample, 1.0)))
-    return random.Random(len(found)).sample(found, count)  # noqa: S311 - a choice, no secret
-
-
-def submissions(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Every shipped submission of an exercise with its kind."""
-    yield folder / "starter.py", "starter"
-    yield folder / "solution.py", "solution"
-    for kind in ("right", "wrong"):
-        for path in sorted((folder / kind).glob("*.py")):
-            yield path, kind
-
-
-def _faults(
-    path: Path,
-    kind: str,
-    seed: int,
-    run: "RunEvidence",
-    results: list[TestResult],
-    *,
-    first: bool,
-    report: ExerciseReport,
+def _run_faults(
+    submission: ShippedSubmission, seed: int, run: "SeededRun", report: ExerciseReport, *, first: bool
 ) -> Iterator[str]:
-    failed = [result for result in results if not result.passed]
-    name = f"{path.parent.name}/{path.name}"
-    good = not run.status and not failed
-    if kind in ("solution", "right"):
+    """Count one run in the report; yield what is wrong about it. ``first`` is true once per submission."""
+    evidence, failed = run.evidence, [result for result in run.tests if not result.passed]
+    good = not evidence.status and not failed
+    if submission.kind is SubmissionKind.WRONG:
+        yield from _wrong_faults(submission, evidence, failed, report, first=first)
+    elif submission.should_pass:
         report.right += first
         report.passed += first and good
         report.runs += 1
         report.flaked += not good
         if not good:
-            lines = run.problem or "; ".join(f"({r.behaviour}) {r.name}: {r.message}" for r in failed)
-            yield f"{name} should pass: {run.status or 'failed'}: {lines} [seed {seed}]"
-    elif kind == "starter":
-        if good:
-            yield f"{name} should fail, but passes"
-    else:
-        yield from _wrong(path, name, run, failed, first=first, report=report)
+            messages = "; ".join(f"({r.behaviour}) {r.name}: {r.message}" for r in failed)
+            problem = f"{evidence.status or 'failed'}: {evidence.problem or messages}"
+            yield f"{submission.label} should pass: {problem} [seed {seed}]"
+    elif good:
+        yield f"{submission.label} should fail, but passes"
 
 
-def _wrong(
-    path: Path,
-    name: str,
-    run: "RunEvidence",
+def _wrong_faults(
+    submission: ShippedSubmission,
+    evidence: "RunEvidence",
     failed: list[TestResult],
+    report: ExerciseReport,
     *,
     first: bool,
-    report: ExerciseReport,
 ) -> Iterator[str]:
-    source = path.read_text(encoding="utf-8")
-    numbers = {int(n) for n in re.findall(r"\d+", header(source, "fails"))}
-    expected = header(source, "message")
     report.wrong += first
-    if not numbers:
-        yield f"{name} lacks the line '# fails: N' that names the behaviour it must fail"
-    if not run.status and not any(r.behaviour in numbers for r in failed):
-        rest = ", ".join(f"({r.behaviour}) {r.name}" for r in failed) or "nothing"
-        yield f"{name} should fail behaviour {sorted(numbers)}; it fails {rest}"
+    breaks, label = submission.breaks, submission.label
+    if not breaks:
+        yield f"{label} does not say which behaviour it breaks; begin it with the line '# fails: N'"
+    expected = [result for result in failed if result.behaviour in breaks]
+    if not evidence.status and not expected:
+        others = ", ".join(f"({r.behaviour}) {r.name}" for r in failed) or "nothing"
+        yield f"{label} should fail behaviour {sorted(breaks)}; it fails {others}"
         return
     report.killed += first
-    texts = [run.problem] if run.status else [r.message for r in failed if r.behaviour in numbers]
-    if not expected or any(expected.lower() in text.lower() for text in texts):
+    messages = [evidence.problem] if evidence.status else [result.message for result in expected]
+    if any(submission.says.lower() in message.lower() for message in messages):
         report.named += first
     else:
-        yield f"{name}: no message holds {expected!r}; it says: {' | '.join(texts)}"
+        yield f"{label}: no message contains {submission.says!r}; it says: {' | '.join(messages)}"
 
 
-def _coverage(
-    report: ExerciseReport, exercise: "Exercise", assets: "LoadedExercise", tripped: set[str]
-) -> None:
-    tested = {getattr(test, "behaviour", 0) for test in assets.tests}
+def _coverage_faults(
+    report: ExerciseReport, exercise: "Exercise", code: "LoadedExercise", failed_tests: set[str]
+) -> Iterator[str]:
+    tested = {getattr(test, "behaviour", 0) for test in code.tests}
     tested |= {rule.behaviour for rule in exercise.forbidden}
     for number in sorted(set(exercise.behaviours) - tested):
-        report.faults.append(f"behaviour {number} is checked by no hidden test")
-    for test in assets.tests:
+        yield f"behaviour {number} is checked by no hidden test"
+    for test in code.tests:
         name = test.__name__.removeprefix("test_")
-        if name not in tripped:
-            report.faults.append(f"hidden test {name} is tripped by no wrong solution and not by the starter")
-    if report.wrong < 8:
-        report.faults.append(f"has {report.wrong} wrong solutions; at least 8 are needed")
+        if name not in failed_tests:
+            yield f"hidden test {name} fails for no wrong submission and not for the starter"
     if report.right < 4:
-        report.faults.append(f"has {report.right - 1} right solutions; at least 3 are needed")
+        yield f"has {report.right - 1} right submissions; at least 3 are needed"
 
 
 def check_folders(folders: Sequence[Path], plan: CheckPlan, tier: str | None = None) -> int:
-    """Check exercise folders, print what is found; 1 if any has a fault, else 0."""
+    """Check exercise folders and print a row and the faults of each; 1 if any has a fault, else 0."""
     checker = ExerciseChecker(tier)
     bad = 0
     try:
         sys.stdout.write(f"{HEADING}\n")
         for folder in folders:
-            report = check(checker, folder.resolve(), plan)
+            report = checker.check(folder.resolve(), plan)
             sys.stdout.write(f"{report.row()}\n" + "".join(f"  {fault}\n" for fault in report.faults))
             sys.stdout.flush()
             bad += bool(report.faults)
@@ -268,9 +297,9 @@ def main() -> int:
     """Check the named folders; 1 if any has a fault."""
     parser = argparse.ArgumentParser(description="Check exercise folders.")
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="seeds for each submission")
     parser.add_argument("--flakes", type=int, default=0, help="seeds for the solution, if more")
-    parser.add_argument("--only", default="", help="only submissions whose file name holds this")
+    parser.add_argument("--only", default="", help="only submissions whose name contains this")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
     options = parser.parse_args()

@@ -1,6 +1,6 @@
-"""For authors: the pytest fixture ``observe``, so that ``pytest exercises/SLUG/hidden`` works.
+"""The pytest fixture ``observe``, with which authors run ``pytest exercises/SLUG/hidden``.
 
-It runs the exercise's ``solution.py``, or the file named by QUIZAPP_SUBMISSION, once per hidden test file.
+It runs the exercise's ``solution.py``, or the file that QUIZAPP_SUBMISSION names, once per hidden test file.
 """
 
 import os
@@ -22,14 +22,14 @@ def _checker() -> ExerciseChecker:
 
 @pytest.fixture(scope="module")
 def observe(request: pytest.FixtureRequest) -> Observe:
-    """The evidence of one run of the submission."""
+    """The evidence of one run of the submission under a fixed seed."""
     folder = Path(request.path).parent.parent
     submission = Path(os.environ.get("QUIZAPP_SUBMISSION", folder / "solution.py"))
-    track = _checker().observe(folder, submission, _SEED)
-    if track.evidence.status:
-        pytest.fail(f"{submission.name}: {track.evidence.problem}", pytrace=False)
+    seeded = _checker().observe(folder, submission.read_text(encoding="utf-8"), _SEED)
+    if seeded.evidence.status:
+        pytest.fail(f"{submission.name}: {seeded.evidence.problem}", pytrace=False)
     from quizapp.bank.parse_exercise import load_exercise
 
     exercise, _ = load_exercise(folder)
     assert exercise is not None
-    return Observe(track.given, track.evidence.values, track.evidence.errors, exercise.module, "cpu")
+    return Observe(seeded.given, seeded.evidence.values, seeded.evidence.errors, exercise.module, "cpu")

@@ -1,4 +1,4 @@
-"""Writes the folder of a new exercise, which passes the format checks and waits to be filled."""
+"""Writes the folder of a new exercise: a small one that passes every check, for its author to replace."""
 
 import re
 from pathlib import Path
@@ -6,17 +6,16 @@ from textwrap import dedent
 
 from quizapp.errors import QuizError
 
-_WRONG = 8
-_RIGHT = 3
-
 
 def scaffold(folder: Path) -> Path:
-    """Make ``folder`` with a small working exercise to replace; raises `QuizError` if it cannot."""
+    """Create ``folder`` with a small working exercise to replace; raises `QuizError` if it cannot."""
     slug = folder.name
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", slug):
-        raise QuizError(f"{slug!r} is no slug; use lower-case words joined by '-', such as 'weight-tying'.")
+        raise QuizError(
+            f"{slug!r} is not a slug; use lower-case words joined by '-', such as 'weight-tying'."
+        )
     if folder.exists():
-        raise QuizError(f"{folder} exists already; choose another name.")
+        raise QuizError(f"{folder} already exists; choose another name.")
     module = slug.replace("-", "_")
     try:
         for name, text in _files(slug, module).items():
@@ -36,22 +35,14 @@ def _files(slug: str, module: str) -> dict[str, str]:
         "solution.py": _module("values.to(torch.float64).mean().item() * factor"),
         "probes.py": _PROBES,
         f"hidden/test_{module}.py": _TEST,
+        "mutants.yaml": _MUTANTS,
     }
     rights = (
         "float(values.double().sum() / values.numel()) * factor",
         "float(torch.mean(values.double() * factor))",
         "sum(float(v) for v in values.flatten()) / values.numel() * factor",
     )
-    wrongs = (
-        *("float(values.double().sum()) * factor", "float(values.double().mean())", "float(values.median())"),
-        *("float(values.double().mean()) / factor", "float(values.double().mean()) + factor", "0.0"),
-        *("float(values.double()[0].mean()) * factor", "float(values.double().abs().mean()) * factor"),
-    )
-    files |= {f"right/right_{n}.py": _module(text) for n, text in enumerate(rights[:_RIGHT], 1)}
-    files |= {
-        f"wrong/wrong_{n}.py": "# fails: 1\n# message: scaled mean\n" + _module(text)
-        for n, text in enumerate(wrongs[:_WRONG], 1)
-    }
+    files |= {f"right/right_{n}.py": _module(text) for n, text in enumerate(rights, 1)}
     return files
 
 
@@ -123,4 +114,57 @@ def test_scaled_mean(observe):
             rtol=1e-5,
             call=f"scaled_mean(values of shape {tuple(case['values'].shape)}, {case['factor']:.3f})",
         )
+"""
+_MUTANTS = """
+- name: sum_instead_of_mean
+  breaks: 1
+  says: scaled mean
+  why: It adds the values up and never divides by their number.
+  edits:
+    - replace: mean()
+      with: sum()
+- name: factor_ignored
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: " * factor"
+      with: ""
+- name: median_instead_of_mean
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: mean()
+      with: median()
+- name: divided_by_the_factor
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: "* factor"
+      with: / factor
+- name: factor_added
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: "* factor"
+      with: + factor
+- name: always_zero
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: values.to(torch.float64).mean().item() * factor
+      with: "0.0"
+- name: first_row_only
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: values.to
+      with: values[0].to
+- name: absolute_values
+  breaks: 1
+  says: scaled mean
+  edits:
+    - replace: return values.to(torch.float64).mean().item() * factor
+      with: |-
+        values = values.abs()
+        return values.to(torch.float64).mean().item() * factor
 """

@@ -1,0 +1,310 @@
+"""Wrong submissions of an exercise: edits of the solution in ``mutants.yaml``, whole files in ``wrong/``.
+
+An entry of ``mutants.yaml``::
+
+    - name: dropout_in_eval
+      breaks: 6                   # the behaviour whose tests must find it; or a list of them
+      says: In eval mode          # optional: a part of the feedback that must be shown
+      why: ...                    # optional: one sentence for the reader of a code review
+      edits:
+        - replace: low = F.dropout(x, self.dropout, self.training)
+          with: low = F.dropout(x, self.dropout)
+          after: def forward      # optional: the first occurrence after this text, which must be unique
+
+A ``replace`` and ``with`` of at most one line each exchange a piece of a line. If either of them has several
+lines, whole lines are exchanged: both are then written without the indentation that the lines have in the
+solution. An empty ``with`` deletes the text, and the line if nothing else is on it.
+"""
+
+import ast
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from quizapp.bank.model import Exercise, Fault
+from quizapp.bank.yaml_loader import LINE, read_yaml
+from quizapp.errors import QuizError
+from quizapp.util.text import plural
+
+MUTANTS = "mutants.yaml"
+LEAST_WRONG = 8
+_KEYS = ("name", "breaks", "says", "why", "edits")
+_EDIT_KEYS = ("replace", "with", "after")
+_NAME = re.compile(r"[a-z][a-z0-9_]*")
+
+
+class EditError(QuizError):
+    """A mutant's edits cannot be applied; ``line`` of ``mutants.yaml`` is where the edit is."""
+
+    def __init__(self, line: int, message: str):
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class MutantEdit:
+    """Exchanges ``replace`` for ``replacement`` in the solution.
+
+    ``replace`` must occur once, or ``after`` must, and the first occurrence after it is exchanged.
+    """
+
+    replace: str
+    replacement: str
+    after: str = ""
+    line: int = 0
+
+    @property
+    def whole_lines(self) -> bool:
+        """Whether lines are exchanged with their indentation, not a piece of one line."""
+        return "\n" in self.replace or "\n" in self.replacement
+
+
+@dataclass(frozen=True, slots=True)
+class WrongSubmission:
+    """A plausible wrong submission: what it breaks, a part of what the learner must be told, and its source.
+
+    ``edits`` is empty for a file in ``wrong/``. ``file`` and ``line`` say where an author finds it.
+    """
+
+    name: str
+    breaks: tuple[int, ...]
+    says: str
+    source: str
+    file: Path
+    line: int = 1
+    why: str = ""
+    edits: tuple[MutantEdit, ...] = ()
+
+
+def apply_edits(solution: str, edits: Iterable[MutantEdit]) -> str:
+    """The solution with all edits made; raises `EditError` where one does not fit or two overlap.
+
+    Every edit is located in the unedited solution, so their order does not matter.
+    """
+    changes = sorted(((*_change(solution, edit), edit) for edit in edits), key=lambda change: change[:2])
+    for (_, end, _, _), (start, _, _, edit) in pairwise(changes):
+        if start < end:
+            raise EditError(edit.line, "overlaps with another edit of this mutant; make them one edit")
+    for start, end, text, _ in reversed(changes):
+        solution = solution[:start] + text + solution[end:]
+    return solution
+
+
+def _change(solution: str, edit: MutantEdit) -> tuple[int, int, str]:
+    """The span of the solution that an edit exchanges, and the text that takes its place."""
+    match = _locate(solution, edit)
+    start, end = match.span()
+    if not edit.replacement:
+        line_start = solution.rfind("\n", 0, start) + 1
+        line_end = solution.find("\n", end)
+        if line_end >= 0 and not (solution[line_start:start] + solution[end:line_end]).strip():
+            return line_start, line_end + 1, ""
+    if not edit.whole_lines:
+        return start, end, edit.replacement
+    indent = match["indent"]
+    return start, end, "\n".join(indent + line if line else "" for line in edit.replacement.split("\n"))
+
+
+def _locate(solution: str, edit: MutantEdit) -> re.Match[str]:
+    text = _lines_pattern(edit.replace) if edit.whole_lines else re.escape(edit.replace)
+    pattern = re.compile(text, re.MULTILINE)
+    if edit.after:
+        anchors = solution.count(edit.after)
+        if anchors != 1:
+            raise EditError(edit.line, _misfit("after", edit.after, anchors, "quote a text that occurs once"))
+        match = pattern.search(solution, solution.index(edit.after) + len(edit.after))
+        if match is None:
+            raise EditError(edit.line, f"'replace' does not occur after {edit.after!r}; update the edit")
+        return match
+    matches = list(pattern.finditer(solution))
+    if len(matches) != 1:
+        remedy = "quote more of it, or say which one with 'after'" if matches else "update the edit"
+        raise EditError(edit.line, _misfit("replace", edit.replace, len(matches), remedy))
+    return matches[0]
+
+
+def _lines_pattern(text: str) -> str:
+    """A pattern for whole lines that may all be indented further than in ``text``, by the same ``indent``."""
+    first, *rest = (re.escape(line.rstrip()) for line in text.split("\n"))
+    return "".join(
+        [rf"^(?P<indent> *){first}", *(rf"\n(?P=indent){line}" if line else r"\n *" for line in rest), "$"]
+    )
+
+
+def _misfit(key: str, text: str, count: int, remedy: str) -> str:
+    first, *more = text.split("\n")
+    quoted = f"{first!r}{' …' if more else ''}"
+    times = f"occurs {count} times in" if count else "does not occur in"
+    return f"'{key}' {times} solution.py: {quoted}; {remedy}"
+
+
+def wrong_submissions(
+    folder: Path, behaviours: Iterable[int] | None = None
+) -> tuple[list[WrongSubmission], list[Fault]]:
+    """The wrong submissions of the exercise in ``folder``, by name, and the faults of those left out.
+
+    ``behaviours`` are the numbers that a mutant may break; None allows any.
+    """
+    files = [_from_file(path) for path in sorted((folder / "wrong").glob("*.py"))]
+    if not (folder / MUTANTS).is_file():
+        return files, []
+    reader = _MutantReader(folder, {submission.name for submission in files}, behaviours)
+    mutants = reader.read()
+    return sorted([*files, *mutants], key=lambda submission: submission.name), reader.faults
+
+
+def wrong_submission(folder: Path, name: str) -> WrongSubmission:
+    """The wrong submission ``name`` of the exercise in ``folder``; raises `QuizError` if there is none."""
+    for submission in wrong_submissions(folder)[0]:
+        if submission.name == name:
+            return submission
+    raise QuizError(f"{folder} has no wrong submission {name!r}; see its {MUTANTS} and wrong/.")
+
+
+def wrong_submission_faults(exercise: Exercise) -> list[Fault]:
+    """Everything that reading an exercise's wrong submissions shows to be wrong with them."""
+    # A forbidden name without a number of its own counts as behaviour 0.
+    behaviours = {*exercise.behaviours, *(rule.behaviour for rule in exercise.forbidden)}
+    submissions, faults = wrong_submissions(exercise.folder, behaviours)
+    if len(submissions) + len(faults) < LEAST_WRONG:
+        text = f"has {plural(len(submissions), 'wrong submission')}; write at least {LEAST_WRONG}"
+        faults.append(Fault(str(exercise.folder / MUTANTS), 1, text))
+    return faults
+
+
+def _from_file(path: Path) -> WrongSubmission:
+    source = path.read_text(encoding="utf-8")
+    breaks = tuple(int(number) for number in re.findall(r"\d+", _header(source, "fails")))
+    return WrongSubmission(path.stem, breaks, _header(source, "message"), source, path)
+
+
+def _header(source: str, key: str) -> str:
+    """The value of a ``# key: value`` line at the top of a wrong submission that is a file."""
+    match = re.search(rf"^# {key}: (.+)$", source, re.MULTILINE)
+    return match[1].strip() if match else ""
+
+
+class _MutantReader:
+    """Reads one ``mutants.yaml``; every entry becomes a submission or faults."""
+
+    def __init__(self, folder: Path, taken: set[str], behaviours: Iterable[int] | None):
+        self.faults: list[Fault] = []
+        self._path = folder / MUTANTS
+        self._solution = (folder / "solution.py").read_text(encoding="utf-8")
+        self._taken = taken
+        self._behaviours = None if behaviours is None else set(behaviours)
+
+    def read(self) -> list[WrongSubmission]:
+        data, fault = read_yaml(self._path)
+        if fault is not None:
+            self.faults.append(fault)
+            return []
+        if not isinstance(data, list) or not all(isinstance(entry, dict) for entry in data):
+            self._fault(1, "must be a list of mutants, each with name, breaks and edits")
+            return []
+        try:
+            program = _statements(self._solution)
+        except SyntaxError as error:
+            self._fault(1, f"cannot be applied: line {error.lineno} of solution.py is not valid Python")
+            return []
+        return [mutant for entry in data if (mutant := self._mutant(entry, program)) is not None]
+
+    def _fault(self, line: int, message: str) -> None:
+        self.faults.append(Fault(str(self._path), line, message))
+
+    def _mutant(self, entry: dict[Any, Any], program: "_Program") -> WrongSubmission | None:
+        name, line = entry.get("name"), int(entry[LINE])
+        problems = list(self._problems(entry))
+        if not problems:
+            self._taken.add(entry["name"])
+            edits = tuple(_edit(edit) for edit in entry["edits"])
+            try:
+                source = self._edited(edits, line, program)
+            except EditError as error:
+                problems = [(error.line, str(error))]
+        for at, problem in problems:
+            self._fault(at, f"mutant {name!r}: {problem}" if isinstance(name, str) else problem)
+        if problems:
+            return None
+        says, why = (str(entry.get(key, "")).strip() for key in ("says", "why"))
+        breaks = tuple(_numbers(entry["breaks"]))
+        return WrongSubmission(entry["name"], breaks, says, source, self._path, line, why, edits)
+
+    def _edited(self, edits: tuple[MutantEdit, ...], line: int, program: "_Program") -> str:
+        source = apply_edits(self._solution, edits)
+        try:
+            edited = _statements(source)
+        except SyntaxError as error:
+            where = f"{error.msg}: {(error.text or '').strip()!r}"
+            raise EditError(line, f"the edited solution is not valid Python ({where})") from None
+        if _same_program(edited, program):
+            raise EditError(line, "the edited solution is the same program as the solution; change the code")
+        return source
+
+    def _problems(self, entry: dict[Any, Any]) -> Iterator[tuple[int, str]]:
+        """What is wrong with the form of an entry, each with its line."""
+        line = int(entry[LINE])
+        yield from _form_problems(entry, _KEYS, ("says", "why"))
+        name, numbers, edits = entry.get("name"), _numbers(entry.get("breaks")), entry.get("edits")
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            yield line, "needs a name of lower-case letters, digits and _, such as 'dropout_in_eval'"
+        elif name in self._taken:
+            yield line, "another wrong submission has this name; rename one of them"
+        if not numbers:
+            yield line, "'breaks' must be the number of a behaviour, or a list of such numbers"
+        elif self._behaviours is not None and (unknown := sorted(set(numbers) - self._behaviours)):
+            yield line, f"exercise.yaml has no behaviour {unknown[0]}; correct 'breaks'"
+        if not isinstance(edits, list) or not edits or not all(isinstance(edit, dict) for edit in edits):
+            yield line, "'edits' must be a list of edits, each with 'replace' and 'with'"
+            return
+        for edit in edits:
+            yield from _form_problems(edit, _EDIT_KEYS, _EDIT_KEYS)
+            if edit.keys() >= {"replace", "with"} and str(edit["replace"]).strip():
+                continue
+            yield int(edit[LINE]), "an edit needs 'replace', the text to exchange, and 'with'"
+
+
+def _form_problems(
+    entry: dict[Any, Any], expected: tuple[str, ...], texts: tuple[str, ...]
+) -> Iterator[tuple[int, str]]:
+    for key, value in entry.items():
+        if key not in (*expected, LINE):
+            yield int(entry[LINE]), f"unknown key {key!r}; use {', '.join(expected)}"
+        elif key in texts and not isinstance(value, str):
+            yield int(entry[LINE]), f"{key!r} must be a text; put it in quotes"
+
+
+_Program = list[tuple[str, ast.stmt]]
+
+
+def _statements(source: str) -> _Program:
+    """The top-level statements of a module, each with its text and the comments above it."""
+    lines, start, statements = source.split("\n"), 0, []
+    for statement in ast.parse(source).body:
+        end = statement.end_lineno or start
+        statements.append(("\n".join(lines[start:end]), statement))
+        start = end
+    return statements
+
+
+def _same_program(left: _Program, right: _Program) -> bool:
+    # Dumping a syntax tree is slow, so only statements whose text differs are dumped.
+    return len(left) == len(right) and all(
+        text == other_text or ast.dump(statement) == ast.dump(other)
+        for (text, statement), (other_text, other) in zip(left, right, strict=True)
+    )
+
+
+def _numbers(value: Any) -> list[int]:
+    """The behaviours that ``breaks`` names; empty if it has another form."""
+    values = value if isinstance(value, list) else [value]
+    return values if all(type(number) is int for number in values) else []
+
+
+def _edit(data: dict[Any, Any]) -> MutantEdit:
+    # A block scalar ends with a line break that is not meant.
+    replace, replacement = (data[key].rstrip("\n") for key in ("replace", "with"))
+    return MutantEdit(replace, replacement, data.get("after", "").rstrip("\n"), int(data[LINE]))
