@@ -1,10 +1,12 @@
 """The facade: answers, undo, burying, changed and renamed questions, exercises and mocks."""
 
+import ast
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
+import quizapp
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError, UnknownName
 from quizapp.scheduling.cards import Rating
@@ -327,3 +329,16 @@ def test_filter_narrows_counts_and_queue(tmp_path: Path) -> None:
         assert desk.counts(flt).new == 2
         assert desk.next_card(flt).id == "q1"
         assert desk.due(limit=2) == desk.due()[:2]
+
+
+def test_nobody_outside_the_schedule_reaches_its_store() -> None:
+    package = Path(quizapp.__file__).parent
+    inside = (package / "scheduling", package / "store")
+    reaching = [
+        f"{path.relative_to(package)}:{node.lineno}"
+        for path in package.rglob("*.py")
+        if not path.is_relative_to(inside[0]) and not path.is_relative_to(inside[1])
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr == "store"
+    ]
+    assert reaching == []
