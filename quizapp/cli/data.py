@@ -70,7 +70,8 @@ def _report(text: str, complaints: Sequence[str]) -> int:
 
 def deck(options: Namespace) -> int:
     """Add, remove or list the user's own decks."""
-    from quizapp.settings.model import load_settings, write_setting
+    from quizapp.settings.file import write_setting
+    from quizapp.settings.model import load_settings
 
     decks = list(load_settings(paths.config()).decks)
     if options.action == "list":

@@ -1,17 +1,19 @@
-"""The user's settings: one TOML file, every key with a default, wrong values named by file and line."""
+"""The user's settings: each described once, with its default, its check and its words on the screen."""
 
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from quizapp.errors import QuizError
-from quizapp.util.atomic import write_atomic
 from quizapp.util.suggest import did_you_mean
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+MOST_MINUTES = 720  # a day
+Choice = bool | float | str
+"""One of the values that the settings screen steps through."""
 
 
 class PlanSettings(NamedTuple):
@@ -54,7 +56,7 @@ class Settings:
     plan: PlanSettings = NO_PLAN
 
     def retention_for(self, file: str) -> float:
-        """Desired retention of a question, by the deck folder in which its file lies."""
+        """Desired retention of a question, by the deck folder that holds its file."""
         if not self.retention:
             return self.desired_retention
         path = Path(file)
@@ -64,111 +66,124 @@ class Settings:
         return self.desired_retention
 
 
-class _Wrong(Exception):
-    """What a value should have been; ``key`` and ``value`` where it stands within a table."""
-
-    def __init__(self, what: str, key: str = "", value: Any = None) -> None:
-        super().__init__(what)
-        self.key, self.value = key, value
+DEFAULTS = Settings()
 
 
-class _Unknown(_Wrong):
-    """A key that a table does not know."""
+class WrongValue(Exception):
+    """A value that a setting cannot have; the text says what it must be."""
 
 
-def _number(low: float, high: float) -> Callable[[Any], float]:
-    def check(value: Any) -> float:
+def _number(low: float, high: float) -> Callable[[object], float]:
+    def check(value: object) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise _Wrong(f"a number from {low} to {high}")
+            raise WrongValue(f"a number from {low} to {high}")
         return float(value)
 
     return check
 
 
-def _whole(low: int, high: int) -> Callable[[Any], int]:
-    def check(value: Any) -> int:
+def _whole(low: int, high: int) -> Callable[[object], int]:
+    def check(value: object) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise _Wrong(f"a whole number from {low} to {high}")
+            raise WrongValue(f"a whole number from {low} to {high}")
         return value
 
     return check
 
 
-def _text(value: Any) -> str:
+def _text(value: object) -> str:
     if not isinstance(value, str):
-        raise _Wrong("text in quotes")
+        raise WrongValue("text in quotes")
     return value
 
 
-def _switch(value: Any) -> bool:
+def _switch(value: object) -> bool:
     if not isinstance(value, bool):
-        raise _Wrong("true or false")
+        raise WrongValue("true or false")
     return value
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise _Wrong('a list of texts such as ["a", "b"]')
+def _texts(value: object) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
+        raise WrongValue('a list of texts such as ["a", "b"]')
     return tuple(value)
 
 
-def _table(check: Callable[[Any], Any], what: str) -> Callable[[Any], dict[str, Any]]:
-    def check_all(value: Any) -> dict[str, Any]:
+def _table(check: Callable[[object], object], what: str) -> Callable[[object], dict[str, object]]:
+    def check_all(value: object) -> dict[str, object]:
         if not isinstance(value, dict):
-            raise _Wrong(f"a table of {what}")
+            raise WrongValue(f"a table of {what}")
         return {name: check(item) for name, item in value.items()}
 
     return check_all
 
 
-def _plan(value: Any) -> PlanSettings:
-    if not isinstance(value, dict):
-        raise _Wrong("a table such as [plan] with minutes = 30")
-    for key, inner in value.items():
-        if key not in _PLAN_CHECKS:
-            raise _Unknown(f"a table of {', '.join(_PLAN_CHECKS)}", key)
-        try:
-            _PLAN_CHECKS[key](inner)
-        except _Wrong as wrong:
-            raise _Wrong(str(wrong), key, inner) from wrong
-    weekdays = {number: value[name] for number, name in enumerate(WEEKDAYS) if name in value}
-    weekdays |= {WEEKDAYS.index(name): 0 for name in value.get("days_off", ())}
-    plain = {key: value[key] for key in ("minutes", "target") if key in value}
-    return PlanSettings(weekdays=weekdays, **plain)
-
-
-def _days(value: Any) -> tuple[str, ...]:
+def _days(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not set(map(str, value)) <= set(WEEKDAYS):
-        raise _Wrong(f'a list of days such as ["sat", "sun"], out of {", ".join(WEEKDAYS)}')
+        raise WrongValue(f'a list of days such as ["sat", "sun"], out of {", ".join(WEEKDAYS)}')
     return tuple(value)
 
 
-MOST_MINUTES = 720
-_PLAN_CHECKS: Mapping[str, Callable[[Any], Any]] = {
+class Setting(NamedTuple):
+    """One setting: its check, and its words and choices on the screen.
+
+    ``choices`` are stepped through; without them a value is typed. A setting without a ``group`` is a table
+    that is edited in the file only. ``empty`` stands for a value that is not set.
+    """
+
+    key: str
+    check: Callable[[object], object]
+    group: str = ""
+    title: str = ""
+    help: str = ""
+    choices: tuple[Choice, ...] = ()
+    unit: str = ""
+    empty: str = "automatic"
+
+
+_RETENTION = _number(0.70, 0.97)
+SCHEMA = (
+    Setting("desired_retention", _RETENTION, "Schedule", "Desired retention",
+            "The chance of recall at which a card falls due. 0.90 suits most; more means more reviews.",
+            (0.80, 0.85, 0.88, 0.90, 0.92, 0.94, 0.95)),
+    Setting("new_per_day", _whole(0, 9999), "Schedule", "New cards per day",
+            "How many cards not yet seen are shown each day.", (0, 5, 10, 15, 20, 30, 40, 60, 100)),
+    Setting("reviews_per_day", _whole(0, 9999), "Schedule", "Reviews per day",
+            "The most due cards shown each day.", (50, 100, 150, 200, 300, 500, 9999)),
+    Setting("rollover_hour", _whole(0, 23), "Schedule", "The day begins at",
+            "Hour of local time at which a new study day begins.", (0, 1, 2, 3, 4, 5, 6), ":00"),
+    Setting("max_interval_days", _whole(1, 36500), "Schedule", "Longest interval",
+            "No card waits longer than this.", (30, 60, 90, 180, 365, 1000, 36500), " days"),
+    Setting("leech_lapses", _whole(2, 99), "Schedule", "Lapses of a leech",
+            "A card forgotten this often is pointed out.", (4, 6, 8, 10, 12, 16)),
+    Setting("confidence", _switch, "Drill", "Ask for confidence",
+            "Before the reveal, ask how sure you are; the statistics compare it with what was right.",
+            (False, True)),
+    Setting("typed_answers", _switch, "Drill", "Typed answers",
+            "Offer a field for the answer in your own words; words that show a key point light up.",
+            (False, True)),
+    Setting("tracks", _texts, "Content", "Tracks",
+            "Only questions of these tracks (names with commas; empty: all). Takes effect at the next start.",
+            empty="all"),
+    Setting("decks", _texts, "Content", "Your own decks",
+            "Folders or files of questions (paths with commas). Takes effect at the next start.",
+            empty="none"),
+    Setting("editor", _text, "Interface", "Editor",
+            "The command for ctrl+o, such as nvim or code --wait; empty: VISUAL or EDITOR."),
+    Setting("theme", _text, "Interface", "Theme", "Colors; ansi uses those of the terminal.",
+            ("", "dark", "light", "contrast", "ansi", "ansi-light")),
+    Setting("retention", _table(_RETENTION, "deck folders and numbers from 0.7 to 0.97")),
+    Setting("keys", _table(_text, "actions and keys")),
+)  # fmt: skip
+"""All settings but ``[plan]``, in the order of the screen."""
+BY_KEY = {setting.key: setting for setting in SCHEMA}
+assert {*BY_KEY, "plan"} == {known.name for known in fields(Settings)}
+_PLAN_CHECKS: Mapping[str, Callable[[object], object]] = {
     "minutes": _whole(1, MOST_MINUTES),
     "target": _number(0.05, 0.99),
     "days_off": _days,
     **dict.fromkeys(WEEKDAYS, _whole(0, MOST_MINUTES)),
 }
-_RETENTION = _number(0.70, 0.97)
-CHECKS: Mapping[str, Callable[[Any], Any]] = {
-    "desired_retention": _RETENTION,
-    "new_per_day": _whole(0, 9999),
-    "reviews_per_day": _whole(0, 9999),
-    "rollover_hour": _whole(0, 23),
-    "max_interval_days": _whole(1, 36500),
-    "leech_lapses": _whole(2, 99),
-    "decks": _texts,
-    "tracks": _texts,
-    "retention": _table(_RETENTION, "deck folders and numbers from 0.7 to 0.97"),
-    "editor": _text,
-    "theme": _text,
-    "confidence": _switch,
-    "typed_answers": _switch,
-    "keys": _table(_text, "actions and keys"),
-    "plan": _plan,
-}
-assert set(CHECKS) == {known.name for known in fields(Settings)}
 
 
 def load_settings(path: Path) -> Settings:
@@ -183,54 +198,64 @@ def load_settings(path: Path) -> Settings:
     except (OSError, UnicodeDecodeError) as error:
         raise QuizError(f"The settings file {path} cannot be read ({error}).") from error
     try:
-        found = tomllib.loads(text)
+        table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise QuizError(f"{path}: not valid TOML: {error}.") from error
-    values = {}
-    for key, value in found.items():
-        where = f"{path}:{_line(text, key)}"
-        if key in _PLAN_CHECKS:
-            raise QuizError(f"{where}: {key!r} is a setting of [plan]; write it below a line [plan].")
-        if key not in CHECKS:
-            raise QuizError(f"{where}: there is no setting {key!r}{_closest(key)}")
-        try:
-            values[key] = CHECKS[key](value)
-        except _Unknown as unknown:
-            where, known = f"{path}:{_line(text, unknown.key, key)}", _closest(unknown.key, _PLAN_CHECKS)
-            if unknown.key in CHECKS:
-                known = f"; write it above the line [{key}]."
-            raise QuizError(f"{where}: there is no setting {unknown.key!r} in [{key}]{known}") from unknown
-        except _Wrong as wrong:
-            bad = wrong.value if wrong.key else value
-            if wrong.key:
-                where = f"{path}:{_line(text, wrong.key, key)}"
-            raise QuizError(f"{where}: {wrong.key or key} must be {wrong}, not {bad!r}.") from wrong
+    reader = _SettingsReader(path, text)
+    values: dict[str, Any] = {key: reader.read(key, value) for key, value in table.items()}
     return Settings(**values)
 
 
-def write_setting(path: Path, key: str, value: Any) -> None:
-    """Set one key and keep everything else in the file, comments included.
+class _SettingsReader:
+    """Checks the values of one file; a wrong one raises ``QuizError`` with its line."""
 
-    Raises ``QuizError`` for an unknown key, a wrong value or a file that cannot be written.
-    """
-    if key not in CHECKS:
-        raise QuizError(f"There is no setting {key!r}{_closest(key)}")
-    plain = list(value) if isinstance(value, tuple) else value
-    try:
-        CHECKS[key](plain)
-    except _Wrong as wrong:
-        raise QuizError(f"{key} must be {wrong}, not {plain!r}.") from wrong
-    import tomlkit  # 30 ms, only for writing
-    from tomlkit.exceptions import ParseError
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._text = text
 
-    try:
-        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
-        document[key] = plain
-        write_atomic(path, tomlkit.dumps(document))
-    except (OSError, UnicodeDecodeError) as error:
-        raise QuizError(f"The settings file {path} cannot be written ({error}).") from error
-    except ParseError as error:
-        raise QuizError(f"{path}: not valid TOML: {error}.") from error
+    def read(self, key: str, value: object) -> object:
+        """The checked value of a top-level key."""
+        if key == "plan":
+            return self._plan(value)
+        if key in _PLAN_CHECKS:
+            self._fail(key, f"{key!r} is a setting of [plan]; write it below a line [plan].")
+        if key not in BY_KEY:
+            self._fail(key, unknown_setting(key))
+        return self._check(BY_KEY[key].check, key, value)
+
+    def _plan(self, table: object) -> PlanSettings:
+        if not isinstance(table, dict):
+            self._fail("plan", f"plan must be a table such as [plan] with minutes = 30, not {table!r}.")
+        for key, value in table.items():
+            if key in BY_KEY:
+                hint = f"there is no setting {key!r} in [plan]; write it above the line [plan]."
+                self._fail(key, hint, "plan")
+            if key not in _PLAN_CHECKS:
+                self._fail(key, unknown_setting(key, _PLAN_CHECKS, " in [plan]"), "plan")
+            self._check(_PLAN_CHECKS[key], key, value, "plan")
+        for day in table.get("days_off", ()):
+            if table.get(day):
+                self._fail(day, f"{day} is in days_off and has minutes; remove one of the two.", "plan")
+        weekdays = {number: table[name] for number, name in enumerate(WEEKDAYS) if name in table}
+        weekdays |= {WEEKDAYS.index(name): 0 for name in table.get("days_off", ())}
+        return PlanSettings(
+            table.get("minutes", NO_PLAN.minutes), table.get("target", NO_PLAN.target), weekdays
+        )
+
+    def _check(self, check: Callable[[object], object], key: str, value: object, table: str = "") -> object:
+        try:
+            return check(value)
+        except WrongValue as wrong:
+            self._fail(key, f"{key} must be {wrong}, not {value!r}.", table)
+
+    def _fail(self, key: str, sentence: str, table: str = "") -> NoReturn:
+        raise QuizError(f"{self._path}:{_line(self._text, key, table)}: {sentence}")
+
+
+def unknown_setting(key: str, keys: Collection[str] = (*BY_KEY, "plan"), where: str = "") -> str:
+    """The sentence for a key that is no setting, with the closest one."""
+    hint = did_you_mean(key, keys, f"the settings are {', '.join(keys)}.", most=1)
+    return f"there is no setting {key!r}{where}; {hint}"
 
 
 def place_of(path: Path, key: str) -> str:
@@ -242,7 +267,7 @@ def place_of(path: Path, key: str) -> str:
 
 
 def _line(text: str, key: str, table: str = "") -> int:
-    """The line on which a top-level key or table, or a key of ``table``, stands; 1 where it is not found."""
+    """The line of a top-level key or table, or of a key of ``table``; 1 where it is not found."""
     start = _line(text, table) if table else 1
     for number, line in enumerate(text.splitlines()[start - 1 :], start):
         head = line.strip().lstrip("[").split("=")[0].split("]")[0].split(".")[0].strip().strip("\"'")
@@ -250,8 +275,3 @@ def _line(text: str, key: str, table: str = "") -> int:
         if key in {head, whole}:
             return number
     return start
-
-
-def _closest(key: str, known: Iterable[str] = CHECKS) -> str:
-    """The end of a sentence about an unknown key."""
-    return "; " + did_you_mean(key, known, f"the settings are {', '.join(known)}.", most=1)

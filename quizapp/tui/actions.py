@@ -387,6 +387,11 @@ def of_place(place: str) -> tuple[Act, ...]:
     return tuple(act._replace(place=place) for act in TABLE[place].acts) if place in TABLE else ()
 
 
+def key_lines() -> list[str]:
+    """The table ``[keys]`` of the settings file with the keys as they come, a line for each action."""
+    return [f'"{act.id}" = "{act.keys}"  # {act.help}' for place in places() for act in of_place(place)]
+
+
 def places() -> tuple[str, ...]:
     """All places."""
     return tuple(TABLE)

@@ -252,7 +252,7 @@ class QuizApp(App[int]):
 
     def action_next_theme(self) -> None:
         """The next of our themes, from now on."""
-        from quizapp.tui.settings_file import next_theme
+        from quizapp.tui.theme import next_theme
 
         next_theme(self)
 

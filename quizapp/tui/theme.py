@@ -3,8 +3,15 @@
 import os
 import sys
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from textual.theme import BUILTIN_THEMES, Theme
+
+from quizapp import paths
+from quizapp.errors import QuizError
+
+if TYPE_CHECKING:
+    from quizapp.tui.app import QuizApp
 
 DARK = Theme(
     name="dark", dark=True,
@@ -103,3 +110,29 @@ def needs_ascii() -> bool:
     stream = sys.__stdout__
     encoding = (getattr(stream, "encoding", None) or "utf-8").lower().replace("_", "-")
     return "utf" not in encoding
+
+
+def next_theme(app: "QuizApp") -> None:
+    """Switch to the next theme and keep it; until the program ends where the file cannot be written."""
+    from quizapp.settings.file import begin_file, write_setting
+    from quizapp.tui import actions
+
+    if without_colour():
+        app.say("NO_COLOR is set, so every theme looks the same.")
+        return
+    order = [ours.name for ours in OURS]
+    name = order[(order.index(app.theme) + 1) % len(order)] if app.theme in order else order[0]
+    setting = setting_of(name)
+    problem = ""
+    try:
+        begin_file(paths.config(), actions.key_lines())
+        write_setting(paths.config(), "theme", setting)
+    except QuizError as error:
+        problem = str(error)
+    if app.study_or_none is not None:
+        app.study.settings = replace(app.study.settings, theme=setting)
+    app.use_theme(setting)
+    if problem:
+        app.say(f"Theme: {name}, until you leave. {problem}", bad=True)
+    else:
+        app.say(f"Theme: {name}, kept in the settings.")

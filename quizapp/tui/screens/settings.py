@@ -11,15 +11,24 @@ from textual.widgets import Input, Label, Static
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.settings.model import Settings, load_settings
-from quizapp.tui import actions, settings_file
+from quizapp.settings.file import (
+    Value,
+    begin_file,
+    next_choice,
+    on_screen,
+    shown_value,
+    typed_value,
+    write_setting,
+)
+from quizapp.settings.model import DEFAULTS, Setting, Settings, load_settings
+from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
-from quizapp.tui.settings_schema import SCHEMA, Setting, read, show, step
 from quizapp.tui.widgets.lines import Lines
 
 _TITLE = 26
+SHOWN = on_screen()
 
 
 class SettingsList(Lines):
@@ -37,7 +46,7 @@ class SettingsList(Lines):
     def _placed(self, width: int) -> list[tuple[int, Content]]:
         lines: list[tuple[int, Content]] = []
         group = ""
-        for index, setting in enumerate(SCHEMA):
+        for index, setting in enumerate(SHOWN):
             if setting.group != group:
                 group = setting.group
                 lines += [(-1, Content("")), (-1, Content.styled(group, "bold $primary"))]
@@ -47,12 +56,12 @@ class SettingsList(Lines):
     def _setting(self, index: int, setting: Setting, width: int) -> list[Content]:
         here = index == self.cursor
         value = getattr(self.settings, setting.key)
-        default = value == getattr(Settings(), setting.key)
+        default = value == getattr(DEFAULTS, setting.key)
         title = Content.assemble(
             ("▸ " if here else "  ", "$primary bold"),
             (f"{setting.title:<{_TITLE}}", "bold" if here else ""),
         )
-        shown = plain(show(value, setting), "$text-muted" if default else "bold $accent")
+        shown = plain(shown_value(setting, value), "$text-muted" if default else "bold $accent")
         if here and setting.choices:
             shown = Content.assemble(("‹ ", "$primary"), shown, (" ›", "$primary"))
         lines = hanging(title, shown, width)
@@ -119,12 +128,12 @@ class SettingsScreen(Place):
 
     @property
     def _chosen(self) -> Setting:
-        return SCHEMA[self._list.cursor]
+        return SHOWN[self._list.cursor]
 
     def move(self, step: int) -> None:
         """To the next setting."""
         shown = self._list
-        shown.cursor = max(0, min(len(SCHEMA) - 1, shown.cursor + step))
+        shown.cursor = max(0, min(len(SHOWN) - 1, shown.cursor + step))
         shown.changed()
         scroll = self.query_one("#scroll")
         line = shown.line_of_cursor()
@@ -136,11 +145,11 @@ class SettingsScreen(Place):
         setting = self._chosen
         value = getattr(self._list.settings, setting.key)
         if setting.choices:
-            self._write(step(setting, value, direction))
+            self._write(next_choice(setting, value, direction))
             return
         field = self.query_one("#value", Input)
         field.value = ", ".join(value) if isinstance(value, tuple) else str(value)
-        field.placeholder = "empty: " + show(getattr(Settings(), setting.key), setting)
+        field.placeholder = "empty: " + shown_value(setting, getattr(DEFAULTS, setting.key))
         self.query_one("#name", Label).update(f"{setting.title} (enter saves):")
         self.query_one("#entry").display = True
         field.focus()
@@ -149,7 +158,7 @@ class SettingsScreen(Place):
         """Take the typed value."""
         setting = self._chosen
         try:
-            value = read(setting, event.value)
+            value = typed_value(setting, event.value)
         except ValueError:
             self.quiz.say(f"{setting.title} cannot be {event.value!r}.", bad=True)
             return
@@ -163,18 +172,17 @@ class SettingsScreen(Place):
 
     def action_default(self) -> None:
         """Back to the default."""
-        self._write(getattr(Settings(), self._chosen.key))
+        self._write(getattr(DEFAULTS, self._chosen.key))
 
-    def _write(self, value: Any) -> bool:
+    def _write(self, value: Value) -> bool:
         setting = self._chosen
-        plain_value = list(value) if isinstance(value, tuple) else value
         try:
-            settings_file.put(setting.key, plain_value)
+            begin_file(paths.config(), actions.key_lines())
+            write_setting(paths.config(), setting.key, value)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return False
-        kept: Any = tuple(plain_value) if isinstance(plain_value, list) else plain_value
-        changes: dict[str, Any] = {setting.key: kept}
+        changes: dict[str, Any] = {setting.key: value}
         self.quiz.change_settings(replace(self._list.settings, **changes))
         self.opened()
         return True
@@ -202,7 +210,7 @@ class SettingsScreen(Place):
 
         path = paths.config()
         try:
-            settings_file.begin(path)
+            begin_file(path, actions.key_lines())
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.settings.model import Settings, load_settings, write_setting
+from quizapp.settings.file import write_setting
+from quizapp.settings.model import Settings, load_settings
 
 
 def test_defaults_without_a_file(tmp_path: Path) -> None:
@@ -62,6 +63,7 @@ def test_wrong_value_names_file_and_line(tmp_path: Path, line: str, said: str) -
         ("target = 85", "target must be a number from 0.05 to 0.99"),
         ('days_off = ["sunday"]', "days_off must be a list of days"),
         ("sat = 9999", "sat must be a whole number from 0 to 720"),
+        ('sun = 30\ndays_off = ["sun"]', "sun is in days_off and has minutes; remove one of the two."),
         ("minuts = 5", "no setting 'minuts' in [plan]; did you mean 'minutes'"),
     ],
 )

@@ -1,0 +1,106 @@
+"""Settings as text: the commented file, written key by key, and single values as they are shown and typed."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+
+from quizapp.errors import QuizError
+from quizapp.settings.model import BY_KEY, DEFAULTS, SCHEMA, Choice, Setting, WrongValue, unknown_setting
+from quizapp.util.atomic import write_atomic
+
+Value = Choice | tuple[str, ...]
+"""A value of a setting that is no table."""
+
+
+def begin_file(path: Path, key_lines: Iterable[str]) -> None:
+    """Write a commented file of defaults where there is none. Raises ``QuizError``.
+
+    ``key_lines`` are the lines of ``[keys]`` with the keys in force, one for each action.
+    """
+    if path.exists():
+        return
+    try:
+        write_atomic(path, _template(key_lines))
+    except OSError as error:
+        raise QuizError(f"The settings file {path} cannot be written ({error.strerror}).") from error
+
+
+def write_setting(path: Path, key: str, value: Value | list[str]) -> None:
+    """Set one key and keep everything else in the file, comments included.
+
+    Raises ``QuizError`` for an unknown key, a wrong value or a file that cannot be written.
+    """
+    if key not in BY_KEY:
+        raise QuizError(unknown_setting(key))
+    plain = list(value) if isinstance(value, tuple) else value
+    try:
+        BY_KEY[key].check(plain)
+    except WrongValue as wrong:
+        raise QuizError(f"{key} must be {wrong}, not {plain!r}.") from wrong
+    import tomlkit  # 30 ms, only for writing
+    from tomlkit.exceptions import ParseError
+
+    try:
+        document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
+        document[key] = plain
+        write_atomic(path, tomlkit.dumps(document))
+    except (OSError, UnicodeDecodeError) as error:
+        raise QuizError(f"The settings file {path} cannot be written ({error}).") from error
+    except ParseError as error:
+        raise QuizError(f"{path}: not valid TOML: {error}.") from error
+
+
+def _template(key_lines: Iterable[str]) -> str:
+    """A settings file with every setting at its default, explained."""
+    parts = ["# Settings of quizapp. Edit them here or in the program; a wrong value is named by its line."]
+    for setting in on_screen():
+        choices = ", ".join(_toml(choice) for choice in setting.choices if not isinstance(choice, bool))
+        lines = [setting.help, *([f"Such as {choices}."] if choices else [])]
+        default = _toml(getattr(DEFAULTS, setting.key))
+        parts.append("\n".join([*(f"# {line}" for line in lines), f"{setting.key} = {default}"]))
+    parts.append(
+        "# Time until an interview, for `quizapp plan`: remove the # and put in your own.\n"
+        '# [plan]\n# minutes = 45\n# days_off = ["sun"]\n# sat = 90\n# target = 0.85'
+    )
+    head = "# Your own keys: remove the # from [keys] and from the lines to be changed.\n# [keys]"
+    parts.append("\n".join([head, *(f"# {line}" for line in key_lines)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _toml(value: Value) -> str:
+    return json.dumps(list(value) if isinstance(value, tuple) else value)
+
+
+def on_screen() -> tuple[Setting, ...]:
+    """The settings that the screen shows, in its order."""
+    return tuple(setting for setting in SCHEMA if setting.group)
+
+
+def shown_value(setting: Setting, value: Value) -> str:
+    """A value of a setting as the screen writes it, with its unit."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, float):
+        return f"{value:.2f}"
+    if isinstance(value, tuple):
+        return ", ".join(value) or setting.empty
+    return f"{value}{setting.unit}" if value != "" else setting.empty
+
+
+def typed_value(setting: Setting, text: str) -> Value:
+    """The value that was typed; raises ``ValueError`` where it is not one of the setting's kind."""
+    kind = type(getattr(DEFAULTS, setting.key))
+    if kind is tuple:
+        return tuple(part.strip() for part in text.split(",") if part.strip())
+    value: Value = kind(text.strip())
+    return value
+
+
+def next_choice(setting: Setting, value: Value, direction: int) -> Value:
+    """The next or former choice, starting from the one nearest to ``value``."""
+    choices = setting.choices
+    if value in choices:
+        return choices[(choices.index(value) + direction) % len(choices)]
+    if isinstance(value, str | tuple):
+        return choices[0]
+    return min(choices, key=lambda choice: abs(float(choice) - float(value)))
