@@ -1,13 +1,18 @@
-"""Turns one YAML mapping into a `Question`, or into the faults that keep it out."""
+"""Turns one YAML mapping into a `Question`, or into the faults that keep it out.
+
+Every text and list is bounded: a deck may come from anyone, and a card is shown on a screen.
+"""
 
 import hashlib
 import json
+import math
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import MISSING, Field, fields
-from typing import Any
+from typing import Any, TypeVar
 
 from quizapp.bank import KINDS, LEVELS, TRACKS, Level, PointKind, QuestionKind
+from quizapp.bank.answers import GAP, gaps
 from quizapp.bank.key_terms import weak_term
 from quizapp.bank.model import (
     Fault,
@@ -18,107 +23,129 @@ from quizapp.bank.model import (
     Question,
     Source,
     Tolerance,
+    Value,
 )
 from quizapp.bank.yaml_loader import LINE
+from quizapp.errors import ContentError
 from quizapp.util.suggest import did_you_mean
 
 ID = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
-COMMON_REQUIRED = ("id", "level", "kind", "prompt", "answer", "exercise")
-COMMON_OPTIONAL = (
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+MAX_ID = 100
+MAX_TEXT = 20_000
+MAX_TERM = 200
+MAX_ENTRIES = 100
+MAX_CHOICES = 1000
+MAX_GAPS = 20
+MAX_NUMBER = 1e300
+
+REQUIRED = ("id", "level", "kind", "prompt", "answer", "exercise")
+OPTIONAL = (
     *("say", "sources", "tags", "tracks", "scenario", "requires", "parent", "siblings", "aliases"),
     *("misconceptions", "follow_ups"),
 )
-BY_KIND: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    "recall": (("say", "key_points"), ()),
-    "numeric": (("values", "formula", "tolerance", "worked"), ("where", "let", "unit")),
-    "choice": (("options",), ()),
-    "order": (("steps",), ()),
-    "cloze": (("text",), ()),
+# The required and the optional keys of each kind, besides those of every question.
+BY_KIND: dict[QuestionKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    QuestionKind.RECALL: (("say", "key_points"), ()),
+    QuestionKind.NUMERIC: (("values", "formula", "tolerance", "worked"), ("where", "let", "unit")),
+    QuestionKind.CHOICE: (("options",), ()),
+    QuestionKind.ORDER: (("steps",), ()),
+    QuestionKind.CLOZE: (("text",), ()),
 }
+# How many entries the list of a kind has.
+COUNTS = {"key_points": (3, 8), "options": (3, 5), "steps": (3, 8)}
+
+_Row = TypeVar("_Row", Source, KeyPoint, Misconception, FollowUp, Option)
 
 
-class Unfit(ValueError):
+class InvalidValue(ContentError):
     """A value of the wrong form, with its line and the remedy."""
 
-    def __init__(self, line: int, message: str):
+    def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
         self.line = line
 
 
-def read_question(data: Any, topic: str, file: str) -> tuple[Question | None, list[Fault]]:
-    """The question that ``data`` describes; where it is faulty, None and what is wrong."""
+def read_question(data: object, topic: str, file: str) -> tuple[Question | None, list[Fault]]:
+    """Read the question that ``data`` describes; if it is faulty, None and everything that is wrong."""
     if not isinstance(data, dict):
         return None, [Fault(file, 1, "each question must be a mapping that starts with '- id:'")]
-    line = int(data.get(LINE, 1))
-    name = data.get("id", "?")
-    faults = [
-        Fault(file, at, f"question '{name}': {text}", str(name)) for at, text in _key_faults(data, line)
-    ]
+    line = int(data[LINE])
+    name = str(data.get("id", "?"))[:MAX_ID]
+    faults = [Fault(file, line, f"question '{name}': {text}", name) for text in _key_faults(data)]
     if faults:
         return None, faults
     try:
-        return _build(data, topic, file, line), []
-    except Unfit as unfit:
-        return None, [Fault(file, unfit.line or line, f"question '{name}': {unfit}", str(name))]
+        return _build(_Fields(data, line), topic, file), []
+    except InvalidValue as error:
+        return None, [Fault(file, error.line, f"question '{name}': {error}", name)]
 
 
-def _key_faults(data: dict[Any, Any], line: int) -> Iterator[tuple[int, str]]:
+def _key_faults(data: dict[Any, Any]) -> Iterator[str]:
     kind = data.get("kind")
     if kind not in KINDS:
-        yield line, f"kind must be one of {', '.join(KINDS)}, not {kind!r}"
+        yield f"kind must be one of {', '.join(KINDS)}, not {_shown(kind)}"
         return
-    required, optional = BY_KIND[kind]
-    known = {*COMMON_REQUIRED, *COMMON_OPTIONAL, *required, *optional}
+    required, optional = BY_KIND[QuestionKind(kind)]
+    keys = (*REQUIRED, *OPTIONAL, *required, *optional)
     for key in data:
-        if key != LINE and key not in known:
-            hint = did_you_mean(str(key), known, f"a {kind} question has no such key; remove it", most=1)
-            yield line, f"unknown key '{key}'; {hint}"
-    for key in (*COMMON_REQUIRED, *required):
+        if key != LINE and key not in keys:
+            hint = did_you_mean(str(key), keys, f"a {kind} question has no such key; remove it", most=1)
+            yield f"unknown key '{str(key)[:40]}'; {hint}"
+    for key in (*REQUIRED, *required):
         if data.get(key) in (None, "", [], {}) and not (key == "tolerance" and data.get(key) == 0):
-            yield line, f"'{key}' is missing or empty; add it"
+            yield f"'{key}' is missing or empty; add it"
     if data.get("level") and data["level"] not in LEVELS:
-        yield line, f"level must be one of {', '.join(LEVELS)}, not {data['level']!r}"
-    if isinstance(data.get("id"), str) and not ID.fullmatch(data["id"]):
-        yield line, "id may hold a-z, 0-9 and single hyphens only"
+        yield f"level must be one of {', '.join(LEVELS)}, not {_shown(data['level'])}"
+    if isinstance(data.get("id"), str | int) and not ID.fullmatch(str(data["id"])):
+        yield "id may hold a-z, 0-9 and single hyphens only"
+    if len(str(data.get("id"))) > MAX_ID:
+        yield f"id is longer than {MAX_ID} characters; shorten it"
 
 
-def _build(data: dict[Any, Any], topic: str, file: str, line: int) -> Question:
-    kind = data["kind"]
+def _shown(value: object) -> str:
+    """A value of a deck for a message: some of it, as it would be quoted."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:60] + "…"
+
+
+def _build(read: "_Fields", topic: str, file: str) -> Question:
     question = Question(
-        id=_text(data, "id", line),
+        id=read.text("id"),
         topic=topic,
-        level=Level(data["level"]),
-        kind=QuestionKind(kind),
-        prompt=_text(data, "prompt", line),
-        answer=_text(data, "answer", line),
-        exercise=_text(data, "exercise", line),
-        say=_text(data, "say", line),
-        sources=_rows(data, "sources", line, Source),
-        tags=_names(data, "tags", line),
-        tracks=_names(data, "tracks", line, TRACKS),
-        scenario=bool(data.get("scenario", False)),
-        requires=_names(data, "requires", line),
-        parent=_text(data, "parent", line),
-        siblings=_names(data, "siblings", line),
-        aliases=_names(data, "aliases", line),
-        misconceptions=_rows(data, "misconceptions", line, Misconception),
-        follow_ups=_rows(data, "follow_ups", line, FollowUp),
-        key_points=_key_points(data, line),
-        options=_rows(data, "options", line, Option),
-        steps=_texts(data, "steps", line),
-        text=_text(data, "text", line),
-        formula=_text(data, "formula", line),
-        unit=_text(data, "unit", line),
-        where=_text(data, "where", line),
-        worked=_text(data, "worked", line),
-        values=_values(data.get("values"), line),
-        let=_let(data.get("let"), line),
-        tolerance=_tolerance(data.get("tolerance"), line),
+        level=Level(read.text("level")),
+        kind=QuestionKind(read.text("kind")),
+        prompt=read.text("prompt"),
+        answer=read.text("answer"),
+        exercise=read.text("exercise"),
+        say=read.text("say"),
+        sources=read.rows("sources", Source),
+        tags=read.texts("tags"),
+        tracks=read.texts("tracks", TRACKS),
+        scenario=read.flag("scenario"),
+        requires=read.texts("requires"),
+        parent=read.text("parent"),
+        siblings=read.texts("siblings"),
+        aliases=read.texts("aliases"),
+        misconceptions=read.rows("misconceptions", Misconception),
+        follow_ups=read.rows("follow_ups", FollowUp),
+        key_points=read.key_points(),
+        options=read.rows("options", Option),
+        steps=read.texts("steps"),
+        text=read.text("text"),
+        formula=read.text("formula"),
+        unit=read.text("unit"),
+        where=read.text("where"),
+        worked=read.text("worked"),
+        values=read.values(),
+        let=read.let(),
+        tolerance=read.tolerance(),
         file=file,
-        line=line,
-        content_hash=_content_hash(data),
+        line=read.line,
+        content_hash=_content_hash(read.data),
     )
-    _shape(question, line)
+    for problem in _shape_problems(question):
+        raise InvalidValue(read.line, problem)
     return question
 
 
@@ -127,162 +154,213 @@ def _content_hash(data: dict[Any, Any]) -> str:
     unseen = {LINE, "tags", "tracks", "requires", "siblings", "parent", "aliases", "sources", "exercise"}
     seen = {str(key): value for key, value in data.items() if key not in unseen}
     text = json.dumps(_without_lines(seen), sort_keys=True, ensure_ascii=False, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:16]
 
 
-def _without_lines(value: Any) -> Any:
+def _without_lines(value: object) -> object:
     if isinstance(value, dict):
         return {str(k): _without_lines(v) for k, v in value.items() if k != LINE}
     return [_without_lines(v) for v in value] if isinstance(value, list) else value
 
 
-def _text(data: dict[Any, Any], key: str, line: int) -> str:
-    value = data.get(key)
-    if value is None:
-        return ""
-    if isinstance(value, bool | dict | list):
-        raise Unfit(line, f"'{key}' must be a text; quote it")
-    return str(value).strip("\n")
+class _Fields:
+    """Reads the values of one question; raises `InvalidValue` where one has the wrong form."""
 
+    def __init__(self, data: dict[Any, Any], line: int) -> None:
+        self.data = data
+        self.line = line
 
-def _texts(data: dict[Any, Any], key: str, line: int) -> tuple[str, ...]:
-    value = data.get(key) or []
-    if not isinstance(value, list):
-        raise Unfit(line, f"'{key}' must be a list, one '- ' a line")
-    for item in value:
-        if isinstance(item, dict):
-            raise Unfit(
-                int(item.get(LINE, line)), f"an entry of '{key}' must be a text; quote it (it holds ': ')"
-            )
-        if isinstance(item, bool | list) or item is None:
-            raise Unfit(line, f"an entry of '{key}' must be a text; quote it")
-    return tuple(str(item).strip() for item in value)
+    def text(self, key: str) -> str:
+        return _text(self.data.get(key), f"'{key}'", self.line)
 
+    def flag(self, key: str) -> bool:
+        value = self.data.get(key, False)
+        if not isinstance(value, bool):
+            raise InvalidValue(self.line, f"'{key}' must be true or false")
+        return value
 
-def _names(data: dict[Any, Any], key: str, line: int, known: tuple[str, ...] = ()) -> tuple[str, ...]:
-    names = _texts(data, key, line)
-    for name in names:
-        if known and name not in known:
-            raise Unfit(line, f"'{key}' knows {', '.join(known)}; not '{name}'")
-    return names
+    def _list(self, key: str) -> list[Any]:
+        value = self.data.get(key) or []
+        if not isinstance(value, list):
+            raise InvalidValue(self.line, f"'{key}' must be a list, one '- ' a line")
+        if len(value) > MAX_ENTRIES:
+            raise InvalidValue(self.line, f"'{key}' has {len(value)} entries; {MAX_ENTRIES} is the limit")
+        return value
 
+    def texts(self, key: str, allowed: tuple[str, ...] = ()) -> tuple[str, ...]:
+        texts = tuple(_text(item, f"an entry of '{key}'", self.line).strip() for item in self._list(key))
+        for text in texts:
+            if not text:
+                raise InvalidValue(self.line, f"an entry of '{key}' is empty; remove it")
+            if allowed and text not in allowed:
+                raise InvalidValue(self.line, f"'{key}' may hold {', '.join(allowed)}; not {_shown(text)}")
+        return texts
 
-def _rows(data: dict[Any, Any], key: str, line: int, kind: Callable[..., Any]) -> tuple[Any, ...]:
-    """The mappings under ``key`` as dataclass instances, their keys checked."""
-    value = data.get(key) or []
-    if not isinstance(value, list):
-        raise Unfit(line, f"'{key}' must be a list of mappings")
-    specs: tuple[Field[Any], ...] = fields(kind)  # type: ignore[arg-type]
-    allowed = {spec.name: spec for spec in specs}
-    rows = []
-    for item in value:
+    def rows(self, key: str, kind: type[_Row]) -> tuple[_Row, ...]:
+        """The mappings under ``key`` as instances of a dataclass, their keys and types checked."""
+        return tuple(self._row(key, item, kind) for item in self._list(key))
+
+    def _row(self, key: str, item: object, kind: type[_Row]) -> _Row:
+        specs: dict[str, Field[Any]] = {spec.name: spec for spec in fields(kind)}
         if not isinstance(item, dict):
-            raise Unfit(line, f"each entry of '{key}' must be a mapping with {', '.join(allowed)}")
-        at = int(item.get(LINE, line))
-        row = {k: v for k, v in item.items() if k != LINE}
-        for name in row:
-            if name not in allowed:
-                raise Unfit(at, f"'{key}' has no key '{name}'; known are {', '.join(allowed)}")
-        for name, spec in allowed.items():
-            if spec.default is MISSING and row.get(name) in (None, ""):
-                raise Unfit(at, f"an entry of '{key}' lacks '{name}'; add it")
-        rows.append(kind(**{name: _typed(v, allowed[name], at) for name, v in row.items()}))
-    return tuple(rows)
+            raise InvalidValue(self.line, f"each entry of '{key}' must be a mapping with {', '.join(specs)}")
+        line = int(item[LINE])
+        for name in item:
+            if name != LINE and name not in specs:
+                raise InvalidValue(line, f"'{key}' has no key {_shown(name)}; it has {', '.join(specs)}")
+        for name, spec in specs.items():
+            if spec.default is MISSING and item.get(name) in (None, "", [], {}):
+                raise InvalidValue(line, f"an entry of '{key}' lacks '{name}'; add it")
+        present = {name: spec for name, spec in specs.items() if item.get(name) is not None}
+        return kind(
+            **{name: _READERS[spec.type](item[name], f"'{name}'", line) for name, spec in present.items()}
+        )
 
+    def key_points(self) -> tuple[KeyPoint, ...]:
+        points = self.rows("key_points", KeyPoint)
+        for point in points:
+            if not 1 <= point.weight <= 3:
+                raise InvalidValue(self.line, "a key point's weight must be 1, 2 or 3")
+            if not point.terms:
+                text = f"the key point '{point.text[:40]}…' lacks 'terms'; add words that show it"
+                raise InvalidValue(self.line, text)
+            for term in point.terms:
+                if len(term) > MAX_TERM:
+                    raise InvalidValue(
+                        self.line, f"the term '{term[:40]}…' is too long; {MAX_TERM} is the limit"
+                    )
+                if why := weak_term(term):
+                    raise InvalidValue(self.line, f"the term '{term}' {why}")
+        return points
 
-def _typed(value: Any, spec: Field[Any], line: int) -> Any:
-    if spec.type in (int, "int"):
-        if type(value) is not int:
-            raise Unfit(line, f"'{spec.name}' must be a whole number")
-        return value
-    if spec.type in (bool, "bool"):
-        if type(value) is not bool:
-            raise Unfit(line, f"'{spec.name}' must be true or false")
-        return value
-    if spec.type is PointKind:
-        if value not in tuple(PointKind):
-            raise Unfit(line, f"a key point's kind must be one of {', '.join(PointKind)}, not '{value}'")
-        return PointKind(value)
-    if isinstance(value, list):
-        return tuple(str(item) for item in value)
-    if isinstance(value, dict):
-        raise Unfit(line, f"'{spec.name}' must be a text; quote it (it holds ': ')")
-    return str(value).strip("\n")
+    def _named(self, key: str, what: str) -> dict[str, Any]:
+        """The mapping under ``key``, whose keys are names for formulas."""
+        value = self.data.get(key)
+        if value is None:
+            return {}
+        if not isinstance(value, dict):
+            raise InvalidValue(self.line, f"'{key}' must map names to {what}")
+        names = {str(name): entry for name, entry in value.items() if name != LINE}
+        for name in names:
+            if not _NAME.fullmatch(name):
+                raise InvalidValue(self.line, f"the name {_shown(name)} may hold letters, digits and _ only")
+        if len(names) > MAX_ENTRIES:
+            raise InvalidValue(self.line, f"'{key}' has {len(names)} names; {MAX_ENTRIES} is the limit")
+        return names
 
+    def values(self) -> dict[str, tuple[Value, ...]]:
+        values: dict[str, tuple[Value, ...]] = {}
+        for name, choices in self._named("values", "lists of values").items():
+            if not isinstance(choices, list) or not choices:
+                text = f"values of '{name}' must be a list with at least one entry"
+                raise InvalidValue(self.line, text)
+            if len(choices) > MAX_CHOICES:
+                text = f"'{name}' has {len(choices)} values; {MAX_CHOICES} is the limit"
+                raise InvalidValue(self.line, text)
+            values[name] = tuple(_value(choice, name, self.line) for choice in choices)
+        return values
 
-def _key_points(data: dict[Any, Any], line: int) -> tuple[KeyPoint, ...]:
-    points: tuple[KeyPoint, ...] = _rows(data, "key_points", line, KeyPoint)
-    for point in points:
-        if not 1 <= point.weight <= 3:
-            raise Unfit(line, "a key point's weight must be 1, 2 or 3")
-        if not point.terms:
-            raise Unfit(line, f"the key point '{point.text[:40]}…' lacks 'terms'; add words that show it")
-        for term in point.terms:
-            if why := weak_term(term):
-                raise Unfit(line, f"the term '{term}' {why}")
-    return points
+    def let(self) -> dict[str, str]:
+        formulas = self._named("let", "formulas")
+        return {name: _text(formula, f"'{name}'", self.line) for name, formula in formulas.items()}
 
-
-def _values(value: Any, line: int) -> dict[str, tuple[Any, ...]]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise Unfit(line, "'values' must map names to lists of values")
-    out = {}
-    for name, choices in value.items():
-        if name == LINE:
-            continue
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", str(name)):
-            raise Unfit(line, f"the value name '{name}' may hold letters, digits and _ only")
-        if not isinstance(choices, list) or not choices:
-            raise Unfit(line, f"values of '{name}' must be a list with at least one entry")
-        out[str(name)] = tuple(_number(choice, str(name), line) for choice in choices)
-    return out
-
-
-def _number(value: Any, name: str, line: int) -> int | float | str:
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise Unfit(line, f"values of '{name}' must be numbers or texts")
-    if isinstance(value, str):
-        # YAML 1.1 reads 1e9 as a text.
+    def tolerance(self) -> Tolerance:
+        value = self.data.get("tolerance")
+        if value is None:
+            return Tolerance()
+        text = str(value).strip()
         try:
-            return float(value)
+            number = float(text.removesuffix("%"))
         except ValueError:
-            return value
+            number = -1.0
+        if not 0 <= number < MAX_NUMBER:
+            remedy = f"must be a share such as '1%' or a number, not {_shown(value)}"
+            raise InvalidValue(self.line, f"tolerance {remedy}")
+        return Tolerance(relative=number / 100) if text.endswith("%") else Tolerance(absolute=number)
+
+
+def _text(value: object, what: str, line: int) -> str:
+    if value is None and not what.startswith("an entry"):
+        return ""
+    if isinstance(value, dict):
+        raise InvalidValue(int(value[LINE]), f"{what} must be a text; quote it (it holds ': ')")
+    if not isinstance(value, str | int | float) or isinstance(value, bool):
+        raise InvalidValue(line, f"{what} must be a text; quote it")
+    text = str(value).strip("\n")
+    if len(text) > MAX_TEXT:
+        raise InvalidValue(line, f"{what} is {len(text):,} characters long; {MAX_TEXT:,} is the limit")
+    return text
+
+
+def _whole(value: object, what: str, line: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise InvalidValue(line, f"{what} must be a whole number")
     return value
 
 
-def _let(value: Any, line: int) -> dict[str, str]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise Unfit(line, "'let' must map names to formulas")
-    return {str(name): str(formula) for name, formula in value.items() if name != LINE}
+def _flag(value: object, what: str, line: int) -> bool:
+    if not isinstance(value, bool):
+        raise InvalidValue(line, f"{what} must be true or false")
+    return value
 
 
-def _tolerance(value: Any, line: int) -> Tolerance:
-    if value is None:
-        return Tolerance()
-    text = str(value).strip()
-    try:
-        if text.endswith("%"):
-            return Tolerance(relative=float(text[:-1]) / 100)
-        return Tolerance(absolute=float(text))
-    except ValueError:
-        raise Unfit(line, f"tolerance must be a share such as '1%' or a number, not {value!r}") from None
+def _terms(value: object, what: str, line: int) -> tuple[str, ...]:
+    if not isinstance(value, list) or len(value) > MAX_ENTRIES:
+        raise InvalidValue(line, f"{what} must be a list of at most {MAX_ENTRIES} words or phrases")
+    return tuple(_text(item, f"an entry of {what}", line) for item in value)
 
 
-def _shape(question: Question, line: int) -> None:
-    if question.kind == "recall" and not 3 <= len(question.key_points) <= 8:
-        raise Unfit(line, f"has {len(question.key_points)} key points; 3 to 8 are wanted")
-    if question.kind == "choice":
-        if not 3 <= len(question.options) <= 5:
-            raise Unfit(line, f"has {len(question.options)} options; 3 to 5 are wanted")
-        if sum(option.right for option in question.options) != 1:
-            raise Unfit(line, "exactly one option must have 'right: true'")
-    if question.kind == "order" and not 3 <= len(question.steps) <= 8:
-        raise Unfit(line, f"has {len(question.steps)} steps; 3 to 8 are wanted")
-    if question.kind == "order" and len(set(question.steps)) < len(question.steps):
-        raise Unfit(line, "two steps read the same; tell them apart")
-    if question.kind == "cloze" and "[[" not in question.text:
-        raise Unfit(line, "'text' has no gap; write one as [[answer]]")
+def _point_kind(value: Any, _what: str, line: int) -> PointKind:
+    if value not in tuple(PointKind):
+        kinds = ", ".join(PointKind)
+        raise InvalidValue(line, f"a key point's kind must be one of {kinds}, not {_shown(value)}")
+    return PointKind(value)
+
+
+# By the type of a dataclass's field.
+_READERS: dict[Any, Callable[[Any, str, int], Any]] = {
+    str: _text,
+    int: _whole,
+    bool: _flag,
+    tuple[str, ...]: _terms,
+    PointKind: _point_kind,
+}
+
+
+def _value(value: object, name: str, line: int) -> Value:
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise InvalidValue(line, f"values of '{name}' must be numbers or texts")
+    if isinstance(value, str):
+        if len(value) > MAX_TERM:
+            raise InvalidValue(line, f"a value of '{name}' is longer than {MAX_TERM} characters")
+        try:
+            value = float(value)  # YAML 1.1 reads 1e9 as a text
+        except ValueError:
+            return str(value)
+    if not math.isfinite(value) or abs(value) > MAX_NUMBER:
+        raise InvalidValue(line, f"a value of '{name}' is not a finite number below {MAX_NUMBER:g}")
+    return value
+
+
+def _shape_problems(question: Question) -> Iterator[str]:
+    """What is wrong between the values of a question that are right one by one."""
+    entries: dict[str, tuple[object, ...]] = {
+        "key_points": question.key_points if question.kind == QuestionKind.RECALL else (),
+        "options": question.options,
+        "steps": question.steps,
+    }
+    for key, (fewest, most) in COUNTS.items():
+        if key in BY_KIND[question.kind][0] and not fewest <= len(entries[key]) <= most:
+            noun = key.replace("_", " ")
+            yield f"has {len(entries[key])} {noun}; {fewest} to {most} are wanted"
+    if question.kind == QuestionKind.CHOICE and sum(option.right for option in question.options) != 1:
+        yield "exactly one option must have 'right: true'"
+    if len(set(question.steps)) < len(question.steps):
+        yield "two steps read the same; tell them apart"
+    if question.kind == QuestionKind.CLOZE:
+        if question.text.count("[[") > MAX_GAPS:
+            yield f"'text' has more than {MAX_GAPS} gaps; split it"
+        elif not GAP.search(question.text):
+            yield "'text' has no gap; write one as [[answer]]"
+        elif any(not forms[0] for forms in gaps(question)):
+            yield "a gap is empty; write [[answer]]"
