@@ -1,69 +1,111 @@
 """Loads the bank: shipped and added questions, exercises and paths, with a compiled cache."""
 
+import contextlib
 import hashlib
+import itertools
 import marshal
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from quizapp import __version__, paths
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
-from quizapp.errors import UnknownName
+from quizapp.errors import ContentError, UnknownName
 from quizapp.util.suggest import did_you_mean
 
-Progress = Callable[[int, int], None]
+MAX_FILES = 1000  # of one deck
+_MAX_HEADING = 500  # characters of a topic, its name and what it is about
+
+# Called with the number of files read and the number of all files.
+ReportProgress = Callable[[int, int], None]
 
 
-def load_bank(extra: Sequence[Path] = (), progress: Progress | None = None, *, cache: bool = True) -> Bank:
-    """The shipped bank and the decks in ``extra`` (files or folders).
+def load_bank(
+    extra: Sequence[Path] = (), progress: ReportProgress | None = None, *, cache: bool = True
+) -> Bank:
+    """Load the shipped bank and the decks in ``extra`` (files or folders).
 
-    ``progress`` hears how many files of how many are read, where the compiled cache does not serve.
+    ``progress`` is called only where files have to be read because the compiled cache is out of date.
     Faulty questions are left out and named in ``Bank.faults``; nothing raises because of bad content.
     """
     sources = [paths.content() / "questions", *extra]
-    program = Path(__file__).parent.glob("*.py")  # one that changes without its version, as in a checkout
-    key = fingerprint([*sources, paths.content() / "paths.yaml", paths.exercises(), *sorted(program)])
-    if cache:
-        from quizapp.bank.compiled_cache import read_cache
-
-        known = read_cache(paths.cache() / "bank.pickle", key)
-        if known is not None:
-            return known
-    bank = parse_bank(sources, paths.content() / "paths.yaml", paths.exercises(), progress)
-    if cache:
-        from quizapp.bank.compiled_cache import write_cache
-
-        write_cache(paths.cache() / "bank.pickle", key, bank)
+    # The program's own files too: in a checkout they change without the version.
+    program = sorted(Path(__file__).parent.glob("*.py"))
+    order = paths.content() / "paths.yaml"
+    key = _fingerprint([*sources, order, paths.exercises(), *program])
+    file = paths.cache() / "bank.pickle"
+    bank = _read_cache(file, key) if cache else None
+    if bank is None:
+        bank = parse_bank(sources, order, paths.exercises(), progress)
+        if cache:
+            _write_cache(file, key, bank)
     return bank
 
 
-def fingerprint(sources: Iterable[Path]) -> str:
+def _fingerprint(sources: Iterable[Path]) -> str:
     """A key that changes with any content file's name, size or time of change, and with the program."""
     seen: list[tuple[str, int, int]] = []
     for source in sources:
-        files = sorted(_content_files(source)) if source.is_dir() else [source]
-        for path in files:
-            try:
+        for path in _content_files(source):
+            with contextlib.suppress(OSError):
                 stat = path.stat()
-            except OSError:
-                continue
-            seen.append((str(path), stat.st_size, stat.st_mtime_ns))
+                seen.append((str(path), stat.st_size, stat.st_mtime_ns))
     return hashlib.sha256(marshal.dumps((__version__, seen))).hexdigest()
 
 
-def _content_files(folder: Path) -> Iterable[Path]:
-    """The YAML files that a bank is made of: of an exercise folder, its description only."""
-    if (folder / "lora" / "exercise.yaml").is_file():
-        return folder.glob("*/exercise.yaml")
-    return (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml"))
+def _content_files(source: Path) -> Iterable[Path]:
+    """The YAML files that a bank is made of; of a folder of exercises, their descriptions only."""
+    if not source.is_dir():
+        return [source]
+    # A submission folder may hold other YAML files, and there are thousands of files beside them.
+    if descriptions := sorted(source.glob("*/exercise.yaml")):
+        return descriptions
+    return yaml_files(source)
+
+
+def yaml_files(folder: Path) -> list[Path]:
+    """List the YAML files below ``folder`` in a stable order; of a whole disk, the first `MAX_FILES`."""
+    files = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file())
+    return sorted(itertools.islice(files, MAX_FILES))
+
+
+def _read_cache(path: Path, key: str) -> Bank | None:
+    """Read the compiled bank; None where it is out of date, damaged or another user's file.
+
+    Unpickling runs code, so a file that this user does not own is never read.
+    """
+    import pickle  # 4 ms
+
+    try:
+        with path.open("rb") as file:
+            if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+                return None
+            if file.readline().strip() != key.encode():
+                return None
+            bank = pickle.load(file)  # noqa: S301 - written by this program for this user
+    except (OSError, EOFError, ImportError, LookupError, TypeError, ValueError, AttributeError):
+        return None
+    except pickle.UnpicklingError:
+        return None
+    return bank if isinstance(bank, Bank) else None
+
+
+def _write_cache(path: Path, key: str, bank: Bank) -> None:
+    """Keep the compiled bank for the next start; without it the next start is only slower."""
+    import pickle
+
+    from quizapp.util.atomic import write_atomic
+
+    with contextlib.suppress(OSError):
+        write_atomic(path, key.encode() + b"\n" + pickle.dumps(bank, pickle.HIGHEST_PROTOCOL), mode=0o600)
 
 
 def parse_bank(
-    sources: Sequence[Path], paths_file: Path, exercises_folder: Path, progress: Progress | None = None
+    sources: Sequence[Path], paths_file: Path, exercises_folder: Path, progress: ReportProgress | None = None
 ) -> Bank:
-    """The bank read from its YAML files."""
+    """Read the bank from its YAML files."""
     from quizapp.bank.parse_exercise import load_exercises
-    from quizapp.bank.yaml_loader import read_yaml, yaml_files
 
     exercises, faults = load_exercises(exercises_folder)
     questions: dict[str, Question] = {}
@@ -75,15 +117,13 @@ def parse_bank(
         elif source.exists():
             files.append(source)
         else:
-            faults.append(Fault(str(source), 1, "does not exist; remove the deck or mend its path"))
+            faults.append(Fault(str(source), 1, "does not exist; remove the deck or correct its path"))
     for number, path in enumerate(files):
         if progress is not None:
             progress(number, len(files))
         faults += read_file(path, questions, topics)
-    order, tracks, found = (
-        _read_paths(paths_file, read_yaml(paths_file)) if paths_file.is_file() else ([], {}, [])
-    )
-    faults += found
+    order, tracks, path_faults = _read_paths(paths_file)
+    faults += path_faults
     faults += _link_faults(questions, exercises)
     topics = {slug: topics[slug] for slug in [*order, *topics] if slug in topics}
     rank = {slug: place for place, slug in enumerate(topics)}
@@ -104,31 +144,48 @@ def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topi
     file = str(path)
     if not isinstance(data, dict) or not isinstance(data.get("questions"), list):
         return [Fault(file, 1, "must hold 'topic: ...' and a list under 'questions:'")]
+    known = ("topic", "name", "about", "questions", LINE)
     faults = [
-        Fault(file, 1, f"unknown key '{key}'; a file has topic, name, about, questions")
+        Fault(file, 1, f"unknown key '{str(key)[:40]}'; a file has topic, name, about, questions")
         for key in data
-        if key not in ("topic", "name", "about", "questions", LINE)
+        if key not in known
     ]
-    topic = str(data.get("topic") or "")
+    heading = {key: str(data.get(key) or "")[:_MAX_HEADING] for key in ("topic", "name", "about")}
+    topic = heading["topic"]
     if not topic:
         faults.append(Fault(file, 1, "lacks 'topic'; name it at the top of the file"))
         topic = path.stem
-    topics.setdefault(topic, Topic(topic, str(data.get("name") or topic), str(data.get("about") or "")))
+    topics.setdefault(topic, Topic(topic, heading["name"] or topic, heading["about"]))
+    # The formulas of shipped questions are tried by the tests, which saves a third of a second here.
+    shipped = path.is_relative_to(paths.content())
     for item in data["questions"]:
-        question, found = read_question(item, topic, file)
-        faults += found
-        if question is not None and question.id in questions:
+        question, question_faults = read_question(item, topic, file)
+        if question is not None and not shipped:
+            question_faults += formula_faults(question)
+        faults += question_faults
+        if question is None or question_faults:
+            continue
+        if question.id in questions:
             first = questions[question.id]
-            where = f"{first.file}:{first.line}"
-            faults.append(
-                Fault(file, question.line, f"the id '{question.id}' is taken by {where}; rename one")
-            )
-        elif question is not None:
+            text = f"the id '{question.id}' is taken by {first.file}:{first.line}; rename one"
+            faults.append(Fault(file, question.line, text))
+        else:
             questions[question.id] = question
     return faults
 
 
-def _with_inherited(question: Question, questions: dict[str, Question]) -> Question:
+def formula_faults(question: Question) -> list[Fault]:
+    """Try the formulas of a numeric question; at most one fault."""
+    from quizapp.bank.parameters import try_formulas
+
+    try:
+        try_formulas(question)
+    except ContentError as error:
+        return [Fault(question.file, question.line, f"question '{question.id}': {error}", question.id)]
+    return []
+
+
+def _with_inherited(question: Question, questions: Mapping[str, Question]) -> Question:
     """A card inherits its parent's tracks and prerequisites."""
     parent = questions.get(question.parent)
     if parent is None or (question.tracks and question.requires):
@@ -140,54 +197,61 @@ def _with_inherited(question: Question, questions: dict[str, Question]) -> Quest
     )
 
 
-def _read_paths(
-    path: Path, read: tuple[object, Fault | None]
-) -> tuple[list[str], dict[str, tuple[str, ...]], list[Fault]]:
-    data, fault = read
-    if fault is not None or not isinstance(data, dict):
-        return [], {}, [fault] if fault else [Fault(str(path), 1, "must be a mapping")]
-    tracks = {"core": tuple(data.get("core") or ())}
-    for name, ids in (data.get("tracks") or {}).items():
-        if isinstance(ids, list):
-            tracks[str(name)] = tuple(ids)
-    return list(data.get("topics") or []), tracks, []
+def _read_paths(path: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list[Fault]]:
+    """The order of the topics, and the questions of each track."""
+    from quizapp.bank.yaml_loader import LINE, read_yaml
+
+    if not path.is_file():
+        return [], {}, []
+    data, fault = read_yaml(path)
+    if fault is not None:
+        return [], {}, [fault]
+    try:
+        tracks = {"core": tuple(map(str, data.get("core") or ()))}
+        for name, ids in (data.get("tracks") or {}).items():
+            if name != LINE:
+                tracks[str(name)] = tuple(map(str, ids))
+        return list(map(str, data.get("topics") or [])), tracks, []
+    except (AttributeError, TypeError):
+        return (
+            [],
+            {},
+            [Fault(str(path), 1, "must hold lists under topics and core, and lists by name under tracks")],
+        )
 
 
-def _link_faults(questions: dict[str, Question], exercises: dict[str, Exercise]) -> list[Fault]:
+def _link_faults(questions: Mapping[str, Question], exercises: Mapping[str, Exercise]) -> list[Fault]:
     """Links to ids and exercises that do not exist; the question stays."""
     aliases = {alias for question in questions.values() for alias in question.aliases}
     faults = []
     for question in questions.values():
-        for key in ("requires", "siblings", "parent"):
-            value = getattr(question, key)
-            for name in (value,) if isinstance(value, str) else value:
+        links = {"requires": question.requires, "siblings": question.siblings, "parent": (question.parent,)}
+        for key, names in links.items():
+            for name in names:
                 if name and name not in questions and name not in aliases:
-                    text = (
-                        f"question '{question.id}': '{key}' names '{name}', which does not exist; mend the id"
-                    )
+                    problem = f"'{key}' names '{name}', which does not exist; correct the id"
+                    text = f"question '{question.id}': {problem}"
                     faults.append(Fault(question.file, question.line, text, question.id, missing=name))
         if exercises and question.exercise not in exercises:
-            text = f"question '{question.id}': there is no exercise '{question.exercise}'; mend the slug"
+            problem = f"there is no exercise '{question.exercise}'; correct the slug"
+            text = f"question '{question.id}': {problem}"
             faults.append(Fault(question.file, question.line, text, question.id))
     return faults
 
 
 def find_question(bank: Bank, question_id: str) -> Question:
-    """The question of that id or alias; raises `UnknownName` with close ids."""
-    known = bank.questions.get(bank.resolve(question_id))
-    if known is not None:
-        return known
-    raise UnknownName(_unknown("question", question_id, bank.questions, "quizapp questions"))
+    """Find a question by its id or alias; raises `UnknownName` with close ids."""
+    question = bank.questions.get(bank.resolve(question_id))
+    if question is None:
+        hint = did_you_mean(question_id, bank.questions, "'quizapp questions' lists them")
+        raise UnknownName(f"there is no question '{question_id}'; {hint}")
+    return question
 
 
 def find_exercise(bank: Bank, slug: str) -> Exercise:
-    """The exercise of that slug; raises `UnknownName` with close slugs."""
-    known = bank.exercises.get(slug)
-    if known is not None:
-        return known
-    raise UnknownName(_unknown("exercise", slug, bank.exercises, "quizapp exercise"))
-
-
-def _unknown(what: str, name: str, known: Iterable[str], command: str) -> str:
-    hint = did_you_mean(name, known, f"'{command}' lists them")
-    return f"there is no {what} '{name}'; {hint}"
+    """Find an exercise by its slug; raises `UnknownName` with close slugs."""
+    exercise = bank.exercises.get(slug)
+    if exercise is None:
+        hint = did_you_mean(slug, bank.exercises, "'quizapp exercise' lists them")
+        raise UnknownName(f"there is no exercise '{slug}'; {hint}")
+    return exercise

@@ -1,15 +1,19 @@
-"""Fresh values for parametric questions: the same seed always draws the same ones."""
+"""Fresh values for numeric questions: the same seed always gives the same ones."""
 
 import itertools
 import math
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
+from quizapp.bank import QuestionKind
 from quizapp.bank.expressions import ExpressionError, evaluate, render
 from quizapp.bank.model import Question, Value
+from quizapp.errors import ContentError
 
-_MAX_COMBINATIONS = 20_000
+_ATTEMPTS = 200
+_MAX_COMBINATIONS = 2000
+_MAX_TRIALS = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,37 +27,23 @@ class SampledQuestion:
     result: float = math.nan
 
 
-def combinations(question: Question) -> Iterator[dict[str, Value]]:
-    """Every combination of values that the question's ``where`` admits."""
-    names = list(question.values)
-    for picked in itertools.islice(itertools.product(*question.values.values()), _MAX_COMBINATIONS):
-        values: dict[str, Value] = dict(zip(names, picked, strict=True))
-        if not question.where or evaluate(question.where, values):
-            yield values
-
-
 def sample_question(question: Question, seed: int) -> SampledQuestion:
-    """The question under ``seed``; raises `ExpressionError` where a formula has no finite value."""
-    if question.kind != "numeric":
+    """Fill in the question under ``seed``; raises `ContentError` where a formula has no finite value.
+
+    Only numeric questions have values; the others come back as they are.
+    """
+    if question.kind != QuestionKind.NUMERIC:
         return SampledQuestion(question.prompt, question.answer)
     rng = random.Random(f"{question.id}:{seed}")  # noqa: S311 - reproducible values, not secrets
-    values = _pick(question, rng)
-    return fill(question, values)
+    try:
+        return fill_in(question, _sample_values(question, rng))
+    except ExpressionError as error:
+        place = f"({question.file}:{question.line})" if question.file else ""
+        raise ContentError(f"question '{question.id}' {place} cannot be shown: {error}") from None
 
 
-def _pick(question: Question, rng: random.Random) -> dict[str, Value]:
-    for _ in range(200):
-        values: dict[str, Value] = {name: rng.choice(choices) for name, choices in question.values.items()}
-        if not question.where or evaluate(question.where, values):
-            return values
-    admitted = list(combinations(question))
-    if not admitted:
-        raise ExpressionError("no combination of the values meets 'where'; widen one of them")
-    return rng.choice(admitted)
-
-
-def fill(question: Question, values: Mapping[str, Value]) -> SampledQuestion:
-    """The numeric question with the given values."""
+def fill_in(question: Question, values: Mapping[str, Value]) -> SampledQuestion:
+    """Fill in the given values; raises `ExpressionError`."""
     names: dict[str, Value] = dict(values)
     for name, formula in question.let.items():
         names[name] = evaluate(formula, names)
@@ -68,3 +58,54 @@ def fill(question: Question, values: Mapping[str, Value]) -> SampledQuestion:
         values=names,
         result=float(result),
     )
+
+
+def try_formulas(question: Question) -> None:
+    """Fill in enough values to find a formula that fails for some of them; raises `ExpressionError`.
+
+    Up to 64 combinations are tried all. Of more, a selection is tried: each single value once, the smallest
+    and largest values in every combination, and a sample.
+    """
+    if question.kind != QuestionKind.NUMERIC:
+        return
+    rng = random.Random(question.id)  # noqa: S311 - the same deck has the same faults each time
+    _sample_values(question, rng)  # at least one combination must meet 'where'
+    for values in itertools.islice(_trials(question, rng), _MAX_TRIALS):
+        fill_in(question, values)
+
+
+def _trials(question: Question, rng: random.Random) -> Iterator[dict[str, Value]]:
+    choices = list(question.values.values())
+    if math.prod(map(len, choices)) <= _MAX_TRIALS:
+        yield from _combinations(question, itertools.product(*choices))
+        return
+    extremes = [(min(values, key=_size), max(values, key=_size)) for values in choices]
+    longest = min(max(map(len, choices)), _MAX_TRIALS // 2)
+    rows = [tuple(values[i % len(values)] for values in choices) for i in range(longest)]
+    rows += itertools.islice(itertools.product(*extremes), _MAX_TRIALS // 4)
+    rows += [tuple(map(rng.choice, choices)) for _ in range(_MAX_TRIALS // 4)]
+    yield from _combinations(question, dict.fromkeys(rows))
+
+
+def _size(value: Value) -> float:
+    return 0.0 if isinstance(value, str) else value
+
+
+def _combinations(question: Question, rows: Iterable[tuple[Value, ...]]) -> Iterator[dict[str, Value]]:
+    """The rows of values that the question's ``where`` admits, by name."""
+    for row in rows:
+        values = dict(zip(question.values, row, strict=True))
+        if not question.where or evaluate(question.where, values):
+            yield values
+
+
+def _sample_values(question: Question, rng: random.Random) -> dict[str, Value]:
+    for _ in range(_ATTEMPTS):
+        values: dict[str, Value] = {name: rng.choice(choices) for name, choices in question.values.items()}
+        if not question.where or evaluate(question.where, values):
+            return values
+    rows = itertools.islice(itertools.product(*question.values.values()), _MAX_COMBINATIONS)
+    admitted = list(_combinations(question, rows))
+    if not admitted:
+        raise ExpressionError("no combination of the values meets 'where'; widen one of them")
+    return rng.choice(admitted)

@@ -1,20 +1,20 @@
-"""Everything that can be said about content without running a submission: faults by file and line."""
+"""Checks content without running a submission, and names every fault by file and line."""
 
 import ast
 import graphlib
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from quizapp.bank.answers import gaps
-from quizapp.bank.expressions import ExpressionError
 from quizapp.bank.key_terms import shown_terms
 from quizapp.bank.loader import parse_bank
 from quizapp.bank.model import Bank, Exercise, Fault, Question
-from quizapp.bank.parameters import SampledQuestion, sample_question
+from quizapp.bank.parameters import SampledQuestion, sample_question, try_formulas
+from quizapp.errors import ContentError
 from quizapp.util.text import number_text, plural
 
-DRAWS = 24
+SAMPLES = 24
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LEAST_RIGHT = 3
 _STARTS = ("prompt.md", "starter.py", "solution.py", "probes.py")
@@ -43,59 +43,66 @@ def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
 
 def _faults(question: Question) -> Iterator[str]:
     for block in python_blocks(question):
-        try:
-            ast.parse(block)
-        except SyntaxError as error:
+        if error := _syntax_error(block):
             yield f"a Python block has a syntax error in its line {error.lineno}: {error.msg}"
     if question.answer.count("```") % 2 or question.prompt.count("```") % 2:
         yield "a code fence is opened and not closed"
     for point in question.key_points:
         if echoes := shown_terms(point, question.prompt):
-            yield f"the term '{echoes[0]}' stands in the prompt; repeating the question would show the point"
+            yield f"the term '{echoes[0]}' is in the prompt; repeating the question would show the point"
         if not shown_terms(point, f"{question.answer} {question.say}"):
-            yield f"the answer does not show the key point '{point.text[:40]}…'; mend its terms or the answer"
+            short = point.text[:40]
+            yield f"the answer does not show the key point '{short}…'; correct its terms or the answer"
     if question.kind == "numeric":
         yield from _numeric_faults(question)
     if question.kind == "choice" and len({o.text.casefold() for o in question.options}) < len(
         question.options
     ):
         yield "two options read the same"
-    if question.kind == "cloze" and any(not forms[0] for forms in gaps(question)):
-        yield "a gap is empty; write [[answer]]"
 
 
 def _numeric_faults(question: Question) -> Iterator[str]:
-    seen: set[str] = set()
-    for seed in range(DRAWS):
-        try:
-            drawn = sample_question(question, seed)
-        except ExpressionError as error:
-            yield str(error)
+    try:
+        try_formulas(question)
+        samples = [sample_question(question, seed) for seed in range(SAMPLES)]
+    except ContentError as error:
+        yield str(error)
+        return
+    for sample in samples:
+        if not shows_result(question, sample):
+            ending = sample.worked.strip()[-80:]
+            yield f"'worked' does not show the result {number_text(sample.result)}: {ending!r}"
             return
-        seen.add(drawn.prompt)
-        if not shows_result(question, drawn):
-            ending = drawn.worked.strip()[-80:]
-            yield f"'worked' does not show the result {number_text(drawn.result)}: {ending!r}"
-            return
-    if len(seen) < 2:
+    if len({sample.prompt for sample in samples}) < 2:
         yield "every draw gives the same prompt; offer more values and use them in the prompt"
 
 
-def shows_result(question: Question, drawn: SampledQuestion) -> bool:
+def shows_result(question: Question, sample: SampledQuestion) -> bool:
     """Whether the worked solution prints the result within the question's tolerance."""
     share = max(question.tolerance.relative, 6e-6)
-    slack = max(question.tolerance.absolute, share * abs(drawn.result))
-    numbers = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?", drawn.worked)
-    numbers += re.findall(r"[-−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", drawn.worked)
+    slack = max(question.tolerance.absolute, share * abs(sample.result))
+    numbers = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?", sample.worked)
+    numbers += re.findall(r"[-−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", sample.worked)
     values = (float(text.replace(",", "").replace("−", "-").rstrip(".")) for text in numbers)
-    return any(abs(value - drawn.result) <= slack + 1e-12 for value in values)
+    return any(abs(value - sample.result) <= slack + 1e-12 for value in values)
+
+
+def _syntax_error(code: str) -> SyntaxError | None:
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            ast.parse(code)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError):
+        return SyntaxError("it cannot be parsed", ("", 1, 1, ""))
+    return None
 
 
 def python_blocks(question: Question) -> list[str]:
     """The fenced Python blocks of a question's answer, rendered with one draw where it is numeric."""
     try:
         answer = sample_question(question, 0).answer
-    except ExpressionError:
+    except ContentError:
         answer = question.answer
     return PYTHON_BLOCK.findall(answer + "\n")
 
@@ -110,9 +117,7 @@ def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
     if not tests:
         yield Fault(str(folder / "hidden"), 1, "holds no test_*.py; write a test for every behaviour")
     for path in [*tests, *(folder / name for name in _STARTS if name.endswith(".py"))]:
-        try:
-            ast.parse(path.read_text(encoding="utf-8"))
-        except SyntaxError as error:
+        if error := _syntax_error(path.read_text(encoding="utf-8")):
             yield Fault(str(path), error.lineno or 1, f"has a syntax error: {error.msg}")
     count = len(list((folder / "right").glob("*.py")))
     if count < _LEAST_RIGHT:
@@ -126,7 +131,7 @@ def _path_faults(bank: Bank, file: Path) -> Iterator[Fault]:
     for track, ids in bank.paths.items():
         for name in ids:
             if name not in bank.questions:
-                text = f"the path '{track}' names '{name}', which does not exist; mend the id"
+                text = f"the path '{track}' names '{name}', which does not exist; correct the id"
                 yield Fault(str(file), 1, text, missing=name)
     yield from _cycle_faults(bank)
 

@@ -5,7 +5,7 @@ keys, a bounded depth, and a bounded amount of text that aliases repeat. PyYAML'
 nodes, ends the process without a word where a file is nested some ten thousand levels deep.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +19,10 @@ except ImportError:  # PyYAML built without libyaml
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
 MAX_FILE_BYTES = 4 << 20
-MAX_FILES = 1000
 MAX_DEPTH = 20
 MAX_REPEATED = 100_000  # characters and values that aliases repeat
 LINE = "__line__"
+_MAX_DIGITS = 310
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -42,6 +42,8 @@ def _integer(text: str) -> int:
     """A whole number in YAML's spelling: decimal, octal with a leading 0, 0x or 0b."""
     digits = text.replace("_", "")
     unsigned = digits.lstrip("+-")
+    if len(unsigned) > _MAX_DIGITS:
+        raise ValueError
     octal = len(unsigned) > 1 and unsigned[0] == "0" and unsigned.isdigit()
     number = int(unsigned, 8 if octal else 10 if unsigned.isdigit() else 0)
     return -number if digits.startswith("-") else number
@@ -131,7 +133,9 @@ class _Builder:
         try:
             return make(event.value)
         except ValueError:
-            raise _Problem(event, f"{event.value[:40]!r} is not a number; quote it") from None
+            raise _Problem(
+                event, f"{event.value[:40]!r} is not a number that can be read; quote it"
+            ) from None
 
     def _mapping(self, start: Any, depth: int) -> dict[Any, Any]:
         mapping: dict[Any, Any] = {}
@@ -184,8 +188,3 @@ def _yaml_fault(path: Path, text: str, error: yaml.YAMLError) -> Fault:
     elif "mapping values are not allowed" in problem:
         problem += "; quote a text that contains ': '"
     return Fault(str(path), line, f"is not valid YAML: {problem}")
-
-
-def yaml_files(folder: Path) -> Iterator[Path]:
-    """The YAML files below ``folder``, in a stable order."""
-    yield from sorted(p for p in folder.rglob("*") if p.suffix in (".yaml", ".yml") and p.is_file())

@@ -94,9 +94,8 @@ def deck(options: Namespace) -> int:
 
 
 def _refuse_empty(path: Path) -> None:
-    from quizapp.bank.loader import read_file
+    from quizapp.bank.loader import read_file, yaml_files
     from quizapp.bank.model import Topic
-    from quizapp.bank.yaml_loader import yaml_files
 
     if not path.exists():
         raise QuizError(f"{path} does not exist; name a YAML file or a folder of them")

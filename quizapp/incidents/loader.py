@@ -32,7 +32,8 @@ def parse_library(folder: Path) -> IncidentLibrary:
     if not (folder / VOCABULARY).is_file():
         return IncidentLibrary()
     # the parser is imported here because most commands never load an incident
-    from quizapp.bank.yaml_loader import read_yaml, yaml_files
+    from quizapp.bank.loader import yaml_files
+    from quizapp.bank.yaml_loader import read_yaml
     from quizapp.incidents.parse import MappingReader, read_incident
     from quizapp.incidents.validate import link_faults
 

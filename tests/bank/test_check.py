@@ -87,7 +87,7 @@ def test_good_recall_question_has_no_fault(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("terms", "says"),
     [
-        ("[underflow, loss scale]", "'loss scale' stands in the prompt"),
+        ("[underflow, loss scale]", "'loss scale' is in the prompt"),
         ("[overflow]", "the answer does not show the key point"),
         ("[underflow+scale]", "glues words"),
     ],
