@@ -1,3 +1,6 @@
+import sys
+import tracemalloc
+
 import pytest
 
 from quizapp.bank.model import Forbidden
@@ -149,3 +152,58 @@ def test_a_long_chain_gives_one_long_name_not_one_for_each_part():
     assert sum(len(name) for name, _ in uses) < 20_000
     assert first_forbidden(uses, ["torch.b.b"]) is not None
     assert first_forbidden(uses, ["torch.c"]) is None
+
+
+def methods_and_instances(size: int) -> str:
+    methods = "".join(f"    def m{n}(self): pass\n" for n in range(size))
+    return f"class C:\n{methods}" + "".join(f"c{n} = C()\n" for n in range(size))
+
+
+# Sources whose names, or pairs of names, would be as many as the square of their length.
+SQUARES = {
+    "words of a private name": lambda size: f"import torch\ntorch._{'a_' * size}",
+    "words of a private module": lambda size: f"import torch._{'a_' * size}",
+    "parts of a name": lambda size: f"import torch\ntorch{'.b' * (size // 4)}",
+    "uses of a long import": lambda size: f"import a{'b' * size} as c\n" + "c.d; c\n" * size,
+    "names from a long module": lambda size: (
+        f"from a{'b' * size} import " + ", ".join(f"c{n}" for n in range(size))
+    ),
+    "strings for a long import": lambda size: f"import a{'b' * size} as c\n" + "getattr(c, 'd')\n" * size,
+    "methods of many objects": methods_and_instances,
+}
+
+
+def work(source: str) -> tuple[int, int]:
+    """Lines of Python run and bytes held at most while checking a source."""
+    lines = 0
+
+    def count(frame, event, argument):
+        nonlocal lines
+        lines += event == "line"
+        return count
+
+    rule = Forbidden(behaviour=0, names=(".softmax", "torch.optim.Adam"), says="Write it yourself.")
+    before = sys.gettrace()
+    tracemalloc.start()
+    sys.settrace(count)
+    try:
+        (result,) = check_names((rule,), source.encode())
+    finally:
+        sys.settrace(before)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+    assert result.passed
+    return lines, peak
+
+
+@pytest.mark.parametrize("name", SQUARES)
+def test_the_work_grows_with_the_source_not_with_its_square(name):
+    small, large = (work(SQUARES[name](size)) for size in (300, 2400))
+    assert large[0] < 12 * small[0] + 1000
+    assert large[1] < 12 * small[1] + 1_000_000
+
+
+def test_a_name_beyond_the_limit_is_still_found_by_its_beginning():
+    long = "b" * 1000
+    assert first_use(f"import torch.optim.{long}", ["torch.optim"]) is not None
+    assert first_use(f"import torch\ntorch._{long}.softmax", ["torch.nn"]) is None
