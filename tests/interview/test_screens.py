@@ -314,7 +314,7 @@ async def test_a_submission_does_not_hide_a_check_that_still_runs(
         app.push_screen(screen)
         await pilot.pause()
         results = []
-        monkeypatch.setattr(app.grader, "submit", lambda *arguments: results.append(arguments[-1]))
+        monkeypatch.setattr(app.judge, "submit", lambda *arguments: results.append(arguments[-1]))
         await pilot.press("ctrl+t", "ctrl+s")
         submitted = "Submitted; the hidden tests are running …"
         assert output(screen).splitlines() == ["Running your module …", submitted]
@@ -323,9 +323,9 @@ async def test_a_submission_does_not_hide_a_check_that_still_runs(
             finished.set()
             await until(pilot, lambda: "assertion failed" in output(screen))
             assert output(screen).splitlines()[1].startswith("Submitted")
-            results[0](verdict)
+            results[0](None, verdict)
         else:
-            results[0](verdict)
+            results[0](None, verdict)
             assert output(screen).splitlines() == ["Running your module …", "the judge is away"]
             finished.set()
         await until(pilot, lambda: output(screen).splitlines() == ["assertion failed", "the judge is away"])

@@ -23,7 +23,7 @@ CLICKED = {"home": {"drill_topic"}, "mock": {"at"}, "mockpast": {"at"}}
 EVERYWHERE = {"command_palette", "help", "next_theme", "suspend_process", "leave"}
 
 
-@pytest.mark.parametrize("place", actions.places())
+@pytest.mark.parametrize("place", actions.TABLE)
 def test_no_key_means_two_things_in_a_place(place: str) -> None:
     for phase in actions.phases(place):
         acts = [act for act in actions.live(place, phase) if act.reachable(phase)]
@@ -32,7 +32,7 @@ def test_no_key_means_two_things_in_a_place(place: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "act", [act for place in actions.places() for act in actions.of_place(place)], ids=lambda act: act.id
+    "act", [act for place in actions.TABLE for act in actions.of_place(place)], ids=lambda act: act.id
 )
 def test_every_action_has_key_help_and_a_living_phase(act: actions.Act) -> None:
     assert act.key_list()
@@ -184,12 +184,12 @@ def test_a_key_for_an_action_that_no_screen_has_is_named() -> None:
 
 
 def test_no_binding_stands_outside_the_table() -> None:
-    for place in actions.places():
+    for place in actions.TABLE:
         assert all(isinstance(binding, Binding) and binding.id for binding in actions.bindings(place))
     assert {act.action for act in actions.of_place("app")} == EVERYWHERE
 
 
-@pytest.mark.parametrize("place", [place for place in actions.places() if place != "app"])
+@pytest.mark.parametrize("place", [place for place in actions.TABLE if place != "app"])
 def test_help_or_the_palette_is_offered_to_the_mouse_in_sixty_columns(place: str) -> None:
     """Both hold every action; where the help has no key, closing brings back a screen that offers it."""
     for phase in actions.phases(place):
