@@ -95,18 +95,15 @@ STEPS = (
     A("lift(1)", "J,shift+down", "lower", "Move the step down.", ("order",), 7),
 )
 RATINGS = ("Again: not recalled", "Hard: recalled with effort", "Good: recalled", "Easy: recalled at once")
+SURE = ("I do not know it.", "I doubt it.", "It could go either way.", "I think so.", "I am sure.")
+CONFIDENCE = tuple(
+    A(f"confide({25 * step})", str(step + 1), f"{25 * step} %", sentence, ("confidence",), 9)
+    for step, sentence in enumerate(SURE)
+)
 OPTIONS = tuple(
     A(f"pick({place})", str(place + 1), "", f"Answer with option {place + 1}.", ("choice",))
     for place in range(5)
 )
-
-
-def _confidence(*sentences: str) -> tuple[Act, ...]:
-    """The five answers to "how sure are you", from 0 to 100 percent."""
-    return tuple(
-        A(f"confide({25 * step})", str(step + 1), f"{25 * step} %", sentence, ("confidence",), 9)
-        for step, sentence in enumerate(sentences)
-    )
 
 
 TABLE: Mapping[str, PlaceActions] = {
@@ -141,8 +138,7 @@ TABLE: Mapping[str, PlaceActions] = {
         *OPTIONS,
         A("type", "t", "type", "Type an answer before you reveal it.", ("recall", "numeric", "cloze"), 6),
         *STEPS,
-        *_confidence("I do not know it.", "I doubt that I know it.", "It could go either way.",
-          "I think I know it.", "I am sure."),
+        *CONFIDENCE,
         A("take", "enter", "accept", "Rate as proposed and go on.", ANSWER, 10),
         *(A(f"rate({number})", str(number), "", f"Rate {text}.",
           ANSWER) for number, text in enumerate(RATINGS, 1)),
@@ -290,8 +286,7 @@ TABLE: Mapping[str, PlaceActions] = {
         A("answer", "ctrl+r", "answer", "Freeze the answer and its time.", ANSWERABLE, 10, True),
         A("answer_here", "enter", "answer", "Freeze the answer and its time.", ("choice", "order")),
         *OPTIONS,
-        *_confidence("I do not know it.", "I doubt that it is right.", "It could go either way.",
-          "I think it is right.", "I am sure."),
+        *CONFIDENCE,
         *STEPS,
         A("up", "up,k", "up", "Go up, or scroll."),
         A("down", "down,j", "down", "Go down, or scroll."),
