@@ -92,7 +92,7 @@ def _date(when: date) -> str:
 
 def _verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
     days = len(plan.days)
-    minutes = Counter(round(day.slot.minutes) for day in plan.days if day.slot.minutes > 0)
+    minutes = Counter(round(day.calendar_day.minutes) for day in plan.days if day.calendar_day.minutes > 0)
     usual = minutes.most_common(1)[0][0] if minutes else 0
     if days == 1:
         left = f"1 day, {usual} minutes"
@@ -116,11 +116,11 @@ def _verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
 
 
 def _ways(plan: StudyPlan) -> Iterator[str]:
-    if not plan.ways:
+    if not plan.alternatives:
         return
     yield ""
     yield "Three ways out:"
-    for number, way in enumerate(plan.ways, 1):
+    for number, way in enumerate(plan.alternatives, 1):
         yield f"{number}. {_way(way, plan)}"
 
 
@@ -153,26 +153,26 @@ def _left_out(way: Alternative, plan: StudyPlan) -> str:
 
 
 def _row(day: PlannedDay) -> tuple[str, str]:
-    if day.slot.minutes <= 0 and not day.minutes:
-        return f"{_date(day.slot.date)}    -", "  free"
+    if day.calendar_day.minutes <= 0 and not day.minutes:
+        return f"{_date(day.calendar_day.date)}    -", "  free"
     extra = [f"{slug} {_minutes(s)}{'' if finished else ' (part)'}" for slug, s, finished in _merged([day])]
-    if day.slot.rehearsal:
-        extra.insert(0, f"{day.slot.rehearsal} {day.slot.rehearsal_minutes}")
+    if day.calendar_day.rehearsal:
+        extra.insert(0, f"{day.calendar_day.rehearsal} {day.calendar_day.rehearsal_minutes}")
     figures = f"{day.minutes:>4}  {day.done.reviews:>7}  {day.done.new:>3}"
-    return f"{_date(day.slot.date)} {figures}", f"  {', '.join(extra)}".rstrip()
+    return f"{_date(day.calendar_day.date)} {figures}", f"  {', '.join(extra)}".rstrip()
 
 
 def _weeks(days: Sequence[PlannedDay]) -> list[tuple[str, str]]:
     """A row for each calendar week: sums, what is finished, rehearsals."""
     rows = []
-    for _, group in groupby(days, key=lambda day: day.slot.date.isocalendar()[:2]):
+    for _, group in groupby(days, key=lambda day: day.calendar_day.date.isocalendar()[:2]):
         own = list(group)
-        rehearsed = Counter(day.slot.rehearsal for day in own if day.slot.rehearsal)
+        rehearsed = Counter(day.calendar_day.rehearsal for day in own if day.calendar_day.rehearsal)
         extra = [name if number == 1 else f"{number} {name}s" for name, number in rehearsed.items()]
         extra += [slug for slug, _, finished in _merged(own) if finished]
         minutes = sum(day.minutes for day in own)
         reviews, new = sum(day.done.reviews for day in own), sum(day.done.new for day in own)
-        head = f"{_date(own[0].slot.date)} {minutes:>4}  {reviews:>7}  {new:>3}"
+        head = f"{_date(own[0].calendar_day.date)} {minutes:>4}  {reviews:>7}  {new:>3}"
         rows.append((head, f"  {', '.join(extra)}".rstrip()))
     return rows
 
@@ -194,10 +194,10 @@ def _minutes(seconds: float) -> str:
 def _advice(plan: StudyPlan) -> Iterator[str]:
     """What the figures alone do not say: which topics come first, a last pass, the taper."""
     policy = plan.policy
-    soon = plan.days[0].slot.date + timedelta(days=_WEEK_DAYS)
+    soon = plan.days[0].calendar_day.date + timedelta(days=_WEEK_DAYS)
     topics = Counter[str]()
     for day in plan.days:
-        if day.slot.date < soon:
+        if day.calendar_day.date < soon:
             topics.update(day.done.topics)
     if policy.order != plan.choice.usual.order and topics:
         if policy.order == TRACK:

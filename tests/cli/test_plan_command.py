@@ -82,8 +82,8 @@ def test_json_holds_the_days_and_agrees_with_itself(capsys: pytest.CaptureFixtur
     ("arguments", "said"),
     [
         ([], "--date"),
-        (["--date", "tomorrow"], "'tomorrow' is no date such as 2026-12-24"),
-        (["--date", "2026-02-30"], "is no date"),
+        (["--date", "tomorrow"], "'tomorrow' is not a date such as 2026-12-24"),
+        (["--date", "2026-02-30"], "is not a date"),
         (["--date", "2020-01-01"], "that is past"),
         (["--date", str(day(0))], "that is today"),
         (["--date", str(day(366))], "365 days ahead"),

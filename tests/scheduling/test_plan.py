@@ -16,7 +16,7 @@ from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
 from quizapp.scheduling.planner.load_deck import PATH, SECONDS, TOPICS, StudyWeights, load_deck
 from quizapp.scheduling.planner.plan import as_json, make_plan, plan_today
 from quizapp.scheduling.planner.policy_search import PolicySearch, mean
-from quizapp.scheduling.planner.random_draws import DRAWS, FIRSTS, draws
+from quizapp.scheduling.planner.random_draws import FIRST_DAYS, SAMPLES, uniform_samples
 from quizapp.scheduling.planner.simulate import Policy, simulate, taper_of
 from quizapp.scheduling.study_day import FixedClock
 from tests.scheduling.study_kit import bank, question, study
@@ -54,7 +54,7 @@ def deck(cards, tasks=(), *, topics=3, seconds=SECONDS) -> PlanDeck:
         difficulty=[card[1] for card in cards],
         last=[-card[2] for card in cards],
         due=[card[3] if card[0] else 0 for card in cards],
-        kin=[[n ^ 1] if (n ^ 1) < number and n % 4 < 2 else [] for n in range(number)],
+        relatives=[[n ^ 1] if (n ^ 1) < number and n % 4 < 2 else [] for n in range(number)],
         retention=[0.0] * number,
         away=frozenset(),
         introduced=0,
@@ -111,35 +111,35 @@ def test_without_study_the_chances_are_the_schedules_own(tmp_path: Path) -> None
         learner.clock.forward(days=3)
         learner.answer("q0", Rating.HARD)
         found = load_deck(learner, StudyWeights({}, {}))
-        course = simulate(found, days_of(10, 0), USUAL, seed=5)
+        run = simulate(found, days_of(10, 0), USUAL, seed=5)
         when = learner.now().day + 10
         rows = {row.card: row for row in learner.store.tables.cards()}
         expected = [learner.recall_of(rows[name], when) if name in rows else 0.0 for name in found.names]
-    assert course.chances == pytest.approx(expected, rel=1e-9)
-    assert course.questions == pytest.approx(sum(expected) / 6, rel=1e-9)
-    assert course.seen == 0.5
+    assert run.chances == pytest.approx(expected, rel=1e-9)
+    assert run.questions == pytest.approx(sum(expected) / 6, rel=1e-9)
+    assert run.seen == 0.5
 
 
 def test_a_simulated_review_is_the_schedulers() -> None:
     one = deck([(8.0, 5.0, 8, 0, 1.0)])
-    (course,) = [simulate(one, days_of(3, 1), USUAL, seed) for seed in (1,)]
+    (run,) = [simulate(one, days_of(3, 1), USUAL, seed) for seed in (1,)]
     before = Memory(2, None, 8.0, 5.0, DAY - 8)
     scheduler = Scheduler()
-    luck = draws(1, 1)[0][0] / FORMULAS.recall(8.0, 8)
+    luck = uniform_samples(1, 1)[0][0] / FORMULAS.recall(8.0, 8)
     assert luck < 1, "the seed recalls the card"
     rating = 2 if luck < 0.224 else 3 if luck < 0.855 else 4
     after = scheduler.review(before, rating, DAY)
-    assert course.days[0].reviews == 1
-    assert course.chances[0] == pytest.approx(scheduler.retrievability(after.stability, 3), rel=1e-9)
+    assert run.days[0].reviews == 1
+    assert run.chances[0] == pytest.approx(scheduler.retrievability(after.stability, 3), rel=1e-9)
 
 
 def test_first_days_follow_the_shares_and_the_learning_steps() -> None:
-    found = deck(unseen(1)).firsts
-    assert len(found) == FIRSTS
+    found = deck(unseen(1)).first_days
+    assert len(found) == FIRST_DAYS
     once = [row for row in found if row[2] == 1]
     assert once == [(*FORMULAS.first(4), 1)] * len(once)
-    assert len(once) / FIRSTS == pytest.approx(0.171, abs=0.01)
-    assert 2.0 < sum(row[2] for row in found) / FIRSTS < 3.5
+    assert len(once) / FIRST_DAYS == pytest.approx(0.171, abs=0.01)
+    assert 2.0 < sum(row[2] for row in found) / FIRST_DAYS < 3.5
 
 
 @settings(max_examples=60)
@@ -147,11 +147,11 @@ def test_first_days_follow_the_shares_and_the_learning_steps() -> None:
 def test_no_course_breaks_the_rules(cards, tasks, number, minutes, ahead, late, seed) -> None:
     days = days_of(number, minutes)
     policy = Policy(0.9, 15, PATH, 0.5, ahead, late)
-    course = simulate(deck(cards, tasks), days, policy, seed, code_share=0.3)
+    run = simulate(deck(cards, tasks), days, policy, seed, code_share=0.3)
     taper = number - taper_of(number)
     assert taper_of(number) >= max(2, 0.1 * number)
     again = {f"task-{n}" for n, (_, stability, _) in enumerate(tasks) if stability}
-    for index, (day, done) in enumerate(zip(days, course.days, strict=True)):
+    for index, (day, done) in enumerate(zip(days, run.days, strict=True)):
         # one card may be open when the time ends, with all the answers it takes
         assert done.seconds <= day.seconds + MOST_ANSWERS * SECONDS
         assert done.new <= policy.pace
@@ -160,16 +160,16 @@ def test_no_course_breaks_the_rules(cards, tasks, number, minutes, ahead, late, 
         if index < number - 1:
             again |= {slug for slug, _, finished in done.code if finished}
     assert days[-1].seconds <= 60 * minutes / 2
-    assert {slug for slug, _, _ in course.days[-1].code} <= again
-    assert 0 <= course.value <= 1
-    assert course.seen >= sum(1 for card in cards if card[0]) / len(cards)
+    assert {slug for slug, _, _ in run.days[-1].code} <= again
+    assert 0 <= run.value <= 1
+    assert run.seen >= sum(1 for card in cards if card[0]) / len(cards)
 
 
 def test_the_eve_leaves_well_known_cards_alone() -> None:
     sure = deck([(500.0, 5.0, 1, 2, 1.0)] * 5 + [(3.0, 5.0, 9, 2, 1.0)] * 4)
-    course = simulate(sure, days_of(3, 60), USUAL, seed=1)
-    assert [day.reviews for day in course.days] == [0, 0, 4]
-    assert course.chances[:5] == [FORMULAS.recall(500.0, 4)] * 5
+    run = simulate(sure, days_of(3, 60), USUAL, seed=1)
+    assert [day.reviews for day in run.days] == [0, 0, 4]
+    assert run.chances[:5] == [FORMULAS.recall(500.0, 4)] * 5
 
 
 def test_a_last_pass_reviews_in_the_taper_what_is_not_due() -> None:
@@ -182,39 +182,39 @@ def test_a_last_pass_reviews_in_the_taper_what_is_not_due() -> None:
 
 
 def test_what_a_last_pass_reviewed_is_not_due_on_its_old_day() -> None:
-    sure = replace(deck([(40.0, 5.0, 20, 3, 1.0)] * 8), kin=[[]] * 8)
+    sure = replace(deck([(40.0, 5.0, 20, 3, 1.0)] * 8), relatives=[[]] * 8)
     days = [day._replace(last=False, taper=number == 1) for number, day in enumerate(days_of(4, 60))]
-    course = simulate(sure, days, USUAL._replace(ahead=True), seed=2)
-    assert [done.reviews for done in course.days[:2]] == [0, 8]
-    assert sum(done.reviews for done in course.days[2:]) < 4  # only what was forgotten
+    run = simulate(sure, days, USUAL._replace(ahead=True), seed=2)
+    assert [done.reviews for done in run.days[:2]] == [0, 8]
+    assert sum(done.reviews for done in run.days[2:]) < 4  # only what was forgotten
 
 
 def test_a_card_is_not_begun_that_would_not_fit() -> None:
-    both = replace(deck([(5.0, 5.0, 5, 0, 1.0)] * 2), seconds=[300, 10], kin=[[], []])
-    course = simulate(both, days_of(4, 1), USUAL, seed=1)
-    assert course.days[0].reviews == 1
-    assert course.days[0].seconds <= 20
+    both = replace(deck([(5.0, 5.0, 5, 0, 1.0)] * 2), seconds=[300, 10], relatives=[[], []])
+    run = simulate(both, days_of(4, 1), USUAL, seed=1)
+    assert run.days[0].reviews == 1
+    assert run.days[0].seconds <= 20
 
 
 def test_relatives_do_not_come_on_one_day() -> None:
-    course = simulate(deck(unseen(2)), days_of(20, 60), USUAL, seed=1)
-    assert all(day.reviews + day.new <= 1 for day in course.days)
-    assert course.seen == 1.0
-    alone = replace(deck(unseen(2)), kin=[[], []])
+    run = simulate(deck(unseen(2)), days_of(20, 60), USUAL, seed=1)
+    assert all(day.reviews + day.new <= 1 for day in run.days)
+    assert run.seen == 1.0
+    alone = replace(deck(unseen(2)), relatives=[[], []])
     assert simulate(alone, days_of(20, 60), USUAL, seed=1).days[0].new == 2
 
 
 def test_cards_introduced_today_count_and_those_away_wait(tmp_path: Path) -> None:
-    kin = bank(question("a"), question("b", parent="a"), *(question(name) for name in "cdef"))
-    with study(tmp_path, kin) as learner:
+    relatives = bank(question("a"), question("b", parent="a"), *(question(name) for name in "cdef"))
+    with study(tmp_path, relatives) as learner:
         learner.answer("a", Rating.GOOD, seconds=30)
         learner.bury("c")
         found = load_deck(learner, StudyWeights({}, {}))
-        course = simulate(found, days_of(20, 60), Policy(0.9, 2, PATH), seed=1)
+        run = simulate(found, days_of(20, 60), Policy(0.9, 2, PATH), seed=1)
     assert found.introduced == 1
     assert {found.names[card] for card in found.away} == {"b", "c"}
-    assert course.days[0].new == 1  # the second of the day, and neither b nor c
-    assert course.days[1].new == 2
+    assert run.days[0].new == 1  # the second of the day, and neither b nor c
+    assert run.days[1].new == 2
 
 
 def test_suspended_cards_are_left_out_and_learning_ones_come_today(tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_more_minutes_do_not_make_the_chosen_plan_worse(cards, tasks, number, mi
         days = [slot.day for slot in calendar(TODAY, TODAY + timedelta(days=number), lambda _: length)]  # noqa: B023
         days = [day._replace(seconds=60 * length / (2 if day.last else 1)) for day in days]
         choice = PolicySearch(deck(cards, tasks), days, 0.3).choose(USUAL)
-        values.append(mean(choice.courses))
+        values.append(mean(choice.runs))
     assert values[1] > values[0] - 0.03
 
 
@@ -306,7 +306,7 @@ def test_more_minutes_do_not_make_the_chosen_plan_worse(cards, tasks, number, mi
 def test_the_choice_is_never_worse_than_the_settings_and_obeys_the_taper(cards, number, minutes) -> None:
     choice = PolicySearch(deck(cards), days_of(number, minutes), 0.0).choose(USUAL)
     assert choice.gain >= 0
-    new = sum(day.new for course in choice.courses for day in course.days[number - taper_of(number) :])
+    new = sum(day.new for run in choice.runs for day in run.days[number - taper_of(number) :])
     assert choice.policy.late or not new
 
 
@@ -321,7 +321,7 @@ def test_a_choice_that_other_luck_refutes_is_dropped(monkeypatch: pytest.MonkeyP
 
 def test_the_choice_shows_every_card_where_time_is_short() -> None:
     choice = PolicySearch(deck(unseen(200)), days_of(14, 20), 0.0).choose(USUAL)
-    seen = [sum(course.seen for course in courses) for courses in (choice.courses, choice.usual_courses)]
+    seen = [sum(run.seen for run in runs) for runs in (choice.runs, choice.usual_runs)]
     assert choice.gain > 0.03
     assert seen[0] > seen[1]
     assert choice.policy.retention == USUAL.retention or choice.gain > 0.004
@@ -354,7 +354,7 @@ def test_the_interval_holds_what_other_luck_brings() -> None:
 
 def test_a_plan_below_its_target_names_three_ways_with_their_price() -> None:
     found = plan(unseen(150), 14, 20, tasks=[(20, 0.0, 0)] * 3)
-    time, drop, accept = found.ways
+    time, drop, accept = found.alternatives
     assert (time.kind, drop.kind, accept.kind) == ("time", "drop", "accept")
     assert time.reaches
     assert time.minutes > 0
@@ -366,7 +366,7 @@ def test_a_plan_below_its_target_names_three_ways_with_their_price() -> None:
     assert 0 < drop.cost < 1
     assert drop.topics or drop.levels
     assert accept.recall == found.recall
-    assert not plan([(900.0, 5.0, 1, 9, 1.0)] * 30, 5, 20).ways
+    assert not plan([(900.0, 5.0, 1, 9, 1.0)] * 30, 5, 20).alternatives
 
 
 def test_settings_follow_the_days_with_new_cards() -> None:
@@ -388,11 +388,13 @@ def test_a_plan_is_made_from_the_state_and_follows_it(tmp_path: Path) -> None:
             learner.answer(name, Rating.GOOD, seconds=100)
         second = plan_today(learner, until, weights, minutes=20)
         assert second
-        assert second.days[0].slot.minutes == pytest.approx(15)
+        assert second.days[0].calendar_day.minutes == pytest.approx(15)
         learner.clock.forward(days=1)
         third = plan_today(learner, until, weights, minutes=20)
         assert third
-        assert [day.slot.date for day in third.days] == [day.slot.date for day in first.days[1:]]
+        assert [day.calendar_day.date for day in third.days] == [
+            day.calendar_day.date for day in first.days[1:]
+        ]
         for name in learner.bank.questions:
             learner.suspend(name)
         assert plan_today(learner, until, weights, minutes=20) is None
@@ -406,10 +408,10 @@ def test_the_study_day_decides_what_today_is(tmp_path: Path) -> None:
         clock.forward(hours=18)  # 3 in the morning, before the day turns
         found = plan_today(learner, until, StudyWeights({}, {}), minutes=20)
         assert found
-        assert found.days[0].slot.date == until - timedelta(days=4)
+        assert found.days[0].calendar_day.date == until - timedelta(days=4)
 
 
 def test_luck_repeats_itself() -> None:
-    assert draws(3, 5) == draws(3, 5)
-    assert len(draws(3, 5)[0]) == DRAWS
-    assert draws(3, 5) != draws(4, 5)
+    assert uniform_samples(3, 5) == uniform_samples(3, 5)
+    assert len(uniform_samples(3, 5)[0]) == SAMPLES
+    assert uniform_samples(3, 5) != uniform_samples(4, 5)

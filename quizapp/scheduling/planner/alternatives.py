@@ -1,4 +1,4 @@
-"""What would reach the target where the plan does not: more minutes, or fewer topics or levels."""
+"""What would reach the target if the plan does not: more minutes, or fewer topics or levels."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -14,7 +14,7 @@ MOST_MINUTES = 480  # a day
 
 
 class Alternative(NamedTuple):
-    """A way out and its price.
+    """Something to change so that the target is reached, and its price.
 
     ``minutes`` are those to add to each study day, ``topics`` and ``levels`` what to leave out and ``cost``
     its share of the weight; ``recall`` is what is reached then, of what remains. ``reaches``
@@ -33,7 +33,7 @@ class Alternative(NamedTuple):
 def find_alternatives(
     search: PolicySearch, policy: Policy, recall: float, target: float
 ) -> tuple[Alternative, ...]:
-    """The three ways out, each tried by simulation with a few policies near the one chosen."""
+    """More time, less material, or a lower target; each is simulated with policies near the one chosen."""
     return (
         _more_time(search, policy, target),
         _less_matter(search, policy, target),
@@ -44,16 +44,16 @@ def find_alternatives(
 def _near(policy: Policy, days: Sequence[PlanDay]) -> list[Policy]:
     """Policies worth trying in place of one; where the time is short, with new cards in the taper too."""
     lates = {policy.late, len(days) <= SHORT_DAYS}
-    found = [policy]
+    policies = [policy]
     for retention, share, late in product((0.85, 0.92), (0.0, 0.9), sorted(lates)):
-        found.append(policy._replace(retention=retention, share=share, pace=ALL, late=late))
-    return found
+        policies.append(policy._replace(retention=retention, share=share, pace=ALL, late=late))
+    return policies
 
 
 def _recall(search: PolicySearch, policy: Policy, days: Sequence[PlanDay], deck: PlanDeck) -> float:
     """The best recall among policies near one, over other days or another deck."""
     other = search.over(deck, days)
-    return max(other.course(near, 0).value for near in _near(policy, days))
+    return max(other.run(near, 0).value for near in _near(policy, days))
 
 
 def _more_time(search: PolicySearch, policy: Policy, target: float) -> Alternative:
@@ -86,11 +86,11 @@ def _more_time(search: PolicySearch, policy: Policy, target: float) -> Alternati
 def _less_matter(search: PolicySearch, policy: Policy, target: float) -> Alternative:
     """The hard questions, or the fewest topics of least weight, without which the rest reaches the target."""
     deck = search.deck
-    whole = sum(deck.weight) or 1.0
+    total = sum(deck.weight) or 1.0
 
     def tried(keep: list[int]) -> Alternative:
         reached = _recall(search, policy, search.days, deck.only(keep))
-        cost = 1 - sum(deck.weight[card] for card in keep) / whole
+        cost = 1 - sum(deck.weight[card] for card in keep) / total
         return Alternative(DROP, reached, reached >= target, cost=cost)
 
     easier = [card for card, level in enumerate(deck.levels) if level != "hard"]
@@ -98,7 +98,7 @@ def _less_matter(search: PolicySearch, policy: Policy, target: float) -> Alterna
         way = tried(easier)
         if way.reaches:
             return way._replace(levels=("hard",))
-    topics = _least_first(deck, search.course(policy, 0).chances)
+    topics = _least_first(deck, search.run(policy, 0).chances)
 
     def without(number: int) -> Alternative:
         out = frozenset(topics[:number])
@@ -118,11 +118,11 @@ def _less_matter(search: PolicySearch, policy: Policy, target: float) -> Alterna
 
 
 def _least_first(deck: PlanDeck, chances: Sequence[float]) -> list[str]:
-    """The topics by the weight of a card, the least first; among equals those least known in the end."""
-    found = []
+    """The topics by the weight of a card, the least first; of equal ones the least likely recalled first."""
+    ranked = []
     for topic in dict.fromkeys(deck.topics):
-        cards = [card for card, own in enumerate(deck.topics) if own == topic]
+        cards = [card for card, of_card in enumerate(deck.topics) if of_card == topic]
         weight = sum(deck.weight[card] for card in cards) / len(cards)
-        known = sum(chances[card] for card in cards) / len(cards)
-        found.append((round(weight, 2), known, topic))
-    return [topic for _, _, topic in sorted(found)]
+        recall = sum(chances[card] for card in cards) / len(cards)
+        ranked.append((round(weight, 2), recall, topic))
+    return [topic for _, _, topic in sorted(ranked)]

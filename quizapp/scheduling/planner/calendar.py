@@ -16,7 +16,7 @@ _LEAST_GAP = 3  # days from one rehearsal to the next
 
 
 class CalendarDay(NamedTuple):
-    """A day: its date, the minutes in all, those of a rehearsal among them, and what is left to plan."""
+    """A day: its date, its minutes, how many of them a rehearsal takes, and the rest that is planned."""
 
     date: date
     minutes: float
@@ -40,28 +40,28 @@ def calendar(
     """
     number = (until - today).days
     dates = [today + timedelta(days=day) for day in range(number)]
-    whole = [float(max(0.0, minutes(when))) for when in dates]
-    if whole:
-        whole[-1] /= 2
-        whole[0] = max(0.0, whole[0] - spent)
-    fixed = rehearsals(whole)
+    lengths = [float(max(0.0, minutes(when))) for when in dates]
+    if lengths:
+        lengths[-1] /= 2
+        lengths[0] = max(0.0, lengths[0] - spent)
+    fixed = rehearsals(lengths)
     taper = number - taper_of(number)
     slots = []
-    for day, (when, length) in enumerate(zip(dates, whole, strict=True)):
-        name, taken = fixed.get(day, ("", 0))
+    for day, (when, length) in enumerate(zip(dates, lengths, strict=True)):
+        name, rehearsal_minutes = fixed.get(day, ("", 0))
         if day == 0 and name in rehearsed:
-            name, taken = "", 0
-        rest = PlanDay(60 * (length - taken), day >= taper, day == number - 1)
-        slots.append(CalendarDay(when, length, name, taken, rest))
+            name, rehearsal_minutes = "", 0
+        rest = PlanDay(60 * (length - rehearsal_minutes), day >= taper, day == number - 1)
+        slots.append(CalendarDay(when, length, name, rehearsal_minutes, rest))
     return slots
 
 
 def rehearsals(minutes: Sequence[float]) -> dict[int, tuple[str, int]]:
     """Which days hold a mock interview or an incident, and for how many minutes.
 
-    Counted back from the interview, so that they stay where they are when the plan is made anew: the last
-    mock three days before, then in turns an incident and a mock, so far apart that together they take about a
-    tenth of the time. What falls on a day that is too short moves to one before.
+    Counted back from the interview, so that they keep their days when the plan is made again: the last
+    mock three days before, then in turns an incident and a mock, spaced so that together they take about a
+    tenth of the time. A rehearsal on a day that is too short for it moves to an earlier one.
     """
     working = sorted(length for length in minutes[:-1] if length > 0)
     base = working[len(working) // 2] if working else 0.0
@@ -69,19 +69,19 @@ def rehearsals(minutes: Sequence[float]) -> dict[int, tuple[str, int]]:
     if not pair:
         return {}
     gap = max(_LEAST_GAP, ceil(pair / 2 / (_SHARE * base)))
-    found: dict[int, tuple[str, int]] = {}
+    days: dict[int, tuple[str, int]] = {}
     for number, wanted in enumerate(range(max(0, len(minutes) - LAST_MOCK_DAYS), -1, -gap)):
         name = (MOCK, INCIDENT)[number % 2]
         for day in range(wanted, max(-1, wanted - gap), -1):
             length = _length(name, minutes[day])
             if length:
-                found[day] = (name, length)
+                days[day] = (name, length)
                 break
-    return found
+    return days
 
 
 def _length(name: str, minutes: float) -> int:
-    """How long a rehearsal on a day may be: at most half of it, but at least the shortest; 0: none fits."""
+    """Minutes of a rehearsal on a day: at most half the day, but at least the shortest; 0 if none fits."""
     if name == INCIDENT:
         return INCIDENT_MINUTES if minutes >= INCIDENT_MINUTES else 0
     fitting = [length for length in MOCK_LENGTHS if length <= max(MOCK_LENGTHS[0], minutes / 2)]

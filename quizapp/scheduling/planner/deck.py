@@ -1,4 +1,4 @@
-"""The learner's cards and exercises as the simulation takes them: plain columns, days counted from today."""
+"""The learner's cards and exercises in the form that the simulation reads: columns, days from today."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
-from quizapp.scheduling.planner.random_draws import firsts
+from quizapp.scheduling.planner.random_draws import sample_first_days
 
 
 @dataclass(frozen=True)
 class AnswerHabits:
     """How the learner answers.
 
-    ``first`` are the shares of Again, Hard, Good, Easy on a card never seen, ``later`` those of Hard, Good,
-    Easy among the answers that were right. ``seconds`` is the time for one answer by kind of question.
+    ``first`` are the shares of Again, Hard, Good, Easy on a card never seen; ``later`` are those of Hard,
+    Good, Easy among the right answers. ``seconds`` is the time for one answer by kind of question.
     """
 
     first: tuple[float, float, float, float]
@@ -43,8 +43,8 @@ class ExerciseTask:
 class PlanDeck:
     """The cards, one entry in each column per card; a stability of 0.0 is a card never seen.
 
-    ``last`` and ``due`` are days from today, ``kin`` the indices that may not come on the same day,
-    ``retention`` the desired retention where the learner fixed it for a deck folder (0.0: free).
+    ``last`` and ``due`` are days from today, ``relatives`` the cards that may not come on the same day,
+    ``retention`` the desired retention that the learner set for a deck folder (0.0: up to the plan).
     ``away`` are the cards that cannot come today, ``introduced`` counts those already introduced today.
     ``orders`` holds the orders of the new cards by name.
     """
@@ -59,7 +59,7 @@ class PlanDeck:
     difficulty: Sequence[float]
     last: Sequence[int]
     due: Sequence[int]
-    kin: Sequence[Sequence[int]]
+    relatives: Sequence[Sequence[int]]
     retention: Sequence[float]
     away: frozenset[int]
     introduced: int
@@ -70,9 +70,9 @@ class PlanDeck:
     longest: int = 36500
 
     @cached_property
-    def firsts(self) -> list[tuple[float, float, int]]:
-        """What first days make of a new card: (stability, difficulty, answers)."""
-        return firsts(self.formulas, self.habits.first)
+    def first_days(self) -> list[tuple[float, float, int]]:
+        """Samples of what the first day makes of a new card: (stability, difficulty, answers)."""
+        return sample_first_days(self.formulas, self.habits.first)
 
     @property
     def unseen(self) -> int:
@@ -99,7 +99,7 @@ class PlanDeck:
             difficulty=[self.difficulty[i] for i in keep],
             last=[self.last[i] for i in keep],
             due=[self.due[i] for i in keep],
-            kin=[[place[j] for j in self.kin[i] if j in place] for i in keep],
+            relatives=[[place[j] for j in self.relatives[i] if j in place] for i in keep],
             retention=[self.retention[i] for i in keep],
             away=frozenset(place[i] for i in self.away if i in place),
             introduced=self.introduced,

@@ -1,15 +1,15 @@
-"""Exercises within a simulated course: which is written when, in which parts, and what stays of it."""
+"""Exercises in a simulation: which is written when, in what parts, and how well it is remembered."""
 
 from typing import TYPE_CHECKING
 
 from quizapp.scheduling.planner.deck import PlanDeck
-from quizapp.scheduling.planner.random_draws import DRAWS
+from quizapp.scheduling.planner.random_draws import SAMPLES
 
 if TYPE_CHECKING:
     from quizapp.scheduling.planner.simulate import DayWork
 
 BLOCK_S = 600.0  # no part is shorter where the day has room for it
-REPEAT = 0.5  # share of its minutes that writing an exercise again takes
+REPEAT = 0.5  # what writing an exercise again takes, as a share of its minutes
 _WORTHWHILE_S = 300.0  # time left over at the end of a day that an exercise can use
 
 
@@ -22,14 +22,14 @@ class ExerciseWork:
     """
 
     def __init__(
-        self, deck: PlanDeck, draws: list[list[float]], share: float, retention: float, end: int
+        self, deck: PlanDeck, samples: list[list[float]], share: float, retention: float, end: int
     ) -> None:
         self._formulas, self._tasks, self._share, self._end = deck.formulas, deck.tasks, share, end
-        self._draws = draws[len(deck.names) :]
+        self._samples = samples[len(deck.names) :]
         self._stretch = deck.formulas.stretch(retention)
         self.stability = [task.stability for task in deck.tasks]
         self._difficulty = [task.difficulty for task in deck.tasks]
-        self._met = [task.last for task in deck.tasks]
+        self._last_written = [task.last for task in deck.tasks]
         self._due = [task.due for task in deck.tasks]
         self._passed = [task.passed for task in deck.tasks]
         self._repetitions = [0] * len(deck.tasks)
@@ -51,7 +51,7 @@ class ExerciseWork:
         recall, end = self._formulas.recall, self._end
         return [
             recall(stability, end - met) if passed else 0.0
-            for stability, met, passed in zip(self.stability, self._met, self._passed, strict=True)
+            for stability, met, passed in zip(self.stability, self._last_written, self._passed, strict=True)
         ]
 
     def begin(self, today: int, seconds: float, last: bool, done: "DayWork") -> None:
@@ -74,7 +74,7 @@ class ExerciseWork:
             self._write(part, today, done)
 
     def _choose(self, today: int, last: bool) -> bool:
-        """Whether an exercise lies open: the one begun, or the one that brings most per minute.
+        """Whether there is an exercise to write: the one begun, or the one that brings most per minute.
 
         On the last day only code that has passed before.
         """
@@ -92,18 +92,22 @@ class ExerciseWork:
         return True
 
     def _seconds(self, number: int) -> float:
-        whole = 60.0 * self._tasks[number].minutes
-        return whole * REPEAT if self._passed[number] else whole
+        seconds = 60.0 * self._tasks[number].minutes
+        return seconds * REPEAT if self._passed[number] else seconds
 
     def _gain(self, number: int, today: int) -> float:
         """What writing an exercise now adds on the day of the interview, per second."""
         formulas, stability = self._formulas, self.stability[number]
         left = self._end - today
-        before = formulas.recall(stability, self._end - self._met[number]) if self._passed[number] else 0.0
+        before = (
+            formulas.recall(stability, self._end - self._last_written[number])
+            if self._passed[number]
+            else 0.0
+        )
         if stability <= 0:
             after = sum(formulas.recall(formulas.first(rating)[0], left) for rating in (2, 3)) / 2
         else:
-            elapsed = today - self._met[number]
+            elapsed = today - self._last_written[number]
             kept = formulas.recall(stability, elapsed)
             good, _ = formulas.after(stability, self._difficulty[number], elapsed, 3)
             lost, _ = formulas.after(stability, self._difficulty[number], elapsed, 1)
@@ -126,16 +130,16 @@ class ExerciseWork:
     def _rate(self, number: int, today: int) -> None:
         """A pass: Good or Hard alike likely the first time; later it may have been forgotten."""
         formulas = self._formulas
-        luck = self._draws[number][self._repetitions[number] % DRAWS]
+        luck = self._samples[number][self._repetitions[number] % SAMPLES]
         self._repetitions[number] += 1
         if self.stability[number] <= 0:
             memory = formulas.first(2 if luck < 0.5 else 3)
         else:
-            elapsed = today - self._met[number]
+            elapsed = today - self._last_written[number]
             kept = luck < formulas.recall(self.stability[number], elapsed)
             memory = formulas.after(
                 self.stability[number], self._difficulty[number], elapsed, 3 if kept else 1
             )
         self.stability[number], self._difficulty[number] = memory
-        self._met[number], self._passed[number] = today, True
+        self._last_written[number], self._passed[number] = today, True
         self._due[number] = today + max(1, int(memory[0] * self._stretch + 0.5))

@@ -1,7 +1,7 @@
 """FSRS-6 as bare arithmetic, for the many thousand reviews that a plan simulates.
 
 The schedule itself goes by way of the ``fsrs`` package (`quizapp.scheduling.fsrs`); the tests hold the two
-together. FsrsFormulas: FSRS-6 as in fsrs 6.3, elapsed time in whole study days.
+together. Formulas: FSRS-6 as in fsrs 6.3, elapsed time in whole study days.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The deck of a plan, gathered from the learner's schedule."""
+"""Reads the deck of a plan from the learner's schedule."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
 
 PATH, TOPICS, TRACK = "path", "topics", "track"
-SECONDS = 40.0  # for an answer, before the learner's own times are known
+SECONDS = 40.0  # for an answer, until there are times of the learner's
 _SECONDS_RANGE = (5.0, 180.0)
 _TIMES_PRIOR = 20
-# Shares of ratings with which fsrs-rs 6 simulates, worth so many answers of the learner's own
+# The shares of ratings with which fsrs-rs 6 simulates. They count as much as _RATINGS_PRIOR answers of the
+# learner, so that a few answers do not decide alone.
 _FIRST = (0.24, 0.094, 0.495, 0.171)
 _LATER = (0.224, 0.631, 0.145)
 _RATINGS_PRIOR = 50
@@ -25,7 +26,7 @@ _OWN = ("drill", "script")
 
 
 class StudyWeights(NamedTuple):
-    """What a card and an exercise count. ``topics`` orders the topics, the weightiest first.
+    """How much each card and exercise counts. ``topics`` lists the topics, the weightiest first.
 
     ``code_share`` is the part of the time, and of each card's weight, that belongs to its exercise.
     """
@@ -45,10 +46,10 @@ def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDec
         for question in bank.questions.values()
         if not ((row := rows.get(question.id)) and row.suspended)
     ]
-    own = habits(study.store.tables.reviews(since=today - _RECENT_DAYS), bank)
-    known = [rows.get(question.id) or CardRow(question.id) for question in cards]
+    answer_habits = habits(study.store.tables.reviews(since=today - _RECENT_DAYS), bank)
+    card_rows = [rows.get(question.id) or CardRow(question.id) for question in cards]
     index = {question.id: number for number, question in enumerate(cards)}
-    kin = _kin(cards, index)
+    relatives = _relatives(cards, index)
     touched = study.store.tables.reviewed(today)
     return PlanDeck(
         names=[question.id for question in cards],
@@ -56,66 +57,66 @@ def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDec
         levels=[question.level for question in cards],
         exercises=[question.exercise for question in cards],
         weight=[weights.cards.get(question.id, 1.0) for question in cards],
-        seconds=[own.seconds.get(question.kind, SECONDS) for question in cards],
-        stability=[row.stability if row.state else 0.0 for row in known],
-        difficulty=[row.difficulty for row in known],
-        last=[row.last_day - today if row.state else 0 for row in known],
-        due=[_due(row, today) for row in known],
-        kin=kin,
+        seconds=[answer_habits.seconds.get(question.kind, SECONDS) for question in cards],
+        stability=[row.stability if row.state else 0.0 for row in card_rows],
+        difficulty=[row.difficulty for row in card_rows],
+        last=[row.last_day - today if row.state else 0 for row in card_rows],
+        due=[_due(row, today) for row in card_rows],
+        relatives=relatives,
         retention=[_fixed_retention(study, question) for question in cards],
-        away=_away(known, kin, {index[name] for name, *_ in touched if name in index}, today),
+        away=_away(card_rows, relatives, {index[name] for name, *_ in touched if name in index}, today),
         introduced=sum(
             1 for name, state, source in touched if state == NEW and name in index and source in _OWN
         ),
         orders=_orders(study, cards, index, weights, track),
         tasks=_tasks(study, rows, weights, today),
         formulas=FsrsFormulas(study.scheduler.model.weights),
-        habits=own,
+        habits=answer_habits,
         longest=study.settings.max_interval_days,
     )
 
 
 def _due(row: CardRow, today: int) -> int:
-    """Days until a card can come: learning steps today, a buried card after its day."""
+    """Days until a card can come: a card in its steps today, a buried card after its day."""
     due = row.due_day - today if row.state == REVIEW else 0
     return max(due, row.buried + 1 - today, 0)
 
 
 def _fixed_retention(study: "Study", question: Question) -> float:
     settings = study.settings
-    own = settings.retention_for(question.file) if settings.retention else 0.0
-    return own if own != settings.desired_retention else 0.0
+    retention = settings.retention_for(question.file) if settings.retention else 0.0
+    return retention if retention != settings.desired_retention else 0.0
 
 
-def _kin(cards: Sequence[Question], index: Mapping[str, int]) -> list[list[int]]:
+def _relatives(cards: Sequence[Question], index: Mapping[str, int]) -> list[list[int]]:
     """For each card its siblings, parent and variants."""
     families = defaultdict(list)
     for number, question in enumerate(cards):
         families[question.parent or question.id].append(number)
-    found: list[set[int]] = [set() for _ in cards]
+    relatives: list[set[int]] = [set() for _ in cards]
     for members in families.values():
         for number in members:
-            found[number].update(members)
+            relatives[number].update(members)
     for number, question in enumerate(cards):
         for name in question.siblings:
             if name in index:
-                found[number].add(index[name])
-                found[index[name]].add(number)
-    return [sorted(near - {number}) for number, near in enumerate(found)]
+                relatives[number].add(index[name])
+                relatives[index[name]].add(number)
+    return [sorted(near - {number}) for number, near in enumerate(relatives)]
 
 
 def _away(
-    known: Sequence[CardRow], kin: Sequence[Sequence[int]], touched: set[int], today: int
+    rows: Sequence[CardRow], relatives: Sequence[Sequence[int]], touched: set[int], today: int
 ) -> frozenset[int]:
     """The cards that cannot come today: buried, or relatives of what was answered."""
-    buried = {number for number, row in enumerate(known) if row.buried >= today}
-    return frozenset(buried | ({other for number in touched for other in kin[number]} - touched))
+    buried = {number for number, row in enumerate(rows) if row.buried >= today}
+    return frozenset(buried | ({other for number in touched for other in relatives[number]} - touched))
 
 
 def _orders(
     study: "Study", cards: Sequence[Question], index: Mapping[str, int], weights: StudyWeights, track: str
 ) -> dict[str, list[int]]:
-    """The orders in which new cards can be had: as the drill goes, with a track first, topic by topic."""
+    """The orders in which new cards can come: as in the drill, a track first, topic by topic."""
 
     def complete(names: Sequence[str]) -> list[int]:
         given = dict.fromkeys(index[name] for name in names if name in index)
@@ -134,14 +135,14 @@ def _tasks(
     study: "Study", rows: Mapping[str, CardRow], weights: StudyWeights, today: int
 ) -> list[ExerciseTask]:
     states = study.exercise_states()
-    found = []
+    tasks = []
     for slug, exercise in study.bank.exercises.items():
         row = rows.get(EXERCISE + slug) or CardRow(EXERCISE + slug)
         weight = weights.exercises.get(slug, 0.0)
         if row.suspended or weight <= 0:
             continue
         rated = row.state != NEW
-        found.append(
+        tasks.append(
             ExerciseTask(
                 slug,
                 max(1, exercise.minutes),
@@ -153,11 +154,11 @@ def _tasks(
                 states[slug].passed_at is not None,
             )
         )
-    return found
+    return tasks
 
 
 def habits(reviews: Sequence[ReviewRow], bank: Bank) -> AnswerHabits:
-    """How the learner answers, from recent drills; the fewer there are, the nearer to the common figures."""
+    """How the learner answers, from recent drills; with few of them, close to the average learner."""
     first, later = [0.0] * 4, [0.0] * 3
     times: dict[str, list[float]] = defaultdict(list)
     for review in reviews:
@@ -170,7 +171,7 @@ def habits(reviews: Sequence[ReviewRow], bank: Bank) -> AnswerHabits:
             first[review.rating - 1] += 1
         elif review.state == REVIEW and review.elapsed > 0 and review.rating > 1:
             later[review.rating - 2] += 1
-    everything = [seconds for own in times.values() for seconds in own]
+    everything = [seconds for of_kind in times.values() for seconds in of_kind]
     mean = (sum(everything) + _TIMES_PRIOR * SECONDS) / (len(everything) + _TIMES_PRIOR)
     kinds = {question.kind for question in bank.questions.values()}
     again, hard, good, easy = _shares(first, _FIRST)
@@ -186,5 +187,5 @@ def habits(reviews: Sequence[ReviewRow], bank: Bank) -> AnswerHabits:
 
 
 def _shares(counts: Sequence[float], prior: Sequence[float]) -> list[float]:
-    whole = sum(counts) + _RATINGS_PRIOR
-    return [(count + _RATINGS_PRIOR * share) / whole for count, share in zip(counts, prior, strict=True)]
+    total = sum(counts) + _RATINGS_PRIOR
+    return [(count + _RATINGS_PRIOR * share) / total for count, share in zip(counts, prior, strict=True)]

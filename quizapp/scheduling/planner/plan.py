@@ -1,9 +1,9 @@
-"""The plan to a date: calendar, best policy, verdict and ways out, from the state alone."""
+"""The plan until a date: calendar, best policy, expected recall and alternatives."""
 
 from collections.abc import Callable, Sequence
 from datetime import date
 from math import sqrt
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from quizapp.scheduling.planner.alternatives import Alternative, find_alternatives
 from quizapp.scheduling.planner.calendar import INCIDENT, MOCK, CalendarDay, calendar
@@ -24,19 +24,19 @@ _REVIEWS_PER_NEW = 3  # a day, once a steady pace has settled
 
 
 class PlannedDay(NamedTuple):
-    """A day of the plan and what a typical course does on it."""
+    """A day of the plan and what a typical run does on it."""
 
-    slot: CalendarDay
+    calendar_day: CalendarDay
     done: DayWork
 
     @property
     def minutes(self) -> int:
         """Minutes in all, the rehearsal included."""
-        return round(self.done.seconds / 60 + self.slot.rehearsal_minutes)
+        return round(self.done.seconds / 60 + self.calendar_day.rehearsal_minutes)
 
 
 class StudyPlan(NamedTuple):
-    """What to do each day until the interview, and what it comes to.
+    """What to do each day until the interview, and how much is recalled then.
 
     ``recall`` is the expected share of questions and code, by weight, that is recalled on the day, between
     ``low`` and ``high`` with a chance of 80 %; ``questions`` and ``code`` are the shares of either, ``usual``
@@ -58,18 +58,18 @@ class StudyPlan(NamedTuple):
     exercises: int
     choice: PolicyChoice
     days: Sequence[PlannedDay]
-    ways: Sequence[Alternative]
+    alternatives: Sequence[Alternative]
     topics: Sequence[str]
 
     @property
     def policy(self) -> Policy:
-        """The policy taken."""
+        """The policy chosen."""
         return self.choice.policy
 
     def settings(self, new_per_day: int, reviews_per_day: int) -> dict[str, float | int]:
         """The settings with which the drill follows the plan as long as there are new cards.
 
-        ``new_per_day`` and ``reviews_per_day`` are those in force; they stay where they do not hinder.
+        ``new_per_day`` and ``reviews_per_day`` are those in force; they stay unless they are in the way.
         """
         learning = [day.done for day in self.days if day.done.new]
         if not learning:
@@ -101,27 +101,27 @@ def make_plan(
     days = [slot.day for slot in slots]
     search = PolicySearch(deck, days, code_share, tick)
     choice = search.choose(usual)
-    courses = choice.courses
-    recall = mean(courses)
-    luck = _mean([(course.value - recall) ** 2 for course in courses])
-    off = _Z80 * sqrt(luck + _mean([course.spread for course in courses]))
-    typical = min(courses, key=lambda course: abs(course.value - recall))
+    runs = choice.runs
+    recall = mean(runs)
+    luck = _mean([(run.value - recall) ** 2 for run in runs])
+    off = _Z80 * sqrt(luck + _mean([run.spread for run in runs]))
+    typical = min(runs, key=lambda run: abs(run.value - recall))
     return StudyPlan(
         date=until,
         target=target,
         recall=recall,
         low=max(0.0, recall - off),
         high=min(1.0, recall + off),
-        questions=_mean([course.questions for course in courses]),
-        code=_mean([course.code for course in courses]),
-        usual=mean(choice.usual_courses),
-        seen=_mean([course.seen for course in courses]),
+        questions=_mean([run.questions for run in runs]),
+        code=_mean([run.code for run in runs]),
+        usual=mean(choice.usual_runs),
+        seen=_mean([run.seen for run in runs]),
         cards=len(deck.names),
         written=typical.written,
         exercises=len(deck.tasks),
         choice=choice,
         days=[PlannedDay(slot, done) for slot, done in zip(slots, typical.days, strict=True)],
-        ways=find_alternatives(search, choice.policy, recall, target) if recall < target else (),
+        alternatives=find_alternatives(search, choice.policy, recall, target) if recall < target else (),
         topics=tuple(dict.fromkeys(deck.topics)),
     )
 
@@ -141,7 +141,7 @@ def plan_today(
 ) -> StudyPlan | None:
     """The plan from the present study day to the eve of ``until``; None without cards to plan.
 
-    ``minutes`` a day take the place of those in the settings, but days off stay free; ``track`` names a path
+    ``minutes`` a day replace those in the settings, except on days off; ``track`` names a path
     whose new cards may come first. It depends on nothing but the state, the settings and the day.
     """
     settings = study.settings
@@ -172,16 +172,16 @@ def plan_today(
 def minutes_of(settings: Settings, deck: PlanDeck, minutes: int | None) -> Callable[[date], float]:
     """The minutes of a date: those given, else those of the settings, else by pace and limits."""
     plan = settings.plan
-    base = minutes or plan.minutes or own_minutes(settings, deck)
+    base = minutes or plan.minutes or usual_minutes(settings, deck)
 
-    def of(when: date) -> float:
-        own = plan.weekdays.get(when.weekday(), base)
-        return base if minutes and own else own
+    def minutes_on(when: date) -> float:
+        of_weekday = plan.weekdays.get(when.weekday(), base)
+        return base if minutes and of_weekday else of_weekday
 
-    return of
+    return minutes_on
 
 
-def own_minutes(settings: Settings, deck: PlanDeck) -> int:
+def usual_minutes(settings: Settings, deck: PlanDeck) -> int:
     """Minutes a day that the learner's pace makes of the limits of the settings, in steps of five.
 
     A new card takes two answers on its day; as soon as the pace is steady, each brings three reviews a day.
@@ -193,7 +193,7 @@ def own_minutes(settings: Settings, deck: PlanDeck) -> int:
     return min(max(5 * round(seconds * answers / 300), low), high)
 
 
-def as_json(plan: StudyPlan, new_per_day: int, reviews_per_day: int) -> dict[str, Any]:
+def as_json(plan: StudyPlan, new_per_day: int, reviews_per_day: int) -> dict[str, object]:
     """The object of ``plan --json``; the arguments are the limits of the settings in force."""
     policy = plan.policy
     return {
@@ -214,7 +214,7 @@ def as_json(plan: StudyPlan, new_per_day: int, reviews_per_day: int) -> dict[str
             "new_in_taper": policy.late,
         },
         "settings": plan.settings(new_per_day, reviews_per_day),
-        "ways": [_way(way) for way in plan.ways],
+        "ways": [_way(way) for way in plan.alternatives],
         "calendar": [_day(day) for day in plan.days],
     }
 
@@ -223,13 +223,12 @@ def _share(value: float) -> float:
     return round(value, 4)
 
 
-def _way(way: Alternative) -> dict[str, Any]:
-    found = way._asdict()
-    return found | {"recall": _share(way.recall), "cost": _share(way.cost)}
+def _way(way: Alternative) -> dict[str, object]:
+    return way._asdict() | {"recall": _share(way.recall), "cost": _share(way.cost)}
 
 
-def _day(day: PlannedDay) -> dict[str, Any]:
-    slot, done = day.slot, day.done
+def _day(day: PlannedDay) -> dict[str, object]:
+    slot, done = day.calendar_day, day.done
     return {
         "date": slot.date.isoformat(),
         "available": round(slot.minutes, 1),

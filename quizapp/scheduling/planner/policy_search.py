@@ -22,26 +22,26 @@ _FINALISTS = (6, 4, 2)
 
 
 class PolicyChoice(NamedTuple):
-    """The policy taken and the one of the settings, each with its courses under seeds not searched."""
+    """The policy chosen and that of the settings, each with runs under seeds that the search did not use."""
 
     policy: Policy
-    courses: Sequence[SimulationRun]
+    runs: Sequence[SimulationRun]
     usual: Policy
-    usual_courses: Sequence[SimulationRun]
+    usual_runs: Sequence[SimulationRun]
 
     @property
     def gain(self) -> float:
-        """By how much the value lies above that of the settings."""
-        return mean(self.courses) - mean(self.usual_courses)
+        """How much more is recalled than under the settings."""
+        return mean(self.runs) - mean(self.usual_runs)
 
 
-def mean(courses: Sequence[SimulationRun]) -> float:
-    """The mean value of courses."""
-    return sum(course.value for course in courses) / len(courses)
+def mean(runs: Sequence[SimulationRun]) -> float:
+    """The mean value of runs."""
+    return sum(run.value for run in runs) / len(runs)
 
 
 class PolicySearch:
-    """Simulates a deck over days. ``tick`` is called after each course, for a line of progress."""
+    """Simulates a deck over days. ``tick`` is called after each run, for a line of progress."""
 
     def __init__(
         self,
@@ -56,9 +56,9 @@ class PolicySearch:
         self.effort = self._effort() if effort is None else effort
 
     def _effort(self) -> int:
-        """How much can be tried, by what one course costs: 0 the whole family, 2 the least of it."""
-        course = self.course(Policy(0.9, ALL, PATH, 0.9), 0)
-        answers = sum(done.reviews + 2 * done.new for done in course.days)
+        """How much can be tried at the price of one run: 0 the whole family, 2 the smallest part."""
+        run = self.run(Policy(0.9, ALL, PATH, 0.9), 0)
+        answers = sum(done.reviews + 2 * done.new for done in run.days)
         runs = _ANSWERS / (1 + answers + len(self.deck.names) // 2 + _DAY * len(self.days))
         return 0 if runs >= 160 else 1 if runs >= 60 else 2
 
@@ -66,8 +66,8 @@ class PolicySearch:
         """The same search over another deck or other days."""
         return PolicySearch(deck, days, self._code_share, self._tick, self.effort)
 
-    def course(self, policy: Policy, seed: int) -> SimulationRun:
-        """One course, simulated once."""
+    def run(self, policy: Policy, seed: int) -> SimulationRun:
+        """One run, simulated once."""
         key = (policy, seed)
         if key not in self._known:
             self._known[key] = simulate(self.deck, self.days, policy, seed, self._code_share)
@@ -76,16 +76,16 @@ class PolicySearch:
 
     def value(self, policy: Policy, seeds: int) -> float:
         """The mean value over the first seeds."""
-        return mean([self.course(policy, seed) for seed in range(seeds)])
+        return mean([self.run(policy, seed) for seed in range(seeds)])
 
     def best(self, policies: Iterable[Policy], seeds: int, number: int = 1) -> list[Policy]:
-        """The best policies, the best first; of equal ones that which comes first."""
+        """The best policies, the best first; of equal ones the first given."""
         return sorted(dict.fromkeys(policies), key=lambda policy: -self.value(policy, seeds))[:number]
 
     def choose(self, usual: Policy) -> PolicyChoice:
         """The best of the family, the policy of the settings (``usual``) among it.
 
-        An own order, a last pass and new cards in the taper must earn their place.
+        Another order, a last pass or new cards in the taper must bring enough to be worth it.
         """
         seeds = (3, 2, 1)[self.effort]
         best = self._champion(usual, seeds)
@@ -94,16 +94,16 @@ class PolicySearch:
             late = self._champion(usual._replace(late=True), seeds)
         best = self._try(best, [late], seeds, LATE_GAIN)
         count = (16, 10, 6)[self.effort]
-        courses, plain = self.fresh(best, count), self.fresh(usual, count)
-        if mean(courses) < mean(plain):
+        runs, plain = self.fresh(best, count), self.fresh(usual, count)
+        if mean(runs) < mean(plain):
             return PolicyChoice(usual, plain, usual, plain)
-        return PolicyChoice(best, courses, usual, plain)
+        return PolicyChoice(best, runs, usual, plain)
 
     def _champion(self, usual: Policy, seeds: int) -> Policy:
         """The best of the family that agrees with ``usual`` on new cards in the taper."""
-        found = self.best([usual, *self.grid(usual)], 1, _FINALISTS[self.effort])
-        orders = [policy._replace(order=order) for policy in found[:2] for order in self.deck.orders]
-        (best,) = self.best([*found, usual], seeds)
+        finalists = self.best([usual, *self.grid(usual)], 1, _FINALISTS[self.effort])
+        orders = [policy._replace(order=order) for policy in finalists[:2] for order in self.deck.orders]
+        (best,) = self.best([*finalists, usual], seeds)
         best = self._try(best, orders, seeds, HABIT_GAIN)
         best = self._try(best._replace(retention=usual.retention), [best], seeds, HABIT_GAIN)
         return self._try(best, [best._replace(ahead=True)], seeds, PASS_GAIN)
@@ -113,8 +113,8 @@ class PolicySearch:
         return other if self.value(other, seeds) > self.value(best, seeds) + least else best
 
     def fresh(self, policy: Policy, number: int) -> list[SimulationRun]:
-        """Courses under seeds that the search does not use."""
-        return [self.course(policy, FRESH_SEED + seed) for seed in range(number)]
+        """Runs under seeds that the search does not use."""
+        return [self.run(policy, FRESH_SEED + seed) for seed in range(number)]
 
     def grid(self, usual: Policy) -> list[Policy]:
         """Retentions times paces; without new cards the pace does not matter."""

@@ -1,4 +1,4 @@
-"""Chance that repeats itself: draws by card and repetition, and how first days with a card go."""
+"""Random numbers that repeat: samples by card and repetition, and samples of a card's first day."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -7,9 +7,9 @@ from random import Random
 
 from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
 
-DRAWS = 16
-"""Numbers for each row of `draws`; later repetitions begin again at the first."""
-FIRSTS = 128
+SAMPLES = 16
+"""Numbers for each row of `draws`; later repetitions start again at the first."""
+FIRST_DAYS = 128
 # Answers in the learning steps by the answer before (Again, Hard, Good): shares of Again, Hard, Good, Easy
 # with which fsrs-rs 6 simulates two steps.
 _STEPS = {
@@ -21,25 +21,25 @@ _MOST_ANSWERS = 8
 
 
 @lru_cache(maxsize=64)
-def draws(seed: int, rows: int) -> list[list[float]]:
+def uniform_samples(seed: int, rows: int) -> list[list[float]]:
     """Uniform numbers in [0, 1): a row for each card or exercise, a number for each repetition."""
-    rng = Random(seed)  # noqa: S311 - a course that can be simulated again, not a secret
-    return [[rng.random() for _ in range(DRAWS)] for _ in range(rows)]
+    rng = Random(seed)  # noqa: S311 - a run must be repeatable; nothing here is a secret
+    return [[rng.random() for _ in range(SAMPLES)] for _ in range(rows)]
 
 
-def firsts(formulas: FsrsFormulas, shares: Sequence[float]) -> list[tuple[float, float, int]]:
-    """What first days make of a new card: (stability, difficulty, answers), all alike likely.
+def sample_first_days(formulas: FsrsFormulas, shares: Sequence[float]) -> list[tuple[float, float, int]]:
+    """Sample what the first day makes of a new card: (stability, difficulty, answers), equally likely.
 
     ``shares`` are those of Again, Hard, Good, Easy for the first answer.
     """
     rng = Random(0)  # noqa: S311
     bounds = list(accumulate(shares))
-    found = []
-    for number in range(FIRSTS):
-        at = (number + 0.5) / FIRSTS * bounds[-1]
+    samples = []
+    for number in range(FIRST_DAYS):
+        at = (number + 0.5) / FIRST_DAYS * bounds[-1]
         rating = 1 + sum(at >= bound for bound in bounds[:-1])
-        found.append(_first_day(formulas, rating, rng))
-    return found
+        samples.append(_first_day(formulas, rating, rng))
+    return samples
 
 
 def _first_day(formulas: FsrsFormulas, rating: int, rng: Random) -> tuple[float, float, int]:

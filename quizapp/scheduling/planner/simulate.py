@@ -1,4 +1,4 @@
-"""One course of the days until the interview: what is reviewed, forgotten, introduced and coded."""
+"""Simulates the days until the interview: what is reviewed, forgotten, introduced and coded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from quizapp.scheduling.planner.deck import PlanDeck
 from quizapp.scheduling.planner.exercise_work import ExerciseWork
-from quizapp.scheduling.planner.random_draws import DRAWS, FIRSTS, draws
+from quizapp.scheduling.planner.random_draws import FIRST_DAYS, SAMPLES, uniform_samples
 
-NEW_ANSWERS = 2  # that a new card takes on its day as a rule
-SURE = 0.9  # on the last day nothing that is known better is asked
+NEW_ANSWERS = 2  # what a new card usually takes on its first day
+SURE = 0.9  # chance of recall from which a card is not reviewed on the last day
 
 
 class Policy(NamedTuple):
@@ -30,7 +30,7 @@ class Policy(NamedTuple):
 
 
 class PlanDay(NamedTuple):
-    """A day of the calendar: seconds for cards and code, whether it lies in the taper, whether it is last."""
+    """A day: seconds for cards and code, whether it is in the taper, whether it is the last one."""
 
     seconds: float
     taper: bool = False
@@ -49,7 +49,7 @@ class DayWork:
 
 
 class SimulationRun(NamedTuple):
-    """What a course comes to on the day of the interview.
+    """The outcome of one simulation on the day of the interview.
 
     ``value`` is the weighted mean chance of recall over questions and exercises, ``spread`` the variance of
     the share recalled given the chances; ``questions`` and ``code`` are the means over either. ``seen`` is
@@ -74,16 +74,16 @@ def taper_of(days: int) -> int:
 def simulate(
     deck: PlanDeck, days: Sequence[PlanDay], policy: Policy, seed: int, code_share: float = 0.0
 ) -> SimulationRun:
-    """The course of the days under a policy and a seed; equal arguments give equal courses.
+    """The run of the days under a policy and a seed; equal arguments give equal runs.
 
     ``code_share`` is the part of each day that belongs to exercises. No day takes more than its seconds,
     but for the rest of the card that is open when they end.
     """
-    course = _Simulation(deck, days, policy, seed)
-    luck = draws(seed, len(deck.names) + len(deck.tasks))
+    run = _Simulation(deck, days, policy, seed)
+    luck = uniform_samples(seed, len(deck.names) + len(deck.tasks))
     coding = ExerciseWork(deck, luck, code_share, policy.retention, len(days))
-    done = [course.day(number, coding) for number in range(len(days))]
-    return course.result(coding, done)
+    done = [run.day(number, coding) for number in range(len(days))]
+    return run.result(coding, done)
 
 
 class _Simulation:
@@ -91,15 +91,15 @@ class _Simulation:
 
     def __init__(self, deck: PlanDeck, days: Sequence[PlanDay], policy: Policy, seed: int) -> None:
         self.deck, self.days, self.policy = deck, days, policy
-        self.draws = draws(seed, len(deck.names) + len(deck.tasks))
+        self.samples = uniform_samples(seed, len(deck.names) + len(deck.tasks))
         self.stability, self.difficulty = list(deck.stability), list(deck.difficulty)
-        self.met = list(deck.last)
+        self.last_seen = list(deck.last)
         self.repetitions = [0] * len(deck.names)
         free = deck.formulas.stretch(policy.retention)
-        self.stretch = [deck.formulas.stretch(own) if own else free for own in deck.retention]
+        self.stretch = [deck.formulas.stretch(fixed) if fixed else free for fixed in deck.retention]
         # the day on which a relative came
         self.away = [0 if card in deck.away else -1 for card in range(len(deck.names))]
-        self.comes = list(deck.due)
+        self.due_on = list(deck.due)
         self.due: list[list[int]] = [[] for _ in days]
         for card in sorted(range(len(deck.names)), key=lambda card: (deck.due[card], deck.names[card])):
             if deck.stability[card] > 0 and deck.due[card] < len(days):
@@ -112,8 +112,8 @@ class _Simulation:
         """One day: code, then reviews, new cards, what is left of the reviews, code again."""
         day, policy, done = self.days[today], self.policy, DayWork()
         # a last pass may have put off what was due
-        known = dict.fromkeys((*self.waiting, *self.due[today]))
-        self.waiting = [card for card in known if self.comes[card] <= today]
+        candidates = dict.fromkeys((*self.waiting, *self.due[today]))
+        self.waiting = [card for card in candidates if self.due_on[card] <= today]
         if day.seconds <= 0:
             return done
         coding.begin(today, day.seconds, day.last, done)
@@ -144,11 +144,11 @@ class _Simulation:
             if used + cost > room or away[card] == today:
                 late.append(card)
                 continue
-            elapsed = today - self.met[card]
+            elapsed = today - self.last_seen[card]
             chance = recall(stability[card], elapsed)
             if last and chance >= SURE:
                 continue
-            luck = self.draws[card][self.repetitions[card] % DRAWS]
+            luck = self.samples[card][self.repetitions[card] % SAMPLES]
             self.repetitions[card] += 1
             used += cost
             if luck < chance:
@@ -167,12 +167,12 @@ class _Simulation:
     def _keep(self, card: int, memory: tuple[float, float], today: int) -> None:
         """Note a card's memory and when it comes again; its relatives stay away today."""
         self.stability[card], self.difficulty[card] = memory
-        self.met[card] = today
+        self.last_seen[card] = today
         days = min(max(int(memory[0] * self.stretch[card] + 0.5), 1), self.deck.longest)
-        self.comes[card] = today + days
+        self.due_on[card] = today + days
         if today + days < len(self.due):
             self.due[today + days].append(card)
-        for other in self.deck.kin[card]:
+        for other in self.deck.relatives[card]:
             self.away[other] = today
 
     def _introduce(self, today: int, room: float, done: DayWork) -> None:
@@ -186,7 +186,7 @@ class _Simulation:
             if self.away[card] == today:
                 kept.append(card)
                 continue
-            stability, difficulty, answers = deck.firsts[int(self.draws[card][0] * FIRSTS)]
+            stability, difficulty, answers = deck.first_days[int(self.samples[card][0] * FIRST_DAYS)]
             self.repetitions[card] = 1
             self._keep(card, (stability, difficulty), today)
             done.new += 1
@@ -196,28 +196,28 @@ class _Simulation:
         self.fresh = kept
 
     def _least_known(self, today: int) -> list[int]:
-        """The cards not met today, by their chance on the day of the interview."""
+        """The cards not seen today, the least likely to be recalled on the day of the interview first."""
         recall, end = self.deck.formulas.recall, len(self.days)
-        found = [
-            (recall(stability, end - self.met[card]), card)
+        by_chance = [
+            (recall(stability, end - self.last_seen[card]), card)
             for card, stability in enumerate(self.stability)
-            if stability > 0 and self.met[card] < today
+            if stability > 0 and self.last_seen[card] < today
         ]
-        return [card for _, card in sorted(found)]
+        return [card for _, card in sorted(by_chance)]
 
     def result(self, coding: ExerciseWork, done: Sequence[DayWork]) -> SimulationRun:
         """The figures for the day of the interview."""
         recall, end, deck = self.deck.formulas.recall, len(self.days), self.deck
-        chances = [recall(s, end - met) for s, met in zip(self.stability, self.met, strict=True)]
-        whole, right, noise = _tally(deck.weight, chances)
-        code_whole, code, code_noise = _tally([task.weight for task in deck.tasks], coding.chances())
+        chances = [recall(s, end - met) for s, met in zip(self.stability, self.last_seen, strict=True)]
+        weight, recalled, variance = _tally(deck.weight, chances)
+        code_weight, code, code_variance = _tally([task.weight for task in deck.tasks], coding.chances())
         seen = sum(1 for stability in self.stability if stability > 0)
-        together = (whole + code_whole) or 1.0
+        total = (weight + code_weight) or 1.0
         return SimulationRun(
-            value=(right + code) / together,
-            spread=(noise + code_noise) / together**2,
-            questions=right / (whole or 1.0),
-            code=code / (code_whole or 1.0),
+            value=(recalled + code) / total,
+            spread=(variance + code_variance) / total**2,
+            questions=recalled / (weight or 1.0),
+            code=code / (code_weight or 1.0),
             seen=seen / (len(chances) or 1),
             written=coding.written,
             chances=chances,
@@ -230,6 +230,6 @@ def _tally(weight: Sequence[float], chances: Sequence[float]) -> tuple[float, fl
     pairs = list(zip(weight, chances, strict=True))
     return (
         sum(weight),
-        sum(own * chance for own, chance in pairs),
-        sum(own * own * chance * (1 - chance) for own, chance in pairs),
+        sum(share * chance for share, chance in pairs),
+        sum(share * share * chance * (1 - chance) for share, chance in pairs),
     )
