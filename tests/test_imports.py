@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis"}
+HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis", "shtab", "msgspec"}
 
 
 def loaded(code: str, home: Path) -> set[str]:

@@ -55,15 +55,29 @@ respected.
 """
 
 
-class _Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
+    """A parser that reports a wrong argument in one line, and lists its arguments for shell completion."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self.commands: dict[str, CommandParser] = {}
+        self.arguments: list[argparse.Action] = []
+        super().__init__(*args, **options)
+
+    def add_argument(self, *args: Any, **options: Any) -> argparse.Action:
+        """Add an argument, and keep it in ``arguments``: argparse itself has no public list."""
+        argument = super().add_argument(*args, **options)
+        self.arguments.append(argument)
+        return argument
+
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; a subcommand reports its own strays, so that the message names the help that lists them."""
         options, rest = super().parse_known_args(args, namespace)
-        # A subcommand reports its own strays, so that the message names the help that lists its arguments.
         if rest and " " in self.prog:
             self.error(f"unrecognized arguments: {' '.join(rest)}")
         return options, rest
 
     def error(self, message: str) -> NoReturn:
+        """End with the exit code for wrong usage and one line."""
         message = _with_suggestion(message)
         stop = "" if message.endswith("?") else ";"
         self.exit(USAGE, f"quizapp: {message}{stop} '{self.prog} --help' shows the usage\n")
@@ -83,9 +97,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     return build_parser().parse_args(arguments)
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> CommandParser:
     """Build the whole command line."""
-    parser = _Parser(
+    parser = CommandParser(
         prog="quizapp",
         description="Prepare for an ML-training interview: drill, practise, rehearse. Without COMMAND: home.",
         epilog=START + EPILOG,
@@ -93,16 +107,17 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("-V", "--version", action="version", version=f"quizapp {__version__}")
     parser.set_defaults(run=_home)
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=_Parser)
+    commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=CommandParser)
     for add in (_add_study, _add_practice, _add_rehearsal, _add_content, _add_data, _add_system):
         add(commands)
+    parser.commands = dict(commands.choices)
     return parser
 
 
-def _add(commands: Any, name: str, run: Command, text: str) -> argparse.ArgumentParser:
+def _add(commands: Any, name: str, run: Command, text: str) -> CommandParser:
     line, meaning = EXAMPLES[name]
     call = line if line.startswith("eval") else f"quizapp {line}"
-    parser: argparse.ArgumentParser = commands.add_parser(
+    parser: CommandParser = commands.add_parser(
         name,
         help=text,
         description=f"{text[0].upper()}{text[1:]}.",
@@ -113,7 +128,7 @@ def _add(commands: Any, name: str, run: Command, text: str) -> argparse.Argument
     return parser
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
+def _add_filters(parser: CommandParser) -> None:
     parser.add_argument("--topic", metavar="T", help="only this topic")
     parser.add_argument("--level", choices=LEVELS, help="only this level")
     parser.add_argument("--kind", choices=KINDS, help="only this kind of question")

@@ -137,16 +137,6 @@ def test_check_of_a_deck_names_line_and_remedy(capsys: pytest.CaptureFixture[str
     assert run(capsys, "check", str(deck))[1].splitlines()[-1].endswith(": 1 fault")
 
 
-def test_completion_knows_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
-    for shell in ("bash", "zsh", "fish"):
-        assert "exercise" in run(capsys, "completion", shell)[1]
-
-
-def test_bash_can_read_its_completion(capsys: pytest.CaptureFixture[str]) -> None:
-    script = run(capsys, "completion", "bash")[1]
-    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
-
-
 def test_a_closed_pipe_is_no_error() -> None:
     shell = f"{sys.executable} -m quizapp questions | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
