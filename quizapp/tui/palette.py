@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from quizapp.tui import actions
-from quizapp.tui.screens.base import _Placed
+from quizapp.tui.screens.base import place_and_phase
 from quizapp.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ class QuizCommands(Provider):
 
     def entries(self) -> Iterator[Entry]:
         """All entries for the screen below the palette."""
-        place = self.screen.place if isinstance(self.screen, _Placed) else "app"
-        phase = self.screen.phase if isinstance(self.screen, _Placed) else ""
+        place, phase = place_and_phase(self.screen)
         # what the key bar never shows (scrolling, single options) comes after what it does
         for act in sorted(actions.live(place, phase), key=lambda act: not act.rank):
             if act.action == "command_palette":

@@ -10,7 +10,7 @@ from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.widgets.clock_bar import ClockBar
-from quizapp.tui.widgets.lines import Rows
+from quizapp.tui.widgets.row_list import RowList
 from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
 
 
@@ -235,9 +235,10 @@ async def test_the_diagnosis_is_shown_as_marked_after_the_last_key_point(running
         assert "✓ rejected: " in told
 
 
-def line_of(rows: Rows, place: int) -> tuple[int, int]:
+def line_of(rows: RowList, place: int) -> tuple[int, int]:
     """Where the last line of a row lies in its widget."""
-    heights = [len(rows.row(row, rows.content_size.width)) for row in range(place + 1)]
+    width = rows.content_size.width
+    heights = [len(rows.heading(row, width)) + len(rows.row(row, width)) for row in range(place + 1)]
     return 6, sum(heights) - 1
 
 

@@ -13,7 +13,7 @@ from quizapp.scheduling.views import CardFilter
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.drill.drill_screen import DrillScreen
 from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
 from tests.tui.drawn import text
@@ -71,7 +71,7 @@ async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
         await pilot.press("t", *"second moment")
         assert "1 of 3 key points heard" in text(running)
         await pilot.press("ctrl+r")
-        assert running.screen.query_one(Points).ticks == {0}
+        assert running.screen.query_one(KeyPoints).ticks == {0}
         assert "you said: second moment" in text(running)
 
 
@@ -79,8 +79,8 @@ async def test_a_click_ticks_a_point(app: App) -> None:
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
-        await pilot.click(Points, offset=(8, 1))
-        assert running.screen.query_one(Points).ticks == {1}
+        await pilot.click(KeyPoints, offset=(8, 1))
+        assert running.screen.query_one(KeyPoints).ticks == {1}
 
 
 async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
@@ -158,7 +158,7 @@ async def test_choice_is_answered_by_a_click(app: App) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.click(Choice, offset=(6, 2))
-        assert running.screen.query_one(Choice).picked == 1
+        assert running.screen.query_one(Choice).answer == 1
         assert drill(running).phase == "answer"
 
 

@@ -20,7 +20,7 @@ from quizapp.tui.rendering.text import ascii_character, plain
 from quizapp.tui.screens.browse import draw
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import ClozeText
-from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.sanitize import escape_controls, one_line
@@ -96,8 +96,8 @@ def _order(raw: str) -> Order:
     return view
 
 
-def _points(raw: str) -> Points:
-    view = Points()
+def _points(raw: str) -> KeyPoints:
+    view = KeyPoints()
     view.points, view.ticks, view.heard = (KeyPoint(raw, terms=("x",)),), {0}, {0: (raw,)}
     return view
 

@@ -8,6 +8,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.content import Content
 from textual.filter import LineFilter, NoColor
+from textual.style import Style as ClickStyle
 
 from quizapp.util.sanitize import escape_controls
 
@@ -38,6 +39,13 @@ _ASCII = {
 def plain(text: str, style: str = "") -> Content:
     """Foreign text as content, in one style, with nothing in it interpreted."""
     return Content.styled(escape_controls(text), style) if style else Content(escape_controls(text))
+
+
+def link(text: str | Content, action: str, style: str = "") -> Content:
+    """Text that runs an action, such as ``screen.start``, when it is clicked."""
+    content = Content(text) if isinstance(text, str) else text
+    content = content.stylize(ClickStyle.from_meta({"@click": action}), 0, len(content.plain))
+    return content.stylize(style) if style else content
 
 
 @lru_cache(4096)

@@ -1,7 +1,7 @@
-"""What all screens share: their actions come from the table, their foot is the key bar."""
+"""What all screens share: their actions come from the table, and the key bar is at their foot."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -15,49 +15,56 @@ from quizapp.tui.widgets.key_bar import KeyBar
 if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
 
-
 WITHOUT_DATA = frozenset({"back", "leave_field"})
 """What a screen can do before the data is open."""
 
-
-class Fleeting:
-    """A screen that a burst of keys may close before it is drawn; then it has no parts to fill."""
-
-    async def on_event(self, event: events.Event) -> None:
-        """Leave out what would fill a screen that is closed already."""
-        fills = isinstance(event, events.Mount | events.Resize | events.ScreenResume)
-        if not (fills and cast("Screen[None]", self)._pruning):
-            await super().on_event(event)  # type: ignore[misc]
-
-    def call_after_refresh(self, callback: Callable[..., object], *args: Any, **kwargs: Any) -> bool:
-        """As Textual's, unless the screen is closed by then."""
-
-        def unless_closed() -> object:
-            return None if cast("Screen[None]", self)._pruning else callback(*args, **kwargs)
-
-        asked: bool = super().call_after_refresh(unless_closed)  # type: ignore[misc]
-        return asked
+Result = TypeVar("Result")
 
 
-class _Placed(Fleeting):
-    """The part that full screens and dialogs share."""
+class QuizScreen(Screen[Result]):
+    """A screen whose actions, with their phases, come from the table of `quizapp.tui.actions`.
+
+    A burst of keys may close a screen before it is drawn. It then has no widgets to fill, so events that
+    would fill them, and what was put off until after drawing, are left out.
+    """
 
     place: ClassVar[str] = ""
     needs_data: ClassVar[bool] = False
+    AUTO_FOCUS = ""
     _phase = ""
 
     @property
     def quiz(self) -> "QuizApp":
         """The app, with its own type."""
-        return cast("QuizApp", cast("Screen[None]", self).app)
+        return cast("QuizApp", self.app)
+
+    async def on_event(self, event: events.Event) -> None:
+        """Leave out what would fill a screen that is closed already."""
+        if not (isinstance(event, events.Mount | events.Resize | events.ScreenResume) and self._pruning):
+            await super().on_event(event)
+
+    def call_after_refresh(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
+        """As Textual's, unless the screen is closed by then."""
+
+        def unless_closed() -> object:
+            return None if self._pruning else callback(*args, **kwargs)
+
+        return super().call_after_refresh(unless_closed)
+
+    @property
+    def stands(self) -> bool:
+        """Whether the screen is mounted and not closing; a burst of keys may find it in either state."""
+        return self.is_mounted and self.is_attached and not (self._closing or self._pruning)
+
+    # phases and actions
 
     @property
     def phase(self) -> str:
         """Which of the place's phases holds now; a focused field counts as typing."""
-        screen = cast("Screen[None]", self)
-        focused = screen.focused
-        # asked of the widget, so that the first frame need not import every kind of field
-        typing = focused is not None and focused.check_consume_key("a", "a")
+        if not self.place:
+            return ""
+        # The widget is asked, so that the first frame need not import every kind of field.
+        typing = self.focused is not None and self.focused.check_consume_key("a", "a")
         if typing and actions.TYPING in actions.phases(self.place):
             return actions.TYPING
         return self._phase or actions.phases(self.place)[0]
@@ -69,25 +76,17 @@ class _Placed(Fleeting):
 
     def refresh_keys(self) -> None:
         """Redraw the key bar after the phase or the focus changed."""
-        for bar in cast("Screen[None]", self).query(KeyBar):
+        for bar in self.query(KeyBar):
             bar.refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Let an action run only in the phases that the table gives it, and not below another screen."""
         del parameters
         name = action.partition("(")[0]
-        if not (self.stands and cast("Screen[None]", self).is_active) or self.waits(name):
+        if not (self.stands and self.is_active) or self.waits(name):
             return False
-        known = [act for act in actions.of_place(self.place) if act.action.partition("(")[0] == name]
-        if not known:
-            return True
-        return any(act.alive(self.phase) for act in known)
-
-    @property
-    def stands(self) -> bool:
-        """Whether the screen is drawn and not on its way out: keys that come in a burst find both."""
-        screen = cast("Screen[None]", self)
-        return screen.is_mounted and screen.is_attached and not (screen._closing or screen._pruning)
+        acts = [act for act in actions.of_place(self.place) if act.action.partition("(")[0] == name]
+        return not acts or any(act.alive(self.phase) for act in acts)
 
     def waits(self, action: str) -> bool:
         """Whether an action of this place must wait for the data, which opens after the first frame."""
@@ -98,6 +97,16 @@ class _Placed(Fleeting):
         del act
         return True
 
+    def on_descendant_focus(self) -> None:
+        """A field took the focus."""
+        self.refresh_keys()
+
+    def on_descendant_blur(self) -> None:
+        """A field lost the focus."""
+        self.refresh_keys()
+
+    # moving
+
     def scroller(self) -> Widget | None:
         """The widget that up, down and page scroll."""
         return None
@@ -105,7 +114,7 @@ class _Placed(Fleeting):
     def move(self, step: int) -> None:
         """One up (-1) or down (1): scroll, or what a screen with a cursor does instead."""
         if (widget := self.scroller()) is not None:
-            (widget.scroll_up if step < 0 else widget.scroll_down)(animate=False)
+            widget.scroll_relative(y=step, animate=False)
 
     def action_up(self) -> None:
         """One up."""
@@ -115,20 +124,16 @@ class _Placed(Fleeting):
         """One down."""
         self.move(1)
 
-    def on_descendant_focus(self) -> None:
-        """A field took the focus."""
-        self.refresh_keys()
-
-    def on_descendant_blur(self) -> None:
-        """A field lost the focus."""
-        self.refresh_keys()
+    def action_page(self, direction: int) -> None:
+        """Scroll a page, less a line that stays for orientation."""
+        if (widget := self.scroller()) is not None:
+            widget.scroll_relative(y=direction * max(1, widget.size.height - 1), animate=False)
 
 
-class Place(_Placed, Screen[None]):
+class Place(QuizScreen[None]):
     """A full screen of the app. Those that show no data say so and act at once."""
 
     needs_data = True
-    AUTO_FOCUS = ""
 
     def compose(self) -> ComposeResult:
         """The body, then the key bar."""
@@ -139,20 +144,15 @@ class Place(_Placed, Screen[None]):
         """The widgets between the top and the key bar."""
         yield from ()
 
-    def action_page(self, direction: int) -> None:
-        """Scroll a page."""
-        if (widget := self.scroller()) is not None:
-            widget.scroll_relative(y=direction * max(1, widget.size.height - 2), animate=False)
-
     def action_back(self) -> None:
         """Return to the screen before, or to home where this one was the first."""
         self.quiz.go_back(self)
 
 
-class Dialog(_Placed, ModalScreen[None]):
+class Dialog(ModalScreen[None], QuizScreen[None]):
     """A dialog over a screen, with actions from the table and its text in a scroll."""
 
-    AUTO_FOCUS = ""
+    # `ModalScreen` comes first because Textual takes style sheets from the first base class only.
 
     def scroller(self) -> VerticalScroll:
         """The text."""
@@ -161,3 +161,10 @@ class Dialog(_Placed, ModalScreen[None]):
     def action_close(self) -> None:
         """Close the dialog."""
         self.dismiss()
+
+
+def place_and_phase(screen: Screen[Any]) -> tuple[str, str]:
+    """The place of any screen and its phase; the app's own for a screen that is not in the table."""
+    if isinstance(screen, QuizScreen) and screen.place:
+        return screen.place, screen.phase
+    return "app", ""

@@ -12,13 +12,13 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from quizapp.tui.rendering.layout import wrap
-from quizapp.tui.screens.base import Fleeting
+from quizapp.tui.screens.base import QuizScreen
 from quizapp.util.sanitize import one_line
 
 _KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold $primary"), " cancel")
 
 
-class Choose(Fleeting, ModalScreen[str | None]):
+class Choose(ModalScreen[str | None], QuizScreen[str | None]):
     """Asks for one of ``entries`` (value, text or a line already laid out); escape gives None."""
 
     BINDINGS: ClassVar[list[object]] = [  # type: ignore[assignment]

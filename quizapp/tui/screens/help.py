@@ -10,7 +10,7 @@ from textual.style import Style
 
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
-from quizapp.tui.screens.base import Dialog, _Placed
+from quizapp.tui.screens.base import Dialog, place_and_phase
 from quizapp.tui.widgets.key_bar import KeyBar
 from quizapp.tui.widgets.lines import Lines
 
@@ -69,9 +69,8 @@ class HelpScreen(Dialog):
 
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__()
-        self._place = below.place if isinstance(below, _Placed) else "app"
         self._below = below
-        self._below_phase = below.phase if isinstance(below, _Placed) else ""
+        self._place, self._below_phase = place_and_phase(below)
 
     def compose(self) -> ComposeResult:
         """The table in a scroll."""
@@ -87,8 +86,3 @@ class HelpScreen(Dialog):
         below = self._below
         self.dismiss()
         self.quiz.call_later(self.quiz.run_action, act.action, self.quiz if act.place == "app" else below)
-
-    def action_page(self, step: int) -> None:
-        """Scroll by pages."""
-        scroll = self.scroller()
-        (scroll.scroll_page_down if step > 0 else scroll.scroll_page_up)(animate=False)

@@ -6,11 +6,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.tui import actions
+from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.heatmap import HeatMap
 from quizapp.tui.widgets.lines import Lines
@@ -22,11 +22,6 @@ if TYPE_CHECKING:
     from quizapp.scheduling.views import QueueCounts, TopicProgress
 
 DAYS_SHOWN = 53 * 7
-
-
-def _link(text: str, action: str, style: str = "") -> Content:
-    content = Content(text).stylize(Style.from_meta({"@click": action}), 0, len(text))
-    return content.stylize(style) if style else content
 
 
 class TopicList(Lines):
@@ -58,7 +53,7 @@ class TopicList(Lines):
         share = topic.learned / topic.total
         style = "$warning" if topic.weak else "$success"
         line = Content.assemble(
-            _link(f"{name:<{name_width}}", f"screen.drill_topic('{topic.topic}')"),
+            link(f"{name:<{name_width}}", f"screen.drill_topic('{topic.topic}')"),
             "  ",
             meter([(share, style, "█")], bar),
             _standing(topic),
@@ -158,8 +153,7 @@ class HomeScreen(Place):
         ]
         self.query_one("#counts", Static).update(Content("\n").join(lines))
         if due or counts.new:
-            text = Content.styled("  ▶ Start (enter)  ", "bold reverse $primary")
-            text = text.stylize(Style.from_meta({"@click": "screen.start"}), 0, len(text))
+            text = link("  ▶ Start (enter)  ", "screen.start", "bold reverse $primary")
         else:
             text = Content.styled("Done for today.", "bold $success")
         self.query_one("#start", Static).update(text)
@@ -178,22 +172,22 @@ class HomeScreen(Place):
             title = Content(f"Exercise: {one_line(exercise.title)}").truncate(room, ellipsis=True).plain
             lines.append(
                 Content.assemble(
-                    _link("n ", "screen.next_exercise", "bold $primary"),
-                    _link(title, "screen.next_exercise"),
+                    link("n ", "screen.next_exercise", "bold $primary"),
+                    link(title, "screen.next_exercise"),
                     (about, "$text-muted"),
                 )
             )
         lines.append(
             Content.assemble(
-                _link("m ", "screen.mock", "bold $primary"),
-                _link("Mock interview", "screen.mock"),
+                link("m ", "screen.mock", "bold $primary"),
+                link("Mock interview", "screen.mock"),
                 self._left(single=False) or ("  timed, with a report", "$text-muted"),
             )
         )
         lines.append(
             Content.assemble(
-                _link("r ", "screen.incident", "bold $primary"),
-                _link("Broken run", "screen.incident"),
+                link("r ", "screen.incident", "bold $primary"),
+                link("Broken run", "screen.incident"),
                 self._left(single=True) or ("  to diagnose against the clock", "$text-muted"),
             )
         )

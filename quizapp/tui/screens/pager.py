@@ -65,11 +65,6 @@ class Pager(Dialog):
         """Pages only where the text is longer than the box."""
         return not act.action.startswith("page") or self.scroller().max_scroll_y > 0
 
-    def action_page(self, direction: int) -> None:
-        """Scroll a page."""
-        scroll = self.scroller()
-        scroll.scroll_relative(y=direction * max(1, scroll.size.height - 1), animate=False)
-
     def action_copy(self) -> None:
         """Copy the text."""
         source = self._source.plain if isinstance(self._source, Content) else self._source

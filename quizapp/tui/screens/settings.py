@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
 from textual.content import Content
-from textual.events import Click
 from textual.widgets import Input, Label, Static
 
 from quizapp import paths
@@ -25,36 +24,35 @@ from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
-from quizapp.tui.widgets.lines import Lines
+from quizapp.tui.widgets.row_list import RowList
 
 _TITLE = 26
 SHOWN = on_screen()
 
 
-class SettingsList(Lines):
+class SettingsList(RowList):
     """All settings with their values; the one under the cursor explains itself."""
 
     def __init__(self) -> None:
         super().__init__()
         self.settings = Settings()
-        self.cursor = 0
 
-    def lines(self, width: int) -> list[Content]:
-        """Groups, settings, and the help of the chosen one."""
-        return [line for _, line in self._placed(width)]
+    def count(self) -> int:
+        """How many settings there are."""
+        return len(SHOWN)
 
-    def _placed(self, width: int) -> list[tuple[int, Content]]:
-        lines: list[tuple[int, Content]] = []
-        group = ""
-        for index, setting in enumerate(SHOWN):
-            if setting.group != group:
-                group = setting.group
-                lines += [(-1, Content("")), (-1, Content.styled(group, "bold $primary"))]
-            lines += [(index, line) for line in self._setting(index, setting, width)]
-        return lines[1:]
+    def heading(self, place: int, width: int) -> list[Content]:
+        """The name of a group, above its first setting."""
+        del width
+        group = SHOWN[place].group
+        if place and SHOWN[place - 1].group == group:
+            return []
+        return [*([Content("")] if place else []), Content.styled(group, "bold $primary")]
 
-    def _setting(self, index: int, setting: Setting, width: int) -> list[Content]:
-        here = index == self.cursor
+    def row(self, place: int, width: int) -> list[Content]:
+        """A setting; under the cursor also its help."""
+        setting = SHOWN[place]
+        here = place == self.cursor
         value = getattr(self.settings, setting.key)
         default = value == getattr(DEFAULTS, setting.key)
         title = Content.assemble(
@@ -68,22 +66,6 @@ class SettingsList(Lines):
         if here:
             lines += hanging(Content("    "), Content.styled(setting.help, "$text-muted"), width)
         return lines
-
-    def line_of_cursor(self) -> int:
-        """Where the chosen setting stands."""
-        placed = self._placed(max(8, self.content_size.width))
-        return next(row for row, (index, _) in enumerate(placed) if index == self.cursor)
-
-    def on_click(self, event: Click) -> None:
-        """A click chooses; on the chosen one it changes."""
-        placed = self._placed(max(8, self.content_size.width))
-        index = placed[event.y][0] if event.y < len(placed) else -1
-        if index < 0:
-            return
-        if index == self.cursor:
-            self.screen.action_change(1)  # type: ignore[attr-defined]
-        self.cursor = index
-        self.changed()
 
 
 class SettingsScreen(Place):
@@ -132,13 +114,15 @@ class SettingsScreen(Place):
 
     def move(self, step: int) -> None:
         """To the next setting."""
-        shown = self._list
-        shown.cursor = max(0, min(len(SHOWN) - 1, shown.cursor + step))
-        shown.changed()
-        scroll = self.query_one("#scroll")
-        line = shown.line_of_cursor()
-        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 3:
-            scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
+        self._list.move(step)
+        self._list.keep_cursor_in_view(self.query_one("#scroll"))
+
+    def on_row_list_picked(self, event: RowList.Picked) -> None:
+        """A click goes to a setting; on the cursor's own it changes the value."""
+        if event.place == self._list.cursor:
+            self.action_change(1)
+        else:
+            self._list.move(event.place - self._list.cursor)
 
     def action_change(self, direction: int) -> None:
         """The next choice, or a field for a new value."""

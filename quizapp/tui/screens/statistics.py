@@ -5,8 +5,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from textual.app import ComposeResult
 from textual.color import Color
 from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -14,6 +12,7 @@ from quizapp import paths
 from quizapp.tui import actions
 from quizapp.tui.rendering import statistics_text
 from quizapp.tui.screens.base import Place
+from quizapp.tui.widgets.tab_strip import TabStrip
 
 if TYPE_CHECKING:
     from quizapp.scheduling.views import StudyStatistics
@@ -34,13 +33,12 @@ class StatisticsScreen(Place):
 
     def body(self) -> ComposeResult:
         """The pages' names, then the page."""
-        yield Static("", id="tabs", classes="bar", markup=False)
+        yield TabStrip(id="tabs", classes="bar")
         with VerticalScroll(id="scroll", can_focus=False):
             yield Static("", id="figures", markup=False)
 
     def on_mount(self) -> None:
         """Compute once the data is open."""
-        self.query_one("#tabs").auto_links = False
         if self.quiz.ready:
             self.opened()
 
@@ -72,13 +70,9 @@ class StatisticsScreen(Place):
         self.query_one("#scroll").scroll_home(animate=False)
 
     def _show_tabs(self) -> None:
-        parts = []
-        for index, name in enumerate(statistics_text.PAGES):
-            style = "bold reverse $primary" if index == self._page else "$text-muted"
-            text = f" {name} "
-            click = Style.from_meta({"@click": f"screen.page({index - self._page})"})
-            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
-        self.query_one("#tabs", Static).update(Content(" ").join(parts))
+        page = self._page
+        tabs = self.query_one("#tabs", TabStrip)
+        tabs.show(statistics_text.PAGES, page, lambda index: f"screen.page({index - page})")
 
     def _show_plot(self, stats: "StudyStatistics") -> None:
         wanted = self._page in {1, 2}

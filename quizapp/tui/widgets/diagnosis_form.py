@@ -8,7 +8,7 @@ from textual.content import Content
 from quizapp.incidents.diagnosis import text_of
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Rows
+from quizapp.tui.widgets.row_list import RowList
 
 HEADS = {
     "cause": "Cause",
@@ -19,11 +19,8 @@ HEADS = {
 _LABEL = 12
 
 
-class DiagnosisForm(Rows):
+class DiagnosisForm(RowList):
     """Four lines to choose for, then the states to tick; a cursor over all of them."""
-
-    class Picked(Rows.Picked):
-        """A line was clicked."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -68,11 +65,15 @@ class DiagnosisForm(Rows):
         )
         return hanging(label, body, width)
 
+    def heading(self, place: int, width: int) -> list[Content]:
+        """What the states are for, above the first of them."""
+        del width
+        if self.rows[place][0] != "states" or self.rows[place - 1][0] == "states":
+            return []
+        return [Content(""), Content.styled("  A replay must restore", "$text-muted")]
+
     def _state(self, name: str, first: Content, width: int, *, here: bool) -> list[Content]:
-        lines: list[Content] = []
-        if name == self.asked["states"][0]["id"]:
-            lines = [Content(""), Content.styled("  A replay must restore", "$text-muted")]
         ticked = name in (self.said.get("states") or ())
         box = Content.styled("[x] ", "$success bold") if ticked else Content("[ ] ")
         text = plain(text_of(self.asked["states"], name), "bold" if here else "")
-        return [*lines, *hanging(first.append(box), text, width)]
+        return hanging(first.append(box), text, width)

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-from textual import events
 from textual.content import Content
 from textual.message import Message
 
@@ -11,10 +10,10 @@ from quizapp.bank.model import KeyPoint
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Lines
+from quizapp.tui.widgets.row_list import RowList
 
 
-class Points(Lines):
+class KeyPoints(RowList):
     """Ticked by key or by click; a point shown by the typed answer says by which words."""
 
     class Ticked(Message):
@@ -25,7 +24,6 @@ class Points(Lines):
         self.points: Sequence[KeyPoint] = ()
         self.ticks: set[int] = set()
         self.heard: dict[int, tuple[str, ...]] = {}
-        self.cursor = 0
 
     def show(self, points: Sequence[KeyPoint], heard: dict[int, tuple[str, ...]]) -> None:
         """Show points; those heard in the typed answer start ticked."""
@@ -35,16 +33,14 @@ class Points(Lines):
         self.cursor = next((i for i in range(len(points)) if i not in heard), 0)
         self.changed()
 
-    def lines(self, width: int) -> list[Content]:
-        """Each point with its box and weight."""
-        lines: list[Content] = []
-        for index in range(len(self.points)):
-            lines += self._point(index, width)
-        return lines
+    def count(self) -> int:
+        """How many points there are."""
+        return len(self.points)
 
-    def _point(self, index: int, width: int) -> list[Content]:
-        point = self.points[index]
-        ticked, here = index in self.ticks, index == self.cursor
+    def row(self, place: int, width: int) -> list[Content]:
+        """A point with its box and weight, and the words that show it."""
+        point = self.points[place]
+        ticked, here = place in self.ticks, place == self.cursor
         box = Content.assemble(
             ("▸ " if here else "  ", "$primary bold"),
             ("[x] " if ticked else "[ ] ", "$success bold" if ticked else ""),
@@ -55,21 +51,10 @@ class Points(Lines):
         elif point.kind != "core":
             body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
         lines = hanging(box, body, width)
-        if index in self.heard:
-            words = ", ".join(self.heard[index][:3])
+        if place in self.heard:
+            words = ", ".join(self.heard[place][:3])
             lines += hanging(Content("      "), plain(f"you said: {words}", "$success"), width)
         return lines
-
-    def move(self, step: int) -> None:
-        """Move the cursor."""
-        if self.points:
-            self.cursor = max(0, min(len(self.points) - 1, self.cursor + step))
-            self.changed()
-
-    def cursor_line(self) -> int:
-        """The line of the cursor, to keep it in view."""
-        width = max(8, self.content_size.width)
-        return sum(len(self._point(i, width)) for i in range(self.cursor))
 
     def toggle(self, index: int | None = None) -> None:
         """Tick or untick a point (the one under the cursor), then go to the next."""
@@ -86,12 +71,6 @@ class Points(Lines):
         self.changed()
         self.post_message(self.Ticked())
 
-    def on_click(self, event: events.Click) -> None:
+    def picked(self, place: int) -> None:
         """A click on a point ticks it."""
-        line = event.y
-        for index in range(len(self.points)):
-            height = len(self._point(index, max(8, self.content_size.width)))
-            if line < height:
-                self.toggle(index)
-                return
-            line -= height
+        self.toggle(place)

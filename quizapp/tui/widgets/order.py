@@ -8,17 +8,16 @@ from textual.content import Content
 
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
-from quizapp.tui.widgets.lines import Lines
+from quizapp.tui.widgets.row_list import RowList
 
 
-class Order(Lines):
+class Order(RowList):
     """``sequence`` holds indices into the right order, as the person has them now."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.steps: Sequence[str] = ()
         self.sequence: list[int] = []
-        self.cursor = 0
         self.revealed = False
         self._dragging = False
 
@@ -33,12 +32,6 @@ class Order(Lines):
         self.revealed = True
         self.changed()
 
-    def move(self, step: int) -> None:
-        """Move the cursor."""
-        if self.sequence:
-            self.cursor = max(0, min(len(self.sequence) - 1, self.cursor + step))
-            self.changed()
-
     def lift(self, step: int) -> None:
         """Move the step under the cursor."""
         target = self.cursor + step
@@ -50,18 +43,18 @@ class Order(Lines):
 
     def lines(self, width: int) -> list[Content]:
         """The person's order; once revealed the right one, with where each step was put."""
-        if self.revealed:
-            return self._revealed(width)
-        lines: list[Content] = []
-        for position in range(len(self.sequence)):
-            lines += self._step(position, width)
-        return lines
+        return self._revealed(width) if self.revealed else super().lines(width)
 
-    def _step(self, position: int, width: int) -> list[Content]:
-        here = position == self.cursor
+    def count(self) -> int:
+        """How many steps there are."""
+        return len(self.sequence)
+
+    def row(self, place: int, width: int) -> list[Content]:
+        """A step as the person has placed it."""
+        here = place == self.cursor
         mark = "↕ " if here and self._dragging else "▸ " if here else "  "
-        first = Content.assemble((mark, "$primary bold"), (f"{position + 1}  ", "$primary bold"))
-        return hanging(first, phrase(self.steps[self.sequence[position]], "bold" if here else ""), width)
+        first = Content.assemble((mark, "$primary bold"), (f"{place + 1}  ", "$primary bold"))
+        return hanging(first, phrase(self.steps[self.sequence[place]], "bold" if here else ""), width)
 
     def _revealed(self, width: int) -> list[Content]:
         lines: list[Content] = []
@@ -84,17 +77,17 @@ class Order(Lines):
         step = self.sequence[put]
         return put == 0 if step == 0 else put > 0 and self.sequence[put - 1] == step - 1
 
-    def _position_at(self, line: int) -> int:
-        for position in range(len(self.sequence)):
-            line -= len(self._step(position, max(8, self.content_size.width)))
-            if line < 0:
-                return position
-        return len(self.sequence) - 1
+    def picked(self, place: int) -> None:
+        """A click has moved the cursor already: see the mouse's own events."""
+
+    def _place_at(self, line: int) -> int:
+        place = self.row_at(line)
+        return len(self.sequence) - 1 if place is None else place
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Take hold of a step."""
         if not self.revealed and self.sequence:
-            self.cursor = self._position_at(event.y)
+            self.cursor = self._place_at(event.y)
             self._dragging = True
             self.capture_mouse()
             self.changed()
@@ -103,7 +96,7 @@ class Order(Lines):
         """Drag it; the others make room."""
         if not self._dragging:
             return
-        target = self._position_at(max(0, event.y))
+        target = self._place_at(max(0, event.y))
         while target != self.cursor:
             before = self.cursor
             self.lift(1 if target > self.cursor else -1)

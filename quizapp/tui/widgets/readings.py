@@ -8,14 +8,11 @@ from textual.style import Style
 
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Rows
+from quizapp.tui.widgets.row_list import RowList
 
 
-class Readings(Rows):
+class Readings(RowList):
     """A list with a cursor; ``asking`` shows the outcomes to predict for the reading under it."""
-
-    class Picked(Rows.Picked):
-        """A reading was clicked."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)

@@ -4,13 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from textual import events
 from textual.content import Content
-from textual.message import Message
 
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.lines import Lines
+from quizapp.tui.widgets.row_list import RowList
 
 POINT, WRONG, PROBE = "point", "wrong", "probe"
 _BOX = {1.0: ("[x] ", "$success bold"), 0.5: ("[½] ", "$warning bold"), 0.0: ("[ ] ", "")}
@@ -24,15 +22,8 @@ class RubricLine:
     index: int
 
 
-class Rubric(Lines):
+class Rubric(RowList):
     """Shows what is decided and the one that comes next; what lies beyond stays hidden."""
-
-    class Picked(Message):
-        """A line was clicked."""
-
-        def __init__(self, place: int) -> None:
-            super().__init__()
-            self.place = place
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -61,33 +52,24 @@ class Rubric(Lines):
         """What is to be decided."""
         return self.order[self.cursor] if self.cursor < len(self.order) else None
 
-    def move(self, step: int) -> None:
-        """Go up, or down as far as was shown."""
-        self.cursor = max(0, min(self.furthest, len(self.order) - 1, self.cursor + step))
-        self.changed()
-
     def decided(self) -> None:
         """Show the next line."""
         self.cursor = min(len(self.order) - 1, self.cursor + 1)
         self.furthest = max(self.furthest, self.cursor)
         self.changed()
 
-    def cursor_line(self) -> int:
-        """The line of the cursor on the screen."""
-        width = max(8, self.content_size.width)
-        return sum(len(self._line(place, width)) for place in range(self.cursor))
+    def count(self) -> int:
+        """How many lines are shown so far."""
+        return min(len(self.order), self.furthest + 1)
 
-    def lines(self, width: int) -> list[Content]:
-        """All lines shown so far."""
-        lines: list[Content] = []
-        for place in range(min(len(self.order), self.furthest + 1)):
-            lines += self._line(place, width)
+    def footer(self, width: int) -> list[Content]:
+        """How many lines are still hidden."""
+        del width
         left = len(self.order) - self.furthest - 1
-        if left > 0:
-            lines.append(Content.styled(f"      {left} more", "$text-muted"))
-        return lines
+        return [Content.styled(f"      {left} more", "$text-muted")] if left > 0 else []
 
-    def _line(self, place: int, width: int) -> list[Content]:
+    def row(self, place: int, width: int) -> list[Content]:
+        """A line with what was decided on it."""
         line = self.order[place]
         here = Content.styled("▸ " if place == self.cursor else "  ", "$primary bold")
         body = {POINT: self._point, WRONG: self._wrong, PROBE: self._probe}[line.kind]
@@ -125,13 +107,3 @@ class Rubric(Lines):
         typed = self.probes[index].strip() if index < len(self.probes) else ""
         lines += hanging(Content("      "), plain(typed or "nothing said", "$text-muted italic"), width)
         return [*lines, *hanging(Content("      "), plain(probe["answer"]), width)]
-
-    def on_click(self, event: events.Click) -> None:
-        """A click on a line goes there."""
-        at = event.y
-        for place in range(min(len(self.order), self.furthest + 1)):
-            height = len(self._line(place, max(8, self.content_size.width)))
-            if at < height:
-                self.post_message(self.Picked(place))
-                return
-            at -= height

@@ -1,5 +1,6 @@
 """Answering a drill's card: typed words, the reveal, the proposed rating, the rating on disk."""
 
+from textual import on
 from textual.content import Content
 from textual.widgets import Input, Static, TextArea
 
@@ -14,10 +15,11 @@ from quizapp.tui.screens.drill.card import DrillCard
 from quizapp.tui.widgets.answer_box import AnswerBox, heard, own_words
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import Cloze
-from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
+from quizapp.tui.widgets.row_list import RowList
 from quizapp.util.text import plural
 
 LONGEST = 600.0
@@ -81,10 +83,11 @@ class DrillAnswer(DrillCard):
             self.position = position
             self.action_reveal()
 
-    def on_choice_picked(self, event: Choice.Picked) -> None:
+    @on(RowList.Picked, "#choice")
+    def _option_clicked(self, event: RowList.Picked) -> None:
         """An option was clicked."""
         if self.phase == "choice":
-            self.action_pick(event.position)
+            self.action_pick(event.place)
 
     def _reveal(self, card: Card) -> None:
         question = card.question
@@ -132,7 +135,7 @@ class DrillAnswer(DrillCard):
         own.display = bool(typed.strip())
         if own.display:
             own.update(own_words(typed, question.key_points))
-        points = self.query_one(Points)
+        points = self.query_one(KeyPoints)
         points.show(question.key_points, heard(question.key_points, typed))
         points.display = bool(question.key_points)
 
@@ -151,7 +154,7 @@ class DrillAnswer(DrillCard):
         if self.mark is not None:
             self.proposal = propose_mark(self.mark, self.revealed_after, 0)
         elif card.question.key_points:
-            ticks = sorted(self.query_one(Points).ticks)
+            ticks = sorted(self.query_one(KeyPoints).ticks)
             self.proposal = propose_recall(card.question.key_points, ticks)
         previews = self.quiz.study.previews(card.id)
         proposed = int(self.proposal.rating) if self.proposal else 0
@@ -159,7 +162,7 @@ class DrillAnswer(DrillCard):
         texts = {int(rating): preview.text for rating, preview in previews.items()}
         self.query_one(RatingBar).show(texts, proposed, reason)
 
-    def on_points_ticked(self) -> None:
+    def on_key_points_ticked(self) -> None:
         """The evidence changed."""
         self._propose()
 
@@ -173,7 +176,7 @@ class DrillAnswer(DrillCard):
         card = self.card
         if card is None or self.phase not in actions.ANSWER:
             return
-        points = self.query_one(Points)
+        points = self.query_one(KeyPoints)
         typed = self.query_one(AnswerBox).text if card.kind == "recall" else ""
         try:
             answered = self.quiz.study.answer(

@@ -21,7 +21,7 @@ from quizapp.tui.screens.drill.session_summary import Session
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import Cloze
-from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
@@ -80,7 +80,7 @@ class DrillCard(Place):
                     yield Cloze(id="cloze")
                 yield Static("", id="note", markup=False)
                 yield Static("", id="own", markup=False)
-                yield Points(id="points")
+                yield KeyPoints(id="points")
                 yield Static("", id="answer", markup=False)
                 yield Static("", id="follow", markup=False)
             with VerticalScroll(id="end", can_focus=False):

@@ -7,9 +7,9 @@ from quizapp.errors import QuizError
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import facts_text, question_text
 from quizapp.tui.screens.drill.answering import DrillAnswer
-from quizapp.tui.widgets.choice import Choice
-from quizapp.tui.widgets.key_points import Points
+from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
+from quizapp.tui.widgets.row_list import RowList
 
 
 class DrillScreen(DrillAnswer):
@@ -30,30 +30,18 @@ class DrillScreen(DrillAnswer):
         """Leave the field; its text stays."""
         self.set_focus(None)
 
-    def _list(self) -> "Choice | Order | Points | None":
-        if self.phase == "choice":
-            return self.query_one(Choice)
-        if self.phase == "order":
-            return self.query_one(Order)
-        return self.query_one(Points) if self.phase == "points" else None
+    def _list(self) -> RowList | None:
+        if self.phase in {"choice", "order"}:
+            return self.query_one(f"#{self.phase}", RowList)
+        return self.query_one(KeyPoints) if self.phase == "points" else None
 
     def move(self, step: int) -> None:
         """To the next line of the list, or scroll."""
-        found = self._list()
-        if found is None:
-            self.query_one("#card").scroll_relative(y=step, animate=False)
-            return
-        if isinstance(found, Points):
-            at_end = found.cursor == (0 if step < 0 else len(found.points) - 1)
-            if at_end:
-                self.query_one("#card").scroll_relative(y=step * 2, animate=False)
-                return
-        found.move(step)
-        if isinstance(found, Points):
-            scroll = self.query_one("#card")
-            line = found.virtual_region.y + found.cursor_line()
-            if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 2:
-                scroll.scroll_to(y=max(0, line - 2), animate=False)
+        rows = self._list()
+        if rows is None:
+            super().move(step)
+        else:
+            rows.move_or_scroll(step, self.scroller())
 
     def action_lift(self, step: int) -> None:
         """Move a step of an order question."""
@@ -61,11 +49,11 @@ class DrillScreen(DrillAnswer):
 
     def action_tick(self) -> None:
         """Tick the key point under the cursor."""
-        self.query_one(Points).toggle()
+        self.query_one(KeyPoints).toggle()
 
     def action_tick_all(self) -> None:
         """Tick all or none."""
-        self.query_one(Points).toggle_all()
+        self.query_one(KeyPoints).toggle_all()
 
     # acts on the card
 

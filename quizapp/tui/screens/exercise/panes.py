@@ -9,11 +9,11 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Input, Static
 
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.code_editor import CodeEditor
+from quizapp.tui.widgets.tab_strip import TabStrip
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.atomic import write_atomic
 from quizapp.util.sanitize import one_line
@@ -58,7 +58,7 @@ class ExercisePanes(Place):
     def body(self) -> ComposeResult:
         """Head, tabs for narrow screens, three panes."""
         yield Static("", id="head", classes="bar", markup=False)
-        yield Static("", id="tabs", markup=False)
+        yield TabStrip(id="tabs")
         with Container(id="panes"):
             with VerticalScroll(id="prompt", classes="pane box", can_focus=False) as prompt:
                 prompt.border_title = "Task"
@@ -140,17 +140,12 @@ class ExercisePanes(Place):
     def action_show(self, pane: str, focus: bool = True) -> None:
         """Bring a pane to the front."""
         self.pane = pane
-        for name, _, _ in PANES:
+        panes = [name for name, _, _ in PANES]
+        for name in panes:
             self.query_one(f"#{name}").set_class(name == pane, "current")
-        parts = []
-        for name, key, title in PANES:
-            style = "bold reverse $primary" if name == pane else "$text-muted"
-            text = f" {key} {title} "
-            click = Style.from_meta({"@click": f"screen.show('{name}')"})
-            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
-        tabs = self.query_one("#tabs", Static)
-        tabs.auto_links = False
-        tabs.update(Content(" ").join(parts))
+        names = [f"{key} {title}" for _, key, title in PANES]
+        tabs = self.query_one("#tabs", TabStrip)
+        tabs.show(names, panes.index(pane), lambda index: f"screen.show('{panes[index]}')")
         if focus:
             if pane == "code":
                 self.set_focus(self.editor)  # at once: the next key may come with this one

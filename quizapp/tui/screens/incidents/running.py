@@ -4,8 +4,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
-from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -18,6 +16,8 @@ from quizapp.tui.screens.choose import Choose
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.diagnosis_form import HEADS, DiagnosisForm
 from quizapp.tui.widgets.readings import Readings
+from quizapp.tui.widgets.row_list import RowList
+from quizapp.tui.widgets.tab_strip import TabStrip
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
@@ -47,7 +47,7 @@ class IncidentView(Container):
 
     def compose(self) -> ComposeResult:
         """Tabs, then the panes."""
-        yield Static("", id="casetabs", markup=False)
+        yield TabStrip(id="casetabs")
         with Horizontal(id="cases"):
             with VerticalScroll(id="case-run", classes="pane", can_focus=False):
                 yield Static("", id="told", markup=False)
@@ -131,19 +131,15 @@ class IncidentView(Container):
         self.pane = name
         self.readings.asking = False
         self.readings.changed()
-        parts = []
-        for pane, key, title in PANES:
+        panes = [pane for pane, _, _ in PANES]
+        for pane in panes:
             front = pane == name or (name == "run" and pane == "answer")
             self.query_one(f"#case-{pane}").set_class(pane == name, "current")
             self.query_one(f"#case-{pane}").set_class(front, "front")
-            text = f" {key} {title} "
-            style = "bold reverse $primary" if pane == name else "$text-muted"
-            click = Style.from_meta({"@click": f"screen.case('{pane}')"})
-            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
         self.query_one("#beside").set_class(name == "run", "idle")
-        tabs = self.query_one("#casetabs", Static)
-        tabs.auto_links = False
-        tabs.update(Content(" ").join(parts))
+        names = [f"{key} {title}" for _, key, title in PANES]
+        tabs = self.query_one("#casetabs", TabStrip)
+        tabs.show(names, panes.index(name), lambda index: f"screen.case('{panes[index]}')")
         if name == "answer":
             self.answer.focus()
         else:
@@ -152,14 +148,11 @@ class IncidentView(Container):
 
     def move(self, step: int) -> None:
         """Move the cursor of the pane."""
-        widget = self.form if self.pane == "diagnosis" else self.readings
-        scroll = self.scroller()
-        before = widget.cursor
-        widget.move(step)
-        if widget.cursor == before:  # at an end the rest of the text comes into view
-            scroll.scroll_relative(y=step, animate=False)
-            return
-        self.keep_in_view()
+        self._list.move_or_scroll(step, self.scroller())
+
+    @property
+    def _list(self) -> RowList:
+        return self.form if self.pane == "diagnosis" else self.readings
 
     def pick(self, pane: str, place: int) -> None:
         """A click moves the cursor to a line of a pane; on the line under it, it acts as enter does."""
@@ -177,14 +170,7 @@ class IncidentView(Container):
 
     def keep_in_view(self) -> None:
         """Scroll to the line under the cursor."""
-        widget = self.form if self.pane == "diagnosis" else self.readings
-        scroll = self.scroller()
-        first, last = (widget.virtual_region.y + line for line in widget.span())
-        top, height = round(scroll.scroll_offset.y), scroll.size.height
-        if last >= top + height:
-            scroll.scroll_to(y=min(first, last - height + 1), animate=False)
-        elif first < top:
-            scroll.scroll_to(y=first, animate=False)
+        self._list.keep_cursor_in_view(self.scroller())
 
     # readings
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, cast
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Static
 
 from quizapp import paths
@@ -18,6 +17,7 @@ from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.code_editor import CodeEditor
+from quizapp.tui.widgets.tab_strip import TabStrip
 from quizapp.tui.workers import call_on_ui, run_in_thread
 from quizapp.util.sanitize import escape_controls
 
@@ -49,7 +49,7 @@ class CodingView(Container):
 
     def compose(self) -> ComposeResult:
         """Tabs, three panes, a few lines of output."""
-        yield Static("", id="tabs", markup=False)
+        yield TabStrip(id="tabs")
         with VerticalScroll(id="pane-task", classes="pane", can_focus=False):
             yield Static("", id="task", markup=False)
         with Vertical(id="pane-code", classes="pane current"):
@@ -99,16 +99,12 @@ class CodingView(Container):
 
     def go(self, name: str) -> None:
         """Bring a pane to the front."""
-        parts = []
-        for pane, key, title in PANES:
+        panes = [pane for pane, _, _ in PANES]
+        for pane in panes:
             self.query_one(f"#pane-{pane}").set_class(pane == name, "current")
-            text = f" {key} {title} "
-            click = Style.from_meta({"@click": f"screen.pane('{pane}')"})
-            style = "bold reverse $primary" if pane == name else "$text-muted"
-            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
-        tabs = self.query_one("#tabs", Static)
-        tabs.auto_links = False
-        tabs.update(Content(" ").join(parts))
+        names = [f"{key} {title}" for _, key, title in PANES]
+        tabs = self.query_one("#tabs", TabStrip)
+        tabs.show(names, panes.index(name), lambda index: f"screen.pane('{panes[index]}')")
         if name == "code":
             self.editor.focus()
         elif name == "explain":

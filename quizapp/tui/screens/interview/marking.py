@@ -19,6 +19,7 @@ from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.interview.findings import found_text, own_text
+from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.rubric import POINT, WRONG, Rubric, RubricLine
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
@@ -140,7 +141,7 @@ class RubricScreen(Place):
             field.value = ""
             self.query_one("#ask").display = True
             field.focus()
-            self.call_after_refresh(self._keep_in_view)
+            self.call_after_refresh(self.rubric.keep_cursor_in_view, self.scroller())
             return
         self._decide(line, 1.0)
 
@@ -164,7 +165,7 @@ class RubricScreen(Place):
         self.changed()
         self.rubric.decided()
         self._show_found()
-        self._keep_in_view()
+        self.rubric.keep_cursor_in_view(self.scroller())
 
     def hold(self, index: int, held: float, quote: str) -> None:
         """Take the decision on a key point."""
@@ -204,7 +205,7 @@ class RubricScreen(Place):
         self.query_one("#ask").display = False
         self.set_focus(None)
 
-    def on_rubric_picked(self, event: Rubric.Picked) -> None:
+    def on_row_list_picked(self, event: RowList.Picked) -> None:
         """A click goes to a line; on the cursor's line it decides the other way."""
         rubric = self.rubric
         if event.place != rubric.cursor:
@@ -216,31 +217,20 @@ class RubricScreen(Place):
         else:
             self.action_yes()
 
-    def _cursor_at(self) -> int:
-        """The line of the rubric's cursor in what scrolls."""
-        scroll, rubric = self.query_one("#scroll"), self.rubric
-        return scroll.scroll_offset.y + rubric.region.y - scroll.region.y + rubric.cursor_line()
-
     def _out_of_view(self) -> bool:
         """Below a long answer the first point is not seen yet: it is shown before it can be decided."""
-        scroll, line = self.query_one("#scroll"), self._cursor_at()
-        if scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height:
+        if self.rubric.cursor_in_view(self.scroller()):
             return False
-        scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
+        self.rubric.keep_cursor_in_view(self.scroller())
         return True
-
-    def _keep_in_view(self) -> None:
-        scroll, line = self.query_one("#scroll"), self._cursor_at()
-        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 4:
-            scroll.scroll_to(y=max(0, line - scroll.size.height // 2), animate=False)
 
     def move(self, step: int) -> None:
         """To the next line to mark, or scroll."""
         if self.phase == "marks":
             self.rubric.move(step)
-            self._keep_in_view()
+            self.rubric.keep_cursor_in_view(self.scroller())
         else:
-            self.query_one("#scroll").scroll_relative(y=step, animate=False)
+            super().move(step)
 
     def action_strong(self) -> None:
         """A strong answer, once the points are decided."""

@@ -6,7 +6,6 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -14,11 +13,14 @@ from quizapp.interview import archive, trends
 from quizapp.interview.report.topic_names import items_named, named
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui import actions
+from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
+from quizapp.tui.widgets.row_list import keep_in_view
 from quizapp.tui.widgets.ruler import ruler
 from quizapp.tui.widgets.score_card import LEVEL_COLORS, Report
+from quizapp.tui.widgets.tab_strip import tab
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
@@ -126,8 +128,7 @@ class PastLines(Lines):
         row = row.append(Content.styled(f"  {band:6}", colour))
         if room >= 8:
             row = row.append(Content(f"  {one_line(report['title'])}").truncate(room, ellipsis=True))
-        link = Style.from_meta({"@click": f"screen.at({place})"})
-        return row.stylize(link, 0, len(row.plain))
+        return link(row, f"screen.at({place})")
 
     # topics
 
@@ -216,10 +217,8 @@ class PastScreen(Place):
         parts = [Content.styled(f"History  {plural(len(self.all), 'interview')}", "bold $primary")]
         titles = {report["role"]: one_line(report["title"]) for report in self.all}
         for index, role in enumerate(self.roles if len(self.roles) > 1 else []):
-            text = f" {'All roles' if role is None else titles[role]} "
-            style = "bold reverse $primary" if index == self.chosen else "$text-muted"
-            click = Style.from_meta({"@click": f"screen.role({index - self.chosen})"})
-            parts.append(Content.styled(text, style).stylize(click, 0, len(text)))
+            name = "All roles" if role is None else titles[role]
+            parts.append(tab(name, f"screen.role({index - self.chosen})", current=index == self.chosen))
         head = Content("  ").join(parts)
         if (
             head.cell_length > self.size.width - 2 and len(parts) > 1
@@ -252,10 +251,8 @@ class PastScreen(Place):
         lines, scroll = self.query_one(PastLines), self.query_one("#scroll")
         lines.cursor = place
         lines.refresh()
-        line = lines.cursor_line(lines.content_size.width) + lines.styles.padding.top
-        above, height = scroll.scroll_offset.y, scroll.size.height
-        if not above + 1 <= line < above + height - 1:
-            scroll.scroll_to(y=max(0, line - height // 2), animate=False)
+        line = lines.cursor_line(lines.content_size.width)
+        keep_in_view(scroll, lines, line, line)
 
     def action_at(self, place: int) -> None:
         """A click: go there; on the cursor's own line it opens."""

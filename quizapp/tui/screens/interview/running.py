@@ -3,7 +3,7 @@
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
-from textual import events
+from textual import events, on
 from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, TextArea
@@ -16,10 +16,8 @@ from quizapp.tui.screens.incidents.running import IncidentView
 from quizapp.tui.screens.interview.coding import CodingView
 from quizapp.tui.screens.interview.question_view import QuestionView
 from quizapp.tui.screens.interview.time_up import TimeUp
-from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.clock_bar import ClockBar
-from quizapp.tui.widgets.diagnosis_form import DiagnosisForm
-from quizapp.tui.widgets.readings import Readings
+from quizapp.tui.widgets.row_list import RowList
 from quizapp.util.sanitize import one_line
 
 if TYPE_CHECKING:
@@ -280,15 +278,16 @@ class RunScreen(Place):
             choice.move(position - choice.cursor)
             self.action_answer()
 
-    def on_choice_picked(self, event: Choice.Picked) -> None:
+    @on(RowList.Picked, "#choice")
+    def _option_clicked(self, event: RowList.Picked) -> None:
         """A click moves to an option; on the chosen one it answers."""
         choice = self.question.choice
         if self.phase != "choice":
             return
-        if choice.cursor == event.position:
+        if choice.cursor == event.place:
             self.action_answer()
         else:
-            choice.move(event.position - choice.cursor)
+            choice.move(event.place - choice.cursor)
 
     def action_lift(self, step: int) -> None:
         """Move a step."""
@@ -379,11 +378,13 @@ class RunScreen(Place):
         """Leave the reading."""
         self.incident.go("run")
 
-    def on_readings_picked(self, event: Readings.Picked) -> None:
+    @on(RowList.Picked, "#readings")
+    def _reading_clicked(self, event: RowList.Picked) -> None:
         """A click on a reading."""
         self.incident.pick("run", event.place)
 
-    def on_diagnosis_form_picked(self, event: DiagnosisForm.Picked) -> None:
+    @on(RowList.Picked, "#form")
+    def _form_clicked(self, event: RowList.Picked) -> None:
         """A click on a line of the diagnosis."""
         self.incident.pick("diagnosis", event.place)
 

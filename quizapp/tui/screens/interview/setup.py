@@ -15,6 +15,7 @@ from quizapp.interview.blueprint import LENGTHS, Blueprint, InterviewPlan, load_
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.screens.interview.start import StartScreen, link, unfinished_lines
+from quizapp.tui.widgets.row_list import keep_in_view
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
 
@@ -140,8 +141,7 @@ class MockScreen(StartScreen):
         self._show()
         line = self.cursor if self.cursor < len(FIELDS) else self.cursor + 6
         scroll = self.query_one("#mock")
-        if not scroll.scroll_offset.y <= line < scroll.scroll_offset.y + scroll.size.height - 2:
-            scroll.scroll_to(y=max(0, line - 3), animate=False)
+        keep_in_view(scroll, scroll, line, line)
 
     def action_at(self, index: int) -> None:
         """A click: go there; on the cursor's own line it changes or opens."""
