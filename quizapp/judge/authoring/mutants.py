@@ -85,9 +85,10 @@ def apply_edits(solution: str, edits: Iterable[MutantEdit]) -> str:
     Every edit is located in the unedited solution, so their order does not matter.
     """
     changes = sorted(((*_change(solution, edit), edit) for edit in edits), key=lambda change: change[:2])
-    for (_, end, _, _), (start, _, _, edit) in pairwise(changes):
+    for (_, end, _, first), (start, _, _, second) in pairwise(changes):
         if start < end:
-            raise EditError(edit.line, "overlaps with another edit of this mutant; make them one edit")
+            line = max(first.line, second.line)
+            raise EditError(line, "overlaps with another edit of this mutant; make them one edit")
     for start, end, text, _ in reversed(changes):
         solution = solution[:start] + text + solution[end:]
     return solution
