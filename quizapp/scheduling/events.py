@@ -122,7 +122,7 @@ class Draft(NamedTuple):
     interval: int | None = None
     target: str = ""
     parent: str = ""
-    data: Mapping[str, Any] | None = None
+    data: Mapping[str, object] | None = None
     id: str = ""
 
     def placed(self, seq: int, device: str, device_seq: int, stamp: int) -> Event:
@@ -158,6 +158,6 @@ def new_id() -> str:
     return os.urandom(16).hex()
 
 
-def compact(value: Any) -> str:
+def compact(value: object) -> str:
     """JSON with sorted keys and no spaces: the same value is always the same text."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

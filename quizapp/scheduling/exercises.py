@@ -1,29 +1,27 @@
 """Exercises in the schedule: what a verdict does to an exercise and its questions, and how far each is."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import NamedTuple
 
-from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow
-from quizapp.scheduling.events import Draft, EventType, Moment, new_id
-from quizapp.scheduling.rating_rules import Proposal, is_submission, propose_verdict
+from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow, Rating
+from quizapp.scheduling.events import Draft, EventType, Moment
+from quizapp.scheduling.rating_rules import is_submission, propose_verdict
+from quizapp.scheduling.recorder import ActRecorder, Evidence
 from quizapp.scheduling.study_day import as_datetime
 from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedReview
 
-if TYPE_CHECKING:
-    from quizapp.scheduling.recorder import ActRecorder
-
 
 class _Effort(NamedTuple):
-    """What an exercise has taken since it was taken up."""
+    """The effort on an exercise since it was taken up: submissions, and different hints seen."""
 
     submissions: int
     hints: int
 
 
 def record(
-    recorder: "ActRecorder",
+    recorder: ActRecorder,
     slug: str,
-    verdict: Mapping[str, Any],
+    verdict: Mapping[str, object],
     source: str,
     *,
     asked: bool,
@@ -43,32 +41,27 @@ def record(
         row = recorder.row(name)
         budget = recorder.bank.exercises[slug].minutes * 60
         proposal = propose_verdict(passed, effort.submissions, effort.hints, opened_solution, seconds, budget)
-        rated = proposal if proposal and _is_review(row, now, proposal) else None
-        draft = _verdict_draft(recorder, row, now, rated, seconds)._replace(
-            hints=effort.hints,
-            source="exercise",
-            id=new_id(),
-            data={
-                "status": str(verdict.get("status", "")),
-                "passed": passed,
-                "submissions": effort.submissions,
-                "counted": counted,
-                "opened_solution": opened_solution,
-            },
-        )
-        linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rated else []
+        rating = proposal.rating if proposal and _is_review(row, now, proposal.rating) else None
+        evidence = Evidence(seconds, rating, effort.hints, source="exercise")
+        details = {
+            "status": str(verdict.get("status", "")),
+            "passed": passed,
+            "submissions": effort.submissions,
+            "counted": counted,
+            "opened_solution": opened_solution,
+        }
+        draft = recorder.draft_verdict(row, rating, now, evidence, details)
+        linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rating else []
         event, *_ = store.append(draft, *linked)
         store.documents.add_submission(slug, now.time, verdict, source, event.id)
-    if not rated:
-        return None
-    after = recorder.row(name)
-    return recorder.recorded(event, row.lapses, after, submissions=effort.submissions, hints=effort.hints)
+    return recorder.recorded(event, row.lapses, recorder.row(name), effort.submissions) if rating else None
 
 
-def _effort(recorder: "ActRecorder", name: str) -> _Effort:
+def _effort(recorder: ActRecorder, name: str) -> _Effort:
     """Submissions and hints since the exercise was taken up: since its last pass or rated verdict.
 
-    Verdicts from before submissions were told apart from saves count one each, as they did then.
+    Verdicts without ``counted`` were logged when every verdict counted as a submission, so each still does.
+    Hints of an exercise come in a fixed order, so the largest number covers the others.
     """
     submissions = hints = 0
     for event in reversed(recorder.store.log.standing(EventType.VERDICT, name)):
@@ -80,25 +73,16 @@ def _effort(recorder: "ActRecorder", name: str) -> _Effort:
     return _Effort(submissions, hints)
 
 
-def _verdict_draft(
-    recorder: "ActRecorder", row: CardRow, now: Moment, rated: Proposal | None, seconds: float
-) -> Draft:
-    if rated is None:
-        return Draft(EventType.VERDICT, now, card=row.card, ms=round(seconds * 1000))
-    rating = rated.rating
-    return recorder.draft_review(row, rating, now, kind=EventType.VERDICT, seconds=seconds, proposed=rating)
-
-
-def _is_review(row: CardRow, now: Moment, proposal: Proposal) -> bool:
+def _is_review(row: CardRow, now: Moment, rating: Rating) -> bool:
     """Whether a verdict is a review: the first, or one when the exercise is due again, not every save."""
     if row.state == NEW or row.due_day <= now.day:
         return True
-    # The solution opened before the exercise is due shows that it was forgotten; once a day.
-    return proposal.rating == 1 and row.last_day < now.day
+    # Opening the solution before the exercise is due shows that it was forgotten. That counts once a day.
+    return rating == Rating.AGAIN and row.last_day < now.day
 
 
 def _linked_questions(
-    recorder: "ActRecorder", slug: str, now: Moment, parent: str, recall: bool
+    recorder: ActRecorder, slug: str, now: Moment, parent: str, recall: bool
 ) -> list[Draft]:
     """Events for the exercise's questions: recalled for tomorrow, or credited with a day's rest."""
     kind = EventType.RECALL if recall else EventType.CREDIT
@@ -112,11 +96,11 @@ def _linked_questions(
     return drafts
 
 
-def states(recorder: "ActRecorder", slugs: Iterable[str]) -> dict[str, ExerciseState]:
+def states(recorder: ActRecorder, slugs: Iterable[str]) -> dict[str, ExerciseState]:
     """The states of exercises by slug."""
     summary = recorder.store.documents.summary()
     today = recorder.time.now().day
-    found = {}
+    by_slug = {}
     for slug in slugs:
         number, passed, best = summary.get(slug, (0, None, 0.0))
         row = recorder.store.tables.card(EXERCISE + slug)
@@ -129,5 +113,5 @@ def states(recorder: "ActRecorder", slugs: Iterable[str]) -> dict[str, ExerciseS
             state = ExerciseProgress.STARTED if number or scheduled else ExerciseProgress.NEW
         due = as_datetime(row.due) if row and scheduled else None
         passed_at = as_datetime(passed) if passed is not None else None
-        found[slug] = ExerciseState(slug, state, number, passed_at, due, best)
-    return found
+        by_slug[slug] = ExerciseState(slug, state, number, passed_at, due, best)
+    return by_slug

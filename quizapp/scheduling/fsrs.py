@@ -1,4 +1,4 @@
-"""FSRS-6 by the ``fsrs`` package, and what it leaves out: study days, fuzz, order of intervals.
+"""FSRS-6 from the ``fsrs`` package, with what it leaves out: study days, fuzz, order of intervals.
 
 The package counts elapsed time in blocks of 24 hours. It is given days as midnight-to-midnight dates
 here, so that it counts study days. Its own intervals and fuzz are not used.
@@ -27,7 +27,8 @@ LEARNING_STEPS = (60, 600)
 RELEARNING_STEPS = (600,)
 # from and to days of an interval, and the share of the part between them by which fuzz widens its range
 _FUZZ_RANGES = ((2.5, 7.0, 0.15), (7.0, 20.0, 0.10), (20.0, float("inf"), 0.05))
-# whose outcomes decide on a rating's interval: Again stands alone, the others wait longer than those below
+# The ratings whose outcomes are needed for one interval: each passing rating waits longer than those below
+# it, so its interval depends on theirs.
 _NEEDED = {
     Rating.AGAIN: (Rating.AGAIN,),
     Rating.HARD: (Rating.HARD,),
@@ -53,7 +54,7 @@ DEFAULT_MODEL = MemoryModel()
 
 
 class Memory(NamedTuple):
-    """What the model knows of a card: state, learning step, stability in days, difficulty 1-10."""
+    """The model's memory of a card: state, learning step, stability in days, difficulty 1-10."""
 
     state: int = NEW.value
     step: int | None = None
@@ -64,7 +65,7 @@ class Memory(NamedTuple):
 
 
 class RatingOutcome(NamedTuple):
-    """What a rating makes of a card: its memory, and the interval in seconds to the next review."""
+    """The effect of a rating on a card: its memory, and the interval in seconds to the next review."""
 
     memory: Memory
     interval: int
@@ -84,7 +85,7 @@ class Scheduler:
         self._decay = -model.weights[20]
         self._factor = 0.9 ** (1 / self._decay) - 1
         self._packages: dict[bool, fsrs.Scheduler] = {}
-        self._known: dict[tuple[Memory, int, int, bool], Memory] = {}
+        self._recent: dict[tuple[Memory, int, int, bool], Memory] = {}
 
     def _package(self, steps: bool) -> "fsrs.Scheduler":
         if steps not in self._packages:
@@ -101,12 +102,12 @@ class Scheduler:
     def review(self, memory: Memory, rating: int, day: int, steps: bool = True) -> Memory:
         """The memory after a review on a study day (``interval`` is left for the caller)."""
         key = (memory, rating, day, steps)
-        found = self._known.get(key)
-        if found is None:
-            if len(self._known) >= 64:  # enough for the buttons of the cards on screen
-                self._known.clear()
-            found = self._known[key] = self._review(*key)
-        return found
+        after = self._recent.get(key)
+        if after is None:
+            if len(self._recent) >= 64:  # enough for the buttons of the cards on screen
+                self._recent.clear()
+            after = self._recent[key] = self._review(*key)
+        return after
 
     def _review(self, memory: Memory, rating: int, day: int, steps: bool) -> Memory:
         package = self._package(steps)
@@ -162,7 +163,7 @@ class Scheduler:
         # the order of the three passing intervals needs room below the longest one
         most = max(1, most if cap is None else min(most, cap))
         before = memory.interval // DAY_S if memory.state == REVIEW else 0
-        found: dict[Rating, RatingOutcome] = {}
+        outcomes: dict[Rating, RatingOutcome] = {}
         floor = 1
         for rating in _NEEDED[up_to]:
             after = self.review(memory, rating, day, steps)
@@ -177,8 +178,8 @@ class Scheduler:
                 if rating is not Rating.Again:
                     floor = days + 1
                 seconds = days * DAY_S
-            found[rating] = RatingOutcome(after._replace(interval=seconds), seconds)
-        return found
+            outcomes[rating] = RatingOutcome(after._replace(interval=seconds), seconds)
+        return outcomes
 
 
 def _step_seconds(after: Memory, rating: Rating) -> int:
@@ -194,9 +195,9 @@ def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
     """The weights as a tuple. Raises ``ValueError`` where the model refuses them."""
     import fsrs
 
-    found = tuple(float(value) for value in weights)
-    fsrs.Scheduler(parameters=found)
-    return found
+    checked = tuple(float(value) for value in weights)
+    fsrs.Scheduler(parameters=checked)
+    return checked
 
 
 def seed_of(card: str, repetition: int, purpose: str = "") -> int:
@@ -236,5 +237,5 @@ def fuzzed(interval: float, sample: float, least: int, most: int) -> int:
 
 
 def _round_half_up(value: float) -> int:
-    """Half up: Python's own rounding to even would make 2.5 into 2."""
+    """Round half up: Python rounds to even and would turn 2.5 into 2."""
     return int(value + 0.5)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quizapp.scheduling.events import Moment
     from quizapp.scheduling.service import Study
 
-_TYPICAL_S = 40.0  # for an answer, before the learner's own times say more
+_TYPICAL_S = 40.0  # for an answer, until there are times of the learner's
 _TYPICAL_RANGE_S = (5.0, 180.0)
 _EXERCISE_ORDER = {ExerciseProgress.DUE: 0, ExerciseProgress.STARTED: 1, ExerciseProgress.NEW: 2}
 
@@ -35,7 +35,7 @@ class TodaysCards:
         self._left_out: set[str] = set()
 
     def queue_at(self, now: "Moment") -> Queue:
-        """The queue as it stands; another process may have written since."""
+        """The queue now; it is read again where another process has written since."""
         version = self._store.db.data_version()
         if version != self._seen_version or now.day != self._queue.day:
             self._store.follow()
@@ -53,7 +53,7 @@ class TodaysCards:
     def leave_out(self, name: str) -> bool:
         """Skip a card as long as the program runs, and log nothing; False where it is left out already.
 
-        For a card that cannot be shown, because its deck is at fault. That says nothing about what the
+        For a card that cannot be shown because its deck has a fault. That says nothing about what the
         learner remembers, so its schedule stays as it is and the card returns once the deck is corrected.
         """
         if name in self._left_out:

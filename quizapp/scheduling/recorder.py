@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError, UnknownName
@@ -35,6 +35,18 @@ class MockReview(NamedTuple):
     confidence: int | None = None
     caps: tuple[int, ...] = ()
     source: str = "mock"
+
+
+class Evidence(NamedTuple):
+    """How a review went; the fields are those of ``Study.answer``."""
+
+    seconds: float = 0.0
+    proposed: Rating | int | None = None
+    hints: int = 0
+    ticks: Sequence[int] = ()
+    seed: int | None = None
+    confidence: int | None = None
+    source: str = ""
 
 
 class ActRecorder:
@@ -99,17 +111,13 @@ class ActRecorder:
         row: CardRow,
         rating: int,
         now: Moment,
+        evidence: Evidence,
         *,
         kind: EventType = EventType.ANSWER,
-        seconds: float = 0.0,
-        proposed: Rating | int | None = None,
-        data: Mapping[str, Any] | None = None,
-        **rest: Any,
+        parent: str = "",
+        data: Mapping[str, object] | None = None,
     ) -> Draft:
-        """The event of a review of ``row``, with the interval that the button promised.
-
-        ``rest`` are further fields of ``Draft``.
-        """
+        """The event of a review of ``row``, with the interval that the button promised."""
         question = self.bank.questions.get(row.card)
         given = Rating(rating)
         return Draft(
@@ -117,16 +125,46 @@ class ActRecorder:
             now,
             card=row.card,
             content=question.content_hash if question else "",
-            proposed=int(proposed) if proposed is not None else None,
+            proposed=int(evidence.proposed) if evidence.proposed is not None else None,
             rating=int(rating),
-            ms=round(max(0.0, seconds) * 1000),
+            ms=round(max(0.0, evidence.seconds) * 1000),
+            hints=evidence.hints,
+            ticks=evidence.ticks,
+            seed=evidence.seed,
+            confidence=evidence.confidence,
+            source=evidence.source,
+            parent=parent,
             model=self._reducer.scheduler.version,
             interval=self.outcomes(row, now, given)[given].interval,
             data=data or None,
-            **rest,
         )
 
-    def recorded(self, event: Event, lapses_before: int, row: CardRow, **rest: Any) -> RecordedReview:
+    def draft_verdict(
+        self,
+        row: CardRow,
+        rating: Rating | None,
+        now: Moment,
+        evidence: Evidence,
+        details: Mapping[str, object],
+    ) -> Draft:
+        """The event of a verdict, with its id; a review where there is a rating."""
+        if rating:
+            draft = self.draft_review(row, rating, now, evidence, kind=EventType.VERDICT, data=details)
+            return draft._replace(id=new_id())
+        return Draft(
+            EventType.VERDICT,
+            now,
+            card=row.card,
+            ms=round(evidence.seconds * 1000),
+            hints=evidence.hints,
+            source=evidence.source,
+            data=details,
+            id=new_id(),
+        )
+
+    def recorded(
+        self, event: Event, lapses_before: int, row: CardRow, submissions: int = 0
+    ) -> RecordedReview:
         """What to show of a review that was just written; ``row`` is the card after it."""
         assert event.rating is not None
         interval = timedelta(seconds=row.interval)
@@ -140,21 +178,28 @@ class ActRecorder:
             interval_text(interval),
             STATE_NAMES[row.state],
             leech,
-            **rest,
+            submissions,
+            event.hints,
         )
 
     # acts
 
-    def answer(self, name: str, rating: Rating | int, now: Moment, **rest: Any) -> tuple[CardRow, Event]:
+    def answer(
+        self, name: str, rating: Rating | int, now: Moment, evidence: Evidence, typed: str
+    ) -> tuple[CardRow, Event]:
         """Append a review; returns the card as it was before, and the event."""
+        data = {"typed": typed} if typed else None
         with self.store.transaction():
             before = self.row(name)
-            (event,) = self.store.append(self.draft_review(before, rating, now, **rest))
+            (event,) = self.store.append(self.draft_review(before, rating, now, evidence, data=data))
         return before, event
 
-    def act(self, kind: EventType, card_id: str, **rest: Any) -> None:
+    def act(
+        self, kind: EventType, card_id: str, content: str = "", data: Mapping[str, object] | None = None
+    ) -> None:
         """Append an event that marks a card: bury, suspend, flag or the like."""
-        self.store.append(Draft(kind, self.time.now(), card=self.resolve(card_id), **rest))
+        name = self.resolve(card_id)
+        self.store.append(Draft(kind, self.time.now(), card=name, content=content, data=data))
 
     def undo(self) -> UndoneAct | None:
         """Take back the last act that stands."""
@@ -174,7 +219,7 @@ class ActRecorder:
 
     def interview(
         self,
-        document: Mapping[str, Any],
+        document: Mapping[str, object],
         reviews: Sequence[MockReview],
         recalls: Sequence[str],
         mock_id: str,
@@ -210,13 +255,15 @@ class ActRecorder:
             row,
             review.rating,
             now,
-            seconds=review.seconds,
-            proposed=review.proposed,
-            hints=review.hints,
-            ticks=review.ticks,
-            seed=review.seed,
-            confidence=review.confidence,
-            source=review.source,
+            Evidence(
+                review.seconds,
+                review.proposed,
+                review.hints,
+                review.ticks,
+                review.seed,
+                review.confidence,
+                review.source,
+            ),
             parent=parent,
             data={"caps": list(review.caps)} if review.caps else None,
         )

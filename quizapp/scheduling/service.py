@@ -1,18 +1,16 @@
 """The facade of the schedule: what commands, screens and exchange ask and tell."""
 
-import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from quizapp.bank.model import Bank
 from quizapp.scheduling import exercises, next_step, statistics
 from quizapp.scheduling.cards import EXERCISE, CardRow, Rating
 from quizapp.scheduling.events import Draft, Event, EventType, Moment
 from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Scheduler, seed_of
-from quizapp.scheduling.recorder import ActRecorder, MockReview
+from quizapp.scheduling.recorder import ActRecorder, Evidence, MockReview
 from quizapp.scheduling.reducer import CardReducer
 from quizapp.scheduling.study_day import Clock, StudyTime, SystemClock
 from quizapp.scheduling.views import (
@@ -42,7 +40,7 @@ SYSTEM_CLOCK = SystemClock()
 class Study:
     """A learner's schedule over a bank. What a method reports as done is on disk.
 
-    ``store`` is for the schedule's own modules and for tests: everybody else goes through the methods.
+    ``store`` is for the schedule's own modules and for tests: everything else goes through the methods.
     """
 
     def __init__(
@@ -61,7 +59,7 @@ class Study:
 
     @classmethod
     def open(cls, bank: Bank | None = None) -> Self:
-        """The user's own schedule: their settings, database, backups, and the bank with their decks."""
+        """The user's schedule: their settings, database, backups, and the bank with their decks."""
         from quizapp import paths
 
         settings = load_settings(paths.config())
@@ -77,7 +75,7 @@ class Study:
             raise
 
     def with_settings(self, settings: Settings) -> "Study":
-        """The same schedule under other settings; it takes the place of this one."""
+        """The same schedule under other settings; it replaces this one."""
         return Study(self.bank, self.store, settings, self.clock)
 
     def close(self) -> None:
@@ -87,9 +85,7 @@ class Study:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -193,14 +189,8 @@ class Study:
             name,
             rating,
             now,
-            seconds=seconds,
-            proposed=proposed,
-            hints=hints,
-            ticks=ticks,
-            seed=seed,
-            confidence=confidence,
-            source=source,
-            data={"typed": typed} if typed else None,
+            Evidence(seconds, proposed, hints, ticks, seed, confidence, source),
+            typed,
         )
         row = self.store.latest(name)
         queue.answered(before.state, row, source)
@@ -216,8 +206,8 @@ class Study:
         self._cards.outdated()
         return self._recorder.redo()
 
-    def _act(self, kind: EventType, card_id: str, **rest: Any) -> None:
-        self._recorder.act(kind, card_id, **rest)
+    def _act(self, kind: EventType, card_id: str) -> None:
+        self._recorder.act(kind, card_id)
         self._cards.outdated()
 
     def bury(self, card_id: str) -> None:
@@ -250,7 +240,8 @@ class Study:
         """Note that a change was seen; ``treat_as_new`` starts the card again and keeps its history."""
         question = self.bank.questions.get(self.resolve(card_id))
         content = question.content_hash if question else ""
-        self._act(EventType.EDIT_SEEN, card_id, content=content, data={"treat_as_new": treat_as_new})
+        self._recorder.act(EventType.EDIT_SEEN, card_id, content, {"treat_as_new": treat_as_new})
+        self._cards.outdated()
 
     def alternative(self, card_id: str) -> str | None:
         """Another kind of card on the same matter, for a leech: a variant, its parent or a sibling."""
@@ -261,7 +252,7 @@ class Study:
     def record_verdict(
         self,
         slug: str,
-        verdict: Mapping[str, Any],
+        verdict: Mapping[str, object],
         *,
         source_text: str,
         asked: bool = True,
@@ -272,7 +263,7 @@ class Study:
         """Keep a submission and let its verdict schedule the exercise; the review if it was one.
 
         ``asked`` is False where a save was graded that nobody asked to grade. ``hints`` and ``seconds``
-        count since the exercise was taken up. Passed: rated by effort, and its questions that are due soon
+        count since the exercise was opened. Passed: rated by effort, and its questions that are due soon
         wait until tomorrow. Solution opened: Again, and its questions come tomorrow. Not passed: kept, not
         rated. Passing once more before it is due is kept only.
         """
@@ -302,14 +293,13 @@ class Study:
         return self.store.documents.submissions(slug)
 
     def save_mock(
-        self, session: Mapping[str, Any] | str, *, mock_id: str = "", sitting: str = "", done: bool = False
+        self, document: Mapping[str, object], *, mock_id: str = "", sitting: str = "", done: bool = False
     ) -> str:
         """Save a mock interview (a JSON document) and schedule nothing; its id.
 
         ``done`` replaces the report of a finished one. Raises ``TakenOver`` where it is finished, or where
         ``sitting`` is not the one stored.
         """
-        document = json.loads(session) if isinstance(session, str) else session
         state = MockState.DONE if done else MockState.RUNNING
         return self.store.documents.save_mock(
             document, self.now().time, mock_id=mock_id, sitting=sitting, state=state
@@ -325,7 +315,7 @@ class Study:
 
     def record_mock(
         self,
-        session: Mapping[str, Any] | str,
+        document: Mapping[str, object],
         reviews: Iterable[MockReview] = (),
         *,
         recalls: Iterable[str] = (),
@@ -338,7 +328,6 @@ class Study:
         Returns the id of the interview and the reviews. Raises ``UnknownName``, ``QuizError`` for two
         reviews of one card, ``TakenOver`` where it is finished already or sat in another window.
         """
-        document = json.loads(session) if isinstance(session, str) else session
         self._cards.outdated()
         return self._recorder.interview(document, list(reviews), list(recalls), mock_id, sitting)
 
@@ -351,11 +340,6 @@ class Study:
     def cards(self) -> list[CardRow]:
         """The rows of all cards in the log, by id."""
         return self.store.tables.cards()
-
-    def retrievability(self, card_id: str) -> float | None:
-        """The chance of recalling a card now; None before its first review."""
-        row = self._row(card_id)
-        return self.recall_of(row, self.now().day) if row.state else None
 
     def recall_of(self, row: CardRow, day: int) -> float:
         """The retrievability of a row on a study day."""

@@ -65,15 +65,15 @@ def topics(study: "Study") -> list[TopicProgress]:
     members: dict[str, list[str]] = {slug: [] for slug in study.bank.topics}
     for question in study.bank.questions.values():
         members.setdefault(question.topic, []).append(question.id)
-    found = []
+    progress = []
     for slug, ids in members.items():
-        known = study.bank.topics.get(slug)
+        topic = study.bank.topics.get(slug)
         seen = [rows[name] for name in ids if name in rows and rows[name].state > 0]
         recall = sum(study.recall_of(row, day) for row in seen) / len(seen) if seen else None
-        found.append(
+        progress.append(
             TopicProgress(
                 slug,
-                known.name if known else slug,
+                topic.name if topic else slug,
                 len(ids),
                 sum(row.state == REVIEW for row in seen),
                 len(seen),
@@ -83,7 +83,7 @@ def topics(study: "Study") -> list[TopicProgress]:
                 recall is not None and recall < WEAK,
             )
         )
-    return found
+    return progress
 
 
 def compute(study: "Study", forecast_days: int) -> StudyStatistics:

@@ -10,7 +10,7 @@ _EPOCH = date(1970, 1, 1).toordinal()
 
 
 class Clock(Protocol):
-    """Where the time comes from; tests bring their own."""
+    """Where the time comes from; tests use a fixed one."""
 
     def now(self) -> datetime:
         """The present, aware, in the learner's local time zone."""
@@ -55,7 +55,7 @@ def moment(now: datetime, rollover_hour: int) -> Moment:
     """The log's form of an aware local time: UTC ms, local offset in seconds, study day.
 
     The day is the local date ``rollover_hour`` hours of wall clock earlier, so neither daylight saving
-    nor a journey moves the hour at which it begins.
+    time nor travel moves the hour at which it begins.
     """
     offset = now.utcoffset()
     assert offset is not None, "clocks give aware times"
@@ -66,7 +66,7 @@ def moment(now: datetime, rollover_hour: int) -> Moment:
 
 def day_start(day: int, offset: int, rollover_hour: int) -> int:
     """When a study day begins, in UTC ms, for a local offset in seconds."""
-    # plain arithmetic: a date would refuse the absurd days that a foreign log may hold
+    # Plain arithmetic, because a date would refuse the absurd days that a foreign log may hold.
     return ((day - _EPOCH) * DAY_S + rollover_hour * 3600 - offset) * 1000
 
 

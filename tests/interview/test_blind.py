@@ -31,7 +31,7 @@ def ten(tmp_path: Path, made, typed: str = LONG) -> dict:
     points = [dict(p, held=1.0, ticked=True, quote="the phrase") for p in one["marking"]["points"]]
     marking = one["marking"] | {"points": points}
     report["items"] = [dict(one, number=number, typed=typed, marking=marking) for number in range(10)]
-    made.store.documents.save_mock(report, made.now().time, mock_id=report["id"], state="done")
+    made.save_mock(report, mock_id=report["id"], done=True)
     return report
 
 

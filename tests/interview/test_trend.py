@@ -55,7 +55,7 @@ def several() -> list[dict]:
 
 def store(made: Study, reports: list[dict]) -> None:
     for document in reports:
-        made.store.documents.save_mock(document, made.now().time, mock_id=document["id"], state="done")
+        made.save_mock(document, mock_id=document["id"], done=True)
 
 
 def test_change_is_against_the_mean_of_up_to_three_before() -> None:
@@ -103,7 +103,7 @@ def test_mock_list_shows_interviews_and_how_they_move(home: Path, capsys) -> Non
     with Study.open() as made:
         store(made, several())
         running = several()[0] | {"id": "cafecafe"}
-        made.store.documents.save_mock(running, made.now().time, mock_id="cafecafe", state="running")
+        made.save_mock(running, mock_id="cafecafe")
     assert main(["mock", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert all(len(line) <= 80 for line in lines)

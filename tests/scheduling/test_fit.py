@@ -80,7 +80,7 @@ def test_weights_of_a_forgetful_learner_are_taken(
     with fill(tmp_path, 150, 8) as study:
         found = study.fit_weights()
         assert found.trainer == ("fsrs-rs" if extra else "torch")
-        assert found.taken
+        assert found.adopted
         assert found.loss_after < found.loss_before - 0.005
         assert study.scheduler.model.weights == found.weights
         assert study.model != "FSRS-6/default"
@@ -108,7 +108,7 @@ def test_new_weights_change_stability_but_not_the_promised_date(tmp_path: Path) 
 def test_too_few_reviews_change_nothing(tmp_path: Path) -> None:
     with fill(tmp_path, 5, 5) as study:
         found = study.fit_weights()
-        assert not found.taken
+        assert not found.adopted
         assert "400 are needed" in found.reason
         assert study.model == "FSRS-6/default"
 
@@ -118,7 +118,7 @@ def test_weights_that_predict_worse_are_not_taken(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(trainer, "train", lambda _: [*[50.0] * 4, *DEFAULT_WEIGHTS[4:]])
     with fill(tmp_path, 150, 8) as study:
         found = study.fit_weights()
-        assert not found.taken
+        assert not found.adopted
         assert found.loss_after > found.loss_before
         assert study.model == "FSRS-6/default"
 

@@ -40,7 +40,7 @@ def test_it_is_worth_it_again_after_a_tenth_more() -> None:
 
 
 def test_a_spoilt_note_and_spoilt_data_are_no_trouble() -> None:
-    paths.cache().mkdir(parents=True)
+    paths.cache().mkdir(parents=True, exist_ok=True)
     (paths.cache() / "refit.json").write_text("[1")
     assert background.news() == ""
     paths.database().write_text("no database")

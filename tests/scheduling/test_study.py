@@ -303,8 +303,8 @@ def test_facts_for_screens(tmp_path: Path) -> None:
         progress = {topic.topic: topic for topic in desk.topics()}
         assert progress["topic-0"].learned == 1
         assert progress["topic-0"].total == 2
-        assert desk.retrievability("q0") == 1.0
-        assert desk.retrievability("q5") is None
+        assert desk.card("q0").retrievability == 1.0
+        assert desk.card("q5").retrievability is None
 
 
 def test_due_lists_due_cards_before_new_ones_as_json(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
-"""Fitting the weights after a session: a process of its own, so that nobody waits and no drill loads torch.
+"""Fits the weights after a session, in a separate process: nobody waits, and no drill loads torch.
 
-Started by the interface when a session ends; it outlives the interface by some seconds at most. What it
-found is kept in a note beside the cache, and said when it comes or at the next start.
+The interface starts it when a session ends; it outlives the interface by some seconds at most. Its result
+is kept in a note in the cache and shown when it arrives, or at the next start.
 """
 
 import contextlib
@@ -11,10 +11,11 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 from quizapp import paths
 from quizapp.errors import QuizError
+from quizapp.util.atomic import write_atomic
 
 LEAST = 400
 """Reviews on later days below which nothing is fitted."""
@@ -32,31 +33,35 @@ def start() -> "subprocess.Popen[bytes]":
     )  # fmt: skip
 
 
+class _FitNote(NamedTuple):
+    """What the last fit left behind: the reviews it saw, and the sentence that nobody has read yet."""
+
+    reviews: int = 0
+    sentence: str = ""
+
+
 def news() -> str:
-    """What the last fitting changed, once; empty where nothing did or it was said already."""
+    """What the last fit changed, once; empty where nothing changed or the sentence was shown already."""
     note = _read()
-    sentence = str(note.get("sentence") or "")
-    if sentence:
-        _write(note | {"sentence": ""})
-    return sentence
+    if note.sentence:
+        _write(note._replace(sentence=""))
+    return note.sentence
 
 
 def _note() -> Path:
     return paths.cache() / "refit.json"
 
 
-def _read() -> dict[str, Any]:
-    with contextlib.suppress(OSError, ValueError):
-        found = json.loads(_note().read_text(encoding="utf-8"))
-        if isinstance(found, dict):
-            return found
-    return {}
+def _read() -> _FitNote:
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        note = json.loads(_note().read_text(encoding="utf-8"))
+        return _FitNote(int(note.get("reviews") or 0), str(note.get("sentence") or ""))
+    return _FitNote()
 
 
-def _write(note: dict[str, Any]) -> None:
+def _write(note: _FitNote) -> None:
     with contextlib.suppress(OSError):  # without the note the next session fits again
-        _note().parent.mkdir(parents=True, exist_ok=True)
-        _note().write_text(json.dumps(note), encoding="utf-8")
+        write_atomic(_note(), json.dumps(note._asdict()))
 
 
 def worth_it(telling: int, before: int) -> bool:
@@ -73,16 +78,16 @@ def main() -> int:
 
     with Study.open() as study:
         telling = sum(review.elapsed > 0 for review in study.store.tables.reviews())
-        if not worth_it(telling, int(_read().get("reviews") or 0)):
+        if not worth_it(telling, _read().reviews):
             return 0
-        found = study.fit_weights(least=LEAST)
+        fitted = study.fit_weights(least=LEAST)
     sentence = ""
-    if found.taken and found.loss_before is not None and found.loss_after is not None:
+    if fitted.adopted and fitted.loss_before is not None and fitted.loss_after is not None:
         sentence = (
-            f"The memory model was fitted to your {found.reviews} reviews: its log loss on the latest fell "
-            f"from {found.loss_before:.3f} to {found.loss_after:.3f}. Dates already promised stay."
+            f"The memory model was fitted to your {fitted.reviews} reviews: its log loss on the latest fell "
+            f"from {fitted.loss_before:.3f} to {fitted.loss_after:.3f}. Dates already promised stay."
         )
-    _write({"reviews": telling, "sentence": sentence})
+    _write(_FitNote(telling, sentence))
     return 0
 
 

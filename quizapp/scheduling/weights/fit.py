@@ -1,6 +1,6 @@
 """Personal weights: FSRS-6 fitted to the learner's own reviews.
 
-Weights are trained on the earlier four fifths of the reviews and taken only if they predict the last
+Weights are trained on the earlier four fifths of the reviews and adopted only if they predict the last
 fifth better than the present ones. With the extra ``fast`` the trainer is ``fsrs-rs-python``, else
 the small one in ``quizapp.scheduling.weights.trainer``.
 """
@@ -34,9 +34,9 @@ class HistoryStep:
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """What fitting came to; log losses are on the later reviews, which were not trained on."""
+    """The result of a fit; log losses are on the later reviews, which were not trained on."""
 
-    taken: bool
+    adopted: bool
     reason: str
     reviews: int
     loss_before: float | None = None
@@ -46,7 +46,7 @@ class FitResult:
 
 
 def fit(study: "Study", *, least: int) -> FitResult:
-    """Fit, compare, and take the weights if they are better. See ``Study.fit_weights``."""
+    """Fit, compare, and adopt the weights if they are better. See ``Study.fit_weights``."""
     reviews = study.store.tables.reviews()
     telling = [review for review in reviews if review.elapsed > 0]
     if len(telling) < least:
@@ -60,12 +60,12 @@ def fit(study: "Study", *, least: int) -> FitResult:
     present = study.scheduler.model
     before = log_loss(present, histories)
     after = log_loss(MemoryModel(MODEL, weights), histories)
-    taken = after < before - BETTER_BY
-    if taken:
+    adopted = after < before - BETTER_BY
+    if adopted:
         details = {"model": MODEL, "weights": list(weights), "reviews": len(telling), "trainer": trainer}
         study.store.append(Draft(EventType.SETTINGS, study.now(), model=present.version, data=details))
-    reason = "they predict the latest reviews better" if taken else "the present weights predict as well"
-    return FitResult(taken, reason, len(telling), before, after, weights, trainer)
+    reason = "they predict the latest reviews better" if adopted else "the present weights predict as well"
+    return FitResult(adopted, reason, len(telling), before, after, weights, trainer)
 
 
 def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[HistoryStep]]:
@@ -117,5 +117,5 @@ def _fast(histories: Sequence[Sequence[HistoryStep]]) -> Sequence[float]:
             reviews.append(fsrs_rs_python.FSRSReview(step.rating, step.elapsed if index else 0))
             if index and step.elapsed:
                 items.append(fsrs_rs_python.FSRSItem(list(reviews)))
-    found = fsrs_rs_python.FSRS(list(DEFAULT_WEIGHTS)).compute_parameters(items)
-    return [float(value) for value in found]
+    weights = fsrs_rs_python.FSRS(list(DEFAULT_WEIGHTS)).compute_parameters(items)
+    return [float(value) for value in weights]

@@ -42,14 +42,14 @@ def predictions(weights: Tensor, elapsed: Tensor, ratings: Tensor) -> Tensor:
     factor = 0.9 ** (1 / decay) - 1
     stability = weights[ratings[:, 0].long() - 1]
     difficulty = (weights[4] - torch.exp(weights[5] * (ratings[:, 0] - 1)) + 1).clamp(1, 10)
-    found = []
+    chances = []
     for step in range(1, elapsed.shape[1]):
         days, rating = elapsed[:, step], ratings[:, step]
         chance = (1 + factor * days / stability) ** decay
-        found.append(chance)
+        chances.append(chance)
         stability = _next_stability(weights, stability, difficulty, chance, rating, days)
         difficulty = _next_difficulty(weights, difficulty, rating)
-    return torch.stack(found, 1)
+    return torch.stack(chances, 1)
 
 
 def _next_difficulty(weights: Tensor, difficulty: Tensor, rating: Tensor) -> Tensor:
