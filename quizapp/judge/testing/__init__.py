@@ -1,1 +1,1 @@
-"""What exercise authors import: checks in hidden tests, recording in probes."""
+"""What authors of exercises import: checks for hidden tests, recording and random inputs for probes."""

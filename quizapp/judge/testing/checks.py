@@ -15,7 +15,7 @@ from quizapp.judge.worker.transcript import Opaque
 
 F = TypeVar("F", bound=Callable[..., None])
 
-# Relative and absolute tolerance by dtype; on an accelerator sums run in another order, hence the factor.
+# Relative and absolute tolerance by dtype. An accelerator adds in another order, hence the factor below.
 TOLERANCES = {
     torch.float64: (1e-7, 1e-9),
     torch.float32: (1e-4, 1e-6),
@@ -23,7 +23,7 @@ TOLERANCES = {
     torch.float16: (3e-3, 1e-3),
 }
 DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
-MAX_MESSAGE = 2000  # characters: evidence that a message quotes may be of any length
+MAX_MESSAGE = 2000  # characters; a submission chooses the evidence that a message quotes, and its length
 
 
 class Finding(AssertionError):
@@ -34,7 +34,7 @@ class CodeRaised(Finding):
     """The submission raised where a value was needed."""
 
 
-# Errors of code that looks at single values, which a tensor on meta does not have.
+# Parts of torch's errors about code that reads values of a tensor on meta, which has none.
 _WITHOUT_VALUES = (
     "cannot be called on meta tensors",
     "Cannot copy out of meta tensor",
@@ -45,7 +45,11 @@ _WITHOUT_VALUES = (
 
 
 class Raised:
-    """An exception of the submission: names of its type and bases, message, line in the user's file."""
+    """An exception that the submission raised.
+
+    ``types`` are the names of its class and base classes. ``line`` is in the user's file, 0 if unknown.
+    ``where`` is construct, call or backward.
+    """
 
     def __init__(self, details: Mapping[str, Any], module: str):
         self.types = tuple(str(name)[:200] for name in details["types"])
@@ -65,11 +69,11 @@ class Raised:
 
     @property
     def wants_values(self) -> bool:
-        """Whether the code looked at values of a tensor on meta: it works wherever there are any."""
+        """Whether the code reads values of a tensor on meta: on every other device it would work."""
         return any(text in self.message for text in _WITHOUT_VALUES)
 
     def is_a(self, *names: str) -> bool:
-        """Whether the exception is of one of the named types, subclasses included."""
+        """Whether the exception is an instance of one of the named types."""
         return bool(set(names) & set(self.types))
 
     def __str__(self) -> str:
@@ -84,7 +88,10 @@ class Raised:
 
 
 class Observe:
-    """Evidence of one run. ``given`` are the judge's own inputs; values are looked up by path."""
+    """The evidence of one run, which a hidden test gets: ``observe["probe/step/name"]`` is a recorded value.
+
+    ``given`` are the inputs that the judge made itself from the same seed.
+    """
 
     def __init__(
         self, given: Any, values: Mapping[str, Any], errors: Mapping[str, Any], module: str, device: str
@@ -98,14 +105,12 @@ class Observe:
         return path in self._values
 
     def __getitem__(self, path: str) -> Any:
-        """The recorded value; raises `CodeRaised` with the submission's exception if it never came."""
+        """The recorded value; raises `CodeRaised` if the submission raised an exception instead."""
         if path in self._values:
             return self._values[path]
-        parts = path.split("/")
-        for length in range(len(parts), 0, -1):
-            error = self._errors.get("/".join(parts[:length]))
-            if error is not None:
-                raise CodeRaised(f"Your code raised {error}")
+        error = self.error(path)
+        if error is not None:
+            raise CodeRaised(f"Your code raised {error}")
         raise Finding(f"The run ended before {path!r} could be observed.")
 
     def tensor(self, path: str, says: str = "A tensor is expected here.") -> Tensor:
@@ -116,7 +121,7 @@ class Observe:
         return value
 
     def error(self, path: str) -> Raised | None:
-        """The exception that ended the step ``path`` (or a step around it), or None."""
+        """The exception that ended the step ``path`` or a step around it; None if there was none."""
         parts = path.split("/")
         for length in range(len(parts), 0, -1):
             error = self._errors.get("/".join(parts[:length]))
@@ -125,7 +130,7 @@ class Observe:
         return None
 
     def raised(self, path: str, *names: str, says: str) -> None:
-        """Demand that ``record.raises(path)`` saw one of the named exceptions."""
+        """Fail with the sentence ``says`` unless ``record.raises(path)`` saw one of the named exceptions."""
         error = self.error(path)
         kinds = " or ".join(names)
         if error is None:
@@ -136,12 +141,12 @@ class Observe:
 
 
 def describe(value: Any) -> str:
-    """A short account of a value for a message."""
+    """A short description of a value, for a message."""
     if isinstance(value, Tensor):
         values = " without values, on meta" if value.device.type == "meta" else ""
         return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}{values}"
     if isinstance(value, Opaque):
-        # What was too much or too strange to be sent is told by the text.
+        # The text of a tensor or an integer that could not be sent says why.
         return value.text if value.kind in ("torch.Tensor", "int") else f"an object of type {value.kind}"
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
@@ -154,7 +159,7 @@ def expect(condition: object, says: str, detail: str = "") -> None:
 
 
 def alike(left: Any, right: Any) -> bool:
-    """Whether two pieces of evidence are the same: in type, dtype, shape and every value, NaN included."""
+    """Whether two pieces of evidence have the same type, dtype, shape and values; NaN equals NaN."""
     if isinstance(left, Tensor) and isinstance(right, Tensor):
         if left.dtype != right.dtype or left.shape != right.shape:
             return False
@@ -179,15 +184,16 @@ def close(
     mistakes: Mapping[str, Any] | Iterable[tuple[str, Any]] = (),
     device: str = "cpu",
 ) -> None:
-    """Fail unless ``got`` equals ``want`` within the tolerance; compared in float64, NaN equals NaN.
+    """Fail with the sentence ``says`` unless ``got`` equals ``want`` within the tolerance.
 
-    ``got`` is a tensor or a number (lists of numbers too). Without ``rtol``/``atol`` the table above
-    applies, by the dtype of ``got``. ``mistakes`` maps a sentence to the value that this mistake gives:
-    where ``got`` equals it, the sentence is shown instead of ``says``. ``call`` says what was called.
+    Both are tensors, numbers or lists of numbers, and are compared in float64; NaN equals NaN. Without
+    ``rtol`` and ``atol`` the tolerance depends on the dtype of ``got`` (`TOLERANCES`). ``mistakes`` maps
+    sentences to the values that typical mistakes give: if ``got`` equals one of them, its sentence is shown
+    instead of ``says``. ``call`` says what was called.
     """
     expected = _numbers(want)
     assert expected is not None, "the expected value must be numeric"
-    # Before anything is computed: what has another shape may be as large as a transcript allows.
+    # Compare shapes before computing anything: evidence of another shape may be as large as a transcript.
     actual = None if _much_longer(got, expected) else _numbers(got, expected.shape)
     context = f" Called: {call}." if call else ""
     if actual is None or (actual.is_complex() and not expected.is_complex()):
@@ -214,7 +220,10 @@ def _much_longer(got: Any, expected: Tensor) -> bool:
 
 
 def _numbers(value: Any, shape: torch.Size | None = None) -> Tensor | None:
-    """``value`` in double precision, None if it is not numeric; as it is if it is not of ``shape``."""
+    """``value`` in double precision, or None if it is not numeric.
+
+    A tensor of another shape than ``shape`` is returned unchanged: widening a huge one would cost memory.
+    """
     if isinstance(value, Tensor):
         if value.device.type == "meta":
             return None
@@ -222,7 +231,8 @@ def _numbers(value: Any, shape: torch.Size | None = None) -> Tensor | None:
             return value
         return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)
     if isinstance(value, bool | int | float | list | tuple):
-        with suppress(TypeError, ValueError, RuntimeError, OverflowError):  # an integer beyond any float
+        # An integer can be too large for a float.
+        with suppress(TypeError, ValueError, RuntimeError, OverflowError):
             return torch.tensor(
                 value if isinstance(value, list | tuple) else float(value), dtype=torch.float64
             )
@@ -234,6 +244,7 @@ def _equal(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> bool:
 
 
 def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
+    """A sentence on the element that is furthest off."""
     bad = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
     error = torch.nan_to_num((actual - expected).abs(), nan=float("inf")) * bad
     error = torch.nan_to_num(error, nan=0.0, posinf=float("inf"))
@@ -249,9 +260,10 @@ def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
 
 
 def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
-    """Mark a hidden test with the behaviour that it checks.
+    """Mark a hidden test with the number of the behaviour that it checks.
 
-    ``on_error`` is said before the exception where the submission raised instead of answering.
+    ``on_error`` is a sentence to show before the exception if the submission raised one instead of
+    returning a value.
     """
 
     def mark(test: F) -> F:

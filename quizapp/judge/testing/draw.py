@@ -1,4 +1,4 @@
-"""Random inputs for probes, reproducible from a grade's seed."""
+"""Random inputs for probes, which the seed of a grade reproduces."""
 
 import random
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class Draw:
-    """Draws plain numbers and CPU tensors; the same seed always gives the same values."""
+    """Samples plain numbers and CPU tensors; the same seed always gives the same values."""
 
     def __init__(self, seed: int):
         self._plain = random.Random(seed)  # noqa: S311 - reproducible inputs, not secrets
@@ -38,7 +38,7 @@ class Draw:
         return self._plain.sample(values, len(values))
 
     def sizes(self, count: int, low: int = 3, high: int = 11) -> list[int]:
-        """``count`` different sizes that are no powers of two: such shapes hide no transposition."""
+        """``count`` different sizes, none a power of two, so that a transposed tensor has another shape."""
         return self.sample([n for n in range(low, high + 1) if n & (n - 1)], count)
 
     def seed(self) -> int:
@@ -48,7 +48,7 @@ class Draw:
     def normal(
         self, *shape: int, scale: float = 1.0, shift: float = 0.0, dtype: Any = torch.float32
     ) -> Tensor:
-        """Normally distributed values: drawn in float64, then cast."""
+        """Normally distributed values, sampled in float64 and then cast to ``dtype``."""
         values = torch.randn(shape, generator=self._tensor, dtype=torch.float64)
         return (values * scale + shift).to(dtype)
 

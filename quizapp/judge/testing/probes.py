@@ -15,9 +15,9 @@ F = TypeVar("F", bound=Callable[..., None])
 
 
 class Recorder:
-    """What one worker saw: values and exceptions under paths such as ``probe/step/name``.
+    """Records what a submission does in one worker: values and exceptions by path, ``probe/step/name``.
 
-    ``device`` is where the inputs lie; ``rank`` and ``world`` are 0 and 1 unless the probe is distributed.
+    The inputs are on ``device``. ``rank`` and ``world`` are 0 and 1 unless the probe is distributed.
     """
 
     def __init__(self, device: torch.device, filename: str, rank: int = 0, world: int = 1):
@@ -28,7 +28,7 @@ class Recorder:
         self.errors: dict[str, dict[str, Any]] = {}
         self._filename = filename
         self._path: list[str] = []
-        # Filling gigabytes takes seconds: once memory ran out the verdict is known, and no step follows.
+        # Filling memory takes seconds. Once it ran out the verdict is certain, so no further step is run.
         self.exhausted = False
 
     def __call__(self, name: str | int, value: Any) -> None:
@@ -37,27 +37,29 @@ class Recorder:
 
     @contextmanager
     def step(self, name: str | int) -> Iterator[None]:
-        """A part of a probe: an exception ends the part, is written down, and hides nothing else."""
+        """Run a part of a probe: an exception ends this part only, and is recorded."""
         if self.exhausted:
             raise MemoryError("memory ran out before")
         self._path.append(str(name))
         try:
             yield
         except BaseException as error:  # noqa: BLE001 - a submission may raise SystemExit too
-            told = self.errors["/".join(self._path)] = self.describe(error)
-            self.exhausted |= "MemoryError" in told["types"] or "can't allocate memory" in told["message"]
+            details = self.errors["/".join(self._path)] = self.describe(error)
+            out_of_memory = "MemoryError" in details["types"] or "can't allocate memory" in details["message"]
+            self.exhausted |= out_of_memory
         finally:
             self._path.pop()
 
     def raises(self, name: str | int, call: Callable[[], Any]) -> None:
-        """Write down which exception ``call`` raises; without one the value it returned is stored."""
+        """Record the exception that ``call`` raises, or the value that it returns."""
         with self.step(name):
             self("returned", call())
 
     def describe(self, error: BaseException) -> dict[str, Any]:
-        """An exception as plain data: type names (own first), message, line in the submission, and where.
+        """An exception as plain data.
 
-        ``where`` is construct, call or backward.
+        ``types`` are the names of its class and base classes, most specific first; ``line`` is in the
+        submission's file, 0 if it is not in the traceback; ``where`` is construct, call or backward.
         """
         trace = _trace_of(error)
         message = _text(error).replace(self._filename, self._filename.rpartition("/")[2])
@@ -71,7 +73,8 @@ class Recorder:
         }
 
 
-# A submission's own exception may raise wherever it is looked at: only the original slots are read.
+# A submission can define an exception class whose attributes raise when they are read. These are the
+# interpreter's own accessors, which its code cannot override.
 _trace_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
@@ -80,10 +83,11 @@ _MAX_TYPES = 50
 
 def _text(error: BaseException) -> str:
     try:
-        # The text of a syntax error repeats file and line; one that was raised by hand may have none.
+        # str() of a syntax error repeats file and line. One that was raised by hand may have no message.
         syntax = issubclass(type(error), SyntaxError)
         text = error.msg or "" if syntax else error  # type: ignore[attr-defined]
-        return "".join([str(text)])  # a plain string, whatever the submission's own __str__ gave
+        # str() may return an instance of the submission's own subclass of str; join returns a plain one.
+        return "".join([str(text)])
     except BaseException:  # noqa: BLE001 - the submission's own __str__ may do anything
         return ""
 
@@ -121,10 +125,10 @@ def _where(trace: TracebackType | None, filename: str) -> str:
 
 
 def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
-    """A copy that later in-place changes do not reach; containers are copied, other objects are not.
+    """A copy of tensors and containers, safe from later in-place changes; other objects are not copied.
 
-    What is contained in itself, or deeper than a transcript goes, stays; ``inside`` names the containers
-    around it.
+    A container that contains itself, or is nested deeper than a transcript allows, is returned as it is.
+    ``inside`` holds the ids of the containers around ``value``.
     """
     if isinstance(value, Tensor):
         with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
@@ -140,12 +144,12 @@ def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
 
 
 def number(value: Any) -> Any:
-    """A member of a subclass of float (numpy's is one) as a float; everything else as it is."""
+    """A number of a subclass of float, such as numpy's, as a plain float; any other value unchanged."""
     return float(value) if isinstance(value, float) else value
 
 
 def filled_linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> torch.nn.Linear:
-    """A linear layer of this weight (out, in) and bias (out,), on their device; ``dtype`` may differ."""
+    """A linear layer with this weight (out, in) and bias (out,), on their device, in ``dtype`` if given."""
     layer = torch.nn.Linear(
         weight.shape[1],
         weight.shape[0],
@@ -161,7 +165,7 @@ def filled_linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None
 
 
 def distributed(probe: F) -> F:
-    """Mark a probe that every rank of a gloo group runs; the sizes stand under ``ranks`` in exercise.yaml."""
+    """Mark a probe that every rank of a gloo group runs, once for each size in ``ranks`` of exercise.yaml."""
     probe.distributed = True  # type: ignore[attr-defined]
     return probe
 
@@ -178,7 +182,7 @@ def to_device(value: Any, device: torch.device) -> Any:
 
 
 def probe_names(probes: ModuleType, *, distributed: bool) -> list[str]:
-    """The names of the module's probes, in the order of the file, without the prefix ``probe_``."""
+    """The names of the module's probes without ``probe_``, in the order of the file."""
     return [
         name.removeprefix("probe_")
         for name, value in vars(probes).items()
@@ -194,7 +198,7 @@ def run_probes(
     record: Recorder,
     seed: int,
 ) -> None:
-    """Run the named probes; each gets its own fresh copy of the inputs and a fixed global seed."""
+    """Run the named probes, each with a fresh copy of the inputs (``given()``) and the same global seed."""
     for name in names:
         if record.exhausted:
             break

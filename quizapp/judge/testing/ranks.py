@@ -1,7 +1,7 @@
-"""Keeps the ranks of a distributed probe in step, so that a submission that would hang is told why instead.
+"""Finds ranks of a distributed probe that are about to wait for each other forever, and says why.
 
-Every collective that a submission makes inside `together` is announced to its group first. Where the members
-are about to make different calls, each of them gets `OutOfStep` with what the others do.
+Inside `together`, every collective of a submission is announced to its group before it is called. If the
+members are about to make different calls, each of them raises `OutOfStep`, which names the others' calls.
 """
 
 import array
@@ -32,7 +32,10 @@ SAME_SIZE = ("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8)
 
 calls: list[tuple[str, int, str]] = []
-"""What this rank called in the present step: name, number of elements, dtype. Probes may clear it."""
+"""The collectives that this rank called in the current step: name, number of elements, dtype.
+
+Probes may clear it.
+"""
 
 _state = {"active": False, "busy": False}
 _boards: list["Board"] = []
@@ -43,7 +46,7 @@ class OutOfStep(RuntimeError):
 
 
 class Board:
-    """A page that all ranks of a run share: each writes what it is about to do and reads the others'."""
+    """A page of memory that all ranks of a run share, on which each writes what it is about to call."""
 
     def __init__(self) -> None:
         page = os.open(Path.cwd().parent / "board", os.O_RDWR | os.O_CREAT, 0o600)
@@ -56,7 +59,7 @@ class Board:
         """Exchange one row of four numbers with the other members of ``group`` (None: the whole world)."""
         key = _members(group)
         turn = self._turns[key] = self._turns.get(key, 0) + 1
-        # Two lines per rank and group, in turns: nobody is two meetings ahead of another.
+        # Two lines per rank and group, used in turn: no rank can be two meetings ahead of another.
         place = 40 * (sum(1 << rank for rank in key) * 2 + turn % 2)
         line = place + 8 * dist.get_rank()
         self._cells[line + 1 : line + 5] = memoryview(array.array("q", row))
@@ -72,9 +75,9 @@ class Board:
 
 
 def watch() -> bool:
-    """Watch this rank's collectives from now on; probes call it when they are loaded.
+    """Watch this rank's collectives from now on. Returns False in a process without a group (the judge).
 
-    That is before the submission can import the real ones. False in a process without a group (the judge).
+    Probes call it when they are loaded, before the submission can import the original functions.
     """
     if not (dist.is_available() and dist.is_initialized()):
         return False
@@ -91,7 +94,7 @@ def watch() -> bool:
 
 @contextlib.contextmanager
 def together(record: Recorder, name: str | int, group: Any = None) -> Iterator[None]:
-    """A step that every rank of the world takes; calls in it belong to ``group`` (None: the whole world)."""
+    """Run a step of every rank; its collectives are in ``group`` (None: the whole world)."""
     calls.clear()
     failed = 1
     _state["active"] = True
@@ -105,9 +108,9 @@ def together(record: Recorder, name: str | int, group: Any = None) -> Iterator[N
 
 
 def first_and_last() -> Any:
-    """A group of the world's first and last rank; None where these are all. Every rank makes it at once.
+    """A group of the world's first and last rank, or None if there are no others.
 
-    To be called when the probes are loaded: later the worker is locked up and opens no connection.
+    Every rank must call it, while the probes are loaded: later the sandbox allows no new connection.
     """
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() < 3:
         return None
@@ -121,7 +124,7 @@ def _members(group: Any) -> tuple[int, ...]:
 
 
 def _finish(group: Any, failed: int) -> None:
-    """Wait until every member has ended the step; those that still call something are told so."""
+    """Wait until every member has ended the step; a member that still calls something raises `OutOfStep`."""
     while any(row[0] for row in _boards[0].meet(group, [0, failed, 0, 0])):
         pass
 
@@ -160,15 +163,13 @@ def _announce(name: str, arguments: dict[str, Any]) -> None:
         root = arguments[key] if isinstance(arguments.get(key), int) else root
     rows = _boards[0].meet(group, [NAMES.index(name) + 1, numel, kind, root])
     if any(row != rows[0] for row in rows):
-        told = [
-            (rank != dist.get_rank(), _tell(rank, row))
-            for rank, row in zip(_members(group), rows, strict=True)
-        ]
-        mine_first = [text for _, text in sorted(told, key=lambda each: each[0])]
-        raise OutOfStep(f"the ranks are out of step and would hang: {'; '.join(mine_first)}")
+        by_rank = dict(zip(_members(group), rows, strict=True))
+        order = sorted(by_rank, key=lambda rank: rank != dist.get_rank())
+        texts = [_call_text(rank, by_rank[rank]) for rank in order]
+        raise OutOfStep(f"the ranks are out of step and would hang: {'; '.join(texts)}")
 
 
-def _tell(rank: int, row: list[int]) -> str:
+def _call_text(rank: int, row: list[int]) -> str:
     code, numel, kind, _ = row
     if code == 0:
         return f"rank {rank} " + ("never gets there: it raised an exception" if numel else "never calls it")
