@@ -1,4 +1,4 @@
-"""Loads exercise folders: ``exercise.yaml`` to an `Exercise`, with faults by file and line."""
+"""Reads the ``exercise.yaml`` of exercise folders, and names what is wrong with one by file and line."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ FILES = ("prompt.md", "starter.py", "solution.py", "probes.py")
 
 
 def load_exercise(folder: Path) -> tuple[Exercise | None, list[Fault]]:
-    """The exercise in ``folder``, or None, and every fault found in its ``exercise.yaml``."""
+    """The exercise in ``folder``, or None if its ``exercise.yaml`` is faulty, and the faults."""
     path = folder / "exercise.yaml"
     data, fault = read_yaml(path)
     if fault is not None:
@@ -33,10 +33,10 @@ def load_exercise(folder: Path) -> tuple[Exercise | None, list[Fault]]:
 def _key_faults(path: Path, data: dict[Any, Any], folder: Path) -> list[Fault]:
     line = int(data[LINE])
     faults = [
-        Fault(str(path), line, f"lacks the key '{key}'; add it") for key in REQUIRED if not data.get(key)
+        Fault(str(path), line, f"needs the key '{key}'; add it") for key in REQUIRED if not data.get(key)
     ]
     faults += [
-        Fault(str(path), line, f"has the unknown key '{key}'; known are {', '.join(REQUIRED + OPTIONAL)}")
+        Fault(str(path), line, f"has an unknown key '{key}'; use {', '.join(REQUIRED + OPTIONAL)}")
         for key in data
         if key not in (*REQUIRED, *OPTIONAL, LINE)
     ]
@@ -88,7 +88,7 @@ def _point(item: dict[str, Any]) -> KeyPoint:
 
 
 def load_exercises(folder: Path) -> tuple[dict[str, Exercise], list[Fault]]:
-    """All exercises in the folders below ``folder``, by slug, and the faults of the others."""
+    """The exercises in the subfolders of ``folder``, by slug, and the faults of those left out."""
     exercises: dict[str, Exercise] = {}
     faults: list[Fault] = []
     if not folder.is_dir():
@@ -96,8 +96,8 @@ def load_exercises(folder: Path) -> tuple[dict[str, Exercise], list[Fault]]:
     for path in sorted(folder.iterdir()):
         if path.name.startswith(("_", ".")) or not (path / "exercise.yaml").is_file():
             continue
-        exercise, found = load_exercise(path)
-        faults += found
+        exercise, its_faults = load_exercise(path)
+        faults += its_faults
         if exercise is not None:
             exercises[exercise.slug] = exercise
     return exercises, faults

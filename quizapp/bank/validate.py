@@ -115,7 +115,7 @@ def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
             yield Fault(str(folder / name), 1, "is empty; write it")
     tests = list((folder / "hidden").glob("test_*.py"))
     if not tests:
-        yield Fault(str(folder / "hidden"), 1, "holds no test_*.py; write a test for every behaviour")
+        yield Fault(str(folder / "hidden"), 1, "has no test_*.py; write a test for every behavior")
     for path in [*tests, *(folder / name for name in _STARTS if name.endswith(".py"))]:
         if error := _syntax_error(path.read_text(encoding="utf-8")):
             yield Fault(str(path), error.lineno or 1, f"has a syntax error: {error.msg}")
@@ -124,7 +124,7 @@ def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
         text = f"has {plural(count, 'submission')}; write at least {_LEAST_RIGHT}"
         yield Fault(str(folder / "right"), 1, text)
     if len(exercise.hints) != 3:
-        yield Fault(str(folder / "exercise.yaml"), 1, f"has {len(exercise.hints)} hints; three are wanted")
+        yield Fault(str(folder / "exercise.yaml"), 1, f"has {len(exercise.hints)} hints; write three")
 
 
 def _path_faults(bank: Bank, file: Path) -> Iterator[Fault]:

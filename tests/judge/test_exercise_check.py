@@ -54,14 +54,14 @@ def test_a_scaffolded_exercise_passes_and_every_fault_of_a_broken_one_is_named(t
     assert kept == ["1", "8/8", "4/4", "8/8", "0/8"]
     assert float(row["seconds"]) > 0
     for fault in (
-        "wrong/wrong_1.py should fail behaviour [1]; it fails nothing",
+        "wrong/wrong_1.py should fail behavior [1]; it fails nothing",
         "mutants.yaml:1 sum_instead_of_mean: no message contains 'not in any message'; it says: ",
         "mutants.yaml:18: mutant 'median_instead_of_mean': 'replace' does not occur in solution.py: 'mode()'",
-        "mutants.yaml:20 divided_by_the_factor should fail behaviour [1]; it fails nothing",
+        "mutants.yaml:20 divided_by_the_factor should fail behavior [1]; it fails nothing",
         "right/right_2.py should pass",
         "[seed 1000]",
         "starter.py should fail, but passes",
-        "behaviour 2 is checked by no hidden test",
+        "behavior 2 is checked by no hidden test",
     ):
         assert fault in bad_part
 

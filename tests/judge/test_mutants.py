@@ -183,9 +183,9 @@ def test_a_folder_may_have_files_only(folder: Path) -> None:
             "title: zero_counts",
             "1: unknown key 'title'; use name, breaks, says, why, edits",
         ),
-        ("breaks: 1", "breaks: 7", "1: mutant 'zero_counts': exercise.yaml has no behaviour 7"),
-        ("breaks: 1", "breaks: one", "'breaks' must be the number of a behaviour"),
-        ("breaks: 1", "breaks: []", "'breaks' must be the number of a behaviour"),
+        ("breaks: 1", "breaks: 7", "1: mutant 'zero_counts': exercise.yaml has no behavior 7"),
+        ("breaks: 1", "breaks: one", "'breaks' must be the number of a behavior"),
+        ("breaks: 1", "breaks: []", "'breaks' must be the number of a behavior"),
         ("says: must not count", "says: 7", "'says' must be a text"),
         ("says: must not count", "breaks: 2", "3: is not valid YAML: the key 'breaks' is given twice"),
         (

@@ -1,7 +1,7 @@
 """Checks an exercise by running every submission that ships with it, under several seeds.
 
 The starter must fail, the solution and the right submissions must pass, and every wrong one must fail the
-behaviour that it says it breaks.
+behavior that it says it breaks.
 
 ``python -m quizapp.judge.authoring.exercise_check FOLDER... [--seeds N] [--only NAME] [--jobs N] [--tier T]``
 prints a row for each exercise and its faults below.
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 class ExerciseReport:
     """The result of checking one exercise; ``faults`` is empty for a good one.
 
-    ``wrong`` submissions were run, ``killed`` of them failed the behaviour that they break, and ``named`` of
+    ``wrong`` submissions were run, ``killed`` of them failed the behavior that they break, and ``named`` of
     them got the feedback that they ask for. ``right`` counts the solution too, ``passed`` those that passed.
     ``runs`` counts the runs of right submissions under all seeds, ``flaked`` those that failed. ``seconds``
     is the median of three runs of the solution, one at a time, and includes the judge's own 50 ms or so; a
@@ -248,11 +248,11 @@ def _wrong_faults(
     report.wrong += first
     breaks, label = submission.breaks, submission.label
     if not breaks:
-        yield f"{label} does not say which behaviour it breaks; begin it with the line '# fails: N'"
+        yield f"{label} does not say which behavior it breaks; begin it with the line '# fails: N'"
     expected = [result for result in failed if result.behaviour in breaks]
     if not evidence.status and not expected:
         others = ", ".join(f"({r.behaviour}) {r.name}" for r in failed) or "nothing"
-        yield f"{label} should fail behaviour {sorted(breaks)}; it fails {others}"
+        yield f"{label} should fail behavior {sorted(breaks)}; it fails {others}"
         return
     report.killed += first
     messages = [evidence.problem] if evidence.status else [result.message for result in expected]
@@ -268,7 +268,7 @@ def _coverage_faults(
     tested = {getattr(test, "behaviour", 0) for test in code.tests}
     tested |= {rule.behaviour for rule in exercise.forbidden}
     for number in sorted(set(exercise.behaviours) - tested):
-        yield f"behaviour {number} is checked by no hidden test"
+        yield f"behavior {number} is checked by no hidden test"
     for test in code.tests:
         name = test.__name__.removeprefix("test_")
         if name not in failed_tests:

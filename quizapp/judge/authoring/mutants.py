@@ -3,7 +3,7 @@
 An entry of ``mutants.yaml``::
 
     - name: dropout_in_eval
-      breaks: 6                   # the behaviour whose tests must find it; or a list of them
+      breaks: 6                   # the behavior whose tests must find it, or a list of them
       says: In eval mode          # optional: a part of the feedback that must be shown
       why: ...                    # optional: one sentence for the reader of a code review
       edits:
@@ -167,7 +167,7 @@ def wrong_submission(folder: Path, name: str) -> WrongSubmission:
 
 def wrong_submission_faults(exercise: Exercise) -> list[Fault]:
     """Everything that reading an exercise's wrong submissions shows to be wrong with them."""
-    # A forbidden name without a number of its own counts as behaviour 0.
+    # A forbidden name without a number of its own counts as behavior 0.
     behaviours = {*exercise.behaviours, *(rule.behaviour for rule in exercise.forbidden)}
     submissions, faults = wrong_submissions(exercise.folder, behaviours)
     if len(submissions) + len(faults) < LEAST_WRONG:
@@ -191,11 +191,11 @@ def _header(source: str, key: str) -> str:
 class _MutantReader:
     """Reads one ``mutants.yaml``; every entry becomes a submission or faults."""
 
-    def __init__(self, folder: Path, taken: set[str], behaviours: Iterable[int] | None):
+    def __init__(self, folder: Path, used_names: set[str], behaviours: Iterable[int] | None):
         self.faults: list[Fault] = []
         self._path = folder / MUTANTS
         self._solution = (folder / "solution.py").read_text(encoding="utf-8")
-        self._taken = taken
+        self._used_names = used_names
         self._behaviours = None if behaviours is None else set(behaviours)
 
     def read(self) -> list[WrongSubmission]:
@@ -220,7 +220,7 @@ class _MutantReader:
         name, line = entry.get("name"), int(entry[LINE])
         problems = list(self._problems(entry))
         if not problems:
-            self._taken.add(entry["name"])
+            self._used_names.add(entry["name"])
             edits = tuple(_edit(edit) for edit in entry["edits"])
             try:
                 source = self._edited(edits, line, program)
@@ -252,12 +252,12 @@ class _MutantReader:
         name, numbers, edits = entry.get("name"), _numbers(entry.get("breaks")), entry.get("edits")
         if not isinstance(name, str) or not _NAME.fullmatch(name):
             yield line, "needs a name of lower-case letters, digits and _, such as 'dropout_in_eval'"
-        elif name in self._taken:
+        elif name in self._used_names:
             yield line, "another wrong submission has this name; rename one of them"
         if not numbers:
-            yield line, "'breaks' must be the number of a behaviour, or a list of such numbers"
+            yield line, "'breaks' must be the number of a behavior, or a list of such numbers"
         elif self._behaviours is not None and (unknown := sorted(set(numbers) - self._behaviours)):
-            yield line, f"exercise.yaml has no behaviour {unknown[0]}; correct 'breaks'"
+            yield line, f"exercise.yaml has no behavior {unknown[0]}; correct 'breaks'"
         if not isinstance(edits, list) or not edits or not all(isinstance(edit, dict) for edit in edits):
             yield line, "'edits' must be a list of edits, each with 'replace' and 'with'"
             return
@@ -300,7 +300,7 @@ def _same_program(left: _Program, right: _Program) -> bool:
 
 
 def _numbers(value: Any) -> list[int]:
-    """The behaviours that ``breaks`` names; empty if it has another form."""
+    """The behaviors that ``breaks`` names; empty if it has another form."""
     values = value if isinstance(value, list) else [value]
     return values if all(type(number) is int for number in values) else []
 

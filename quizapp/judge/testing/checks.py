@@ -27,7 +27,7 @@ MAX_MESSAGE = 2000  # characters; a submission chooses the evidence that a messa
 
 
 class Finding(AssertionError):
-    """A behaviour that does not hold, in the learner's words."""
+    """A behavior that does not hold, in the learner's words."""
 
 
 class CodeRaised(Finding):
@@ -260,7 +260,7 @@ def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
 
 
 def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
-    """Mark a hidden test with the number of the behaviour that it checks.
+    """Mark a hidden test with the number of the behavior that it checks.
 
     ``on_error`` is a sentence to show before the exception if the submission raised one instead of
     returning a value.
