@@ -118,7 +118,7 @@ async def test_without_colours_keys_in_a_text_are_bold(app: App, monkeypatch: py
         assert "ctrl+r" in styled(running, "bold")
         assert "Every morning" not in styled(running, "bold")
         await pilot.press("ctrl+p")
-        help_text = "What can be done here"
+        help_text = "Show what you can do here"
         await until(pilot, lambda: help_text in text(running))
         assert help_text not in styled(running, "dim")
 
