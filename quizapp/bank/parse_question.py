@@ -54,6 +54,7 @@ BY_KIND: dict[QuestionKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
 # How many entries the list of a kind has.
 COUNTS = {"key_points": (3, 8), "options": (3, 5), "steps": (3, 8)}
 
+_EMPTY: tuple[object, ...] = (None, "", [], {})
 _Row = TypeVar("_Row", Source, KeyPoint, Misconception, FollowUp, Option)
 
 
@@ -92,10 +93,10 @@ def _key_faults(data: dict[Any, Any]) -> Iterator[str]:
             hint = did_you_mean(str(key), keys, f"a {kind} question has no such key; remove it", most=1)
             yield f"unknown key '{str(key)[:40]}'; {hint}"
     for key in (*REQUIRED, *required):
-        if data.get(key) in (None, "", [], {}) and not (key == "tolerance" and data.get(key) == 0):
+        if data.get(key) in _EMPTY:
             yield f"'{key}' is missing or empty; add it"
-    if data.get("level") and data["level"] not in LEVELS:
-        yield f"level must be one of {', '.join(LEVELS)}, not {_shown(data['level'])}"
+    if (level := data.get("level")) not in _EMPTY and level not in LEVELS:
+        yield f"level must be one of {', '.join(LEVELS)}, not {_shown(level)}"
     if isinstance(data.get("id"), str | int) and not ID.fullmatch(str(data["id"])):
         yield "id may hold a-z, 0-9 and single hyphens only"
     if len(str(data.get("id"))) > MAX_ID:
@@ -208,7 +209,7 @@ class _Fields:
             if name != LINE and name not in specs:
                 raise InvalidValue(line, f"'{key}' has no key {_shown(name)}; it has {', '.join(specs)}")
         for name, spec in specs.items():
-            if spec.default is MISSING and item.get(name) in (None, "", [], {}):
+            if spec.default is MISSING and item.get(name) in _EMPTY:
                 raise InvalidValue(line, f"an entry of '{key}' lacks '{name}'; add it")
         present = {name: spec for name, spec in specs.items() if item.get(name) is not None}
         return kind(

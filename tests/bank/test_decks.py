@@ -93,6 +93,7 @@ def use(bank: Bank) -> None:
         (("id: good", "id: 2026-12-24-" + "x" * 200), "longer than 100 characters"),
         (("id: good", "id: [good]"), "'id' must be a text"),
         (("level: easy", "level: [easy]"), "level must be one of"),
+        (("level: easy", "level: 0"), "level must be one of"),
         (("kind: numeric", "kind: {a: b}"), "kind must be one of"),
     ],
 )  # fmt: skip
