@@ -1,3 +1,3 @@
-"""quizapp: drill, practise and rehearse for an ML-training interview."""
+"""quizapp: drill, practice and rehearse for an ML-training interview."""
 
 __version__ = "0.1.0"

@@ -10,11 +10,12 @@ from quizapp import paths
 from quizapp.bank.loader import find_question, load_bank
 from quizapp.bank.model import Bank, Fault
 from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.util.sanitize import escape_controls, escape_unprintable
 from quizapp.util.text import plural
 
 
 def load_user_bank() -> Bank:
-    """The shipped bank together with the user's own decks."""
+    """Load the shipped bank together with the user's own decks."""
     from quizapp.settings.model import load_settings
 
     return load_bank([Path(deck).expanduser() for deck in load_settings(paths.config()).decks])
@@ -26,34 +27,34 @@ def questions(options: Namespace) -> int:
 
     bank = load_user_bank()
     if options.topic and options.topic not in bank.topics:
-        raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(bank.topics)}")
-    found = [
+        raise unknown_topic(options.topic, bank)
+    matches = [
         question
         for question in search(bank, options.search or "")
         if options.topic in (None, question.topic)
         and options.level in (None, question.level)
         and options.kind in (None, question.kind)
     ]
-    rows = [(q.id, q.topic, q.level, q.kind, q.exercise) for q in found]
+    rows = [(q.id, q.topic, q.level, q.kind, q.exercise) for q in matches]
     if options.json:
         keys = ("id", "topic", "level", "kind", "exercise")
         sys.stdout.write(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=1) + "\n")
         return DONE
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(5)]
     for row in rows:
-        sys.stdout.write(
-            "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() + "\n"
-        )
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write(escape_unprintable(line.rstrip()) + "\n")
     if not rows:
         sys.stderr.write("quizapp: no question matches\n")
-    _say_left_out(bank)
-    return DONE
-
-
-def _say_left_out(bank: Bank) -> None:
     if bank.faults:
         count = plural(len(bank.faults), "fault")
         sys.stderr.write(f"quizapp: {count} in the content; 'quizapp check' names them\n")
+    return DONE
+
+
+def unknown_topic(topic: str, bank: Bank) -> QuizError:
+    """The error for a topic that does not exist; it lists those that do."""
+    return QuizError(f"there is no topic '{topic}'; the topics are {', '.join(bank.topics)}")
 
 
 def show(options: Namespace) -> int:
@@ -61,12 +62,13 @@ def show(options: Namespace) -> int:
     from quizapp.bank.render import question_text
 
     bank = load_user_bank()
-    sys.stdout.write(question_text(find_question(bank, options.id), options.seed) + "\n")
+    text = question_text(find_question(bank, options.id), options.seed)
+    sys.stdout.write(escape_controls(text) + "\n")
     return DONE
 
 
 def check(options: Namespace) -> int:
-    """Validate content and exercises; every fault with file, line and what to do."""
+    """Validate content and exercises; name every fault with file, line and what to do."""
     from quizapp.bank.validate import check_content
     from quizapp.judge.authoring.mutants import wrong_submission_faults
 
@@ -100,15 +102,19 @@ def check(options: Namespace) -> int:
         if len(sources) < 2:
             faults = [fault for fault in faults if not fault.missing]
     faults += _incident_faults([content] if content else cases, bank)
-    for fault in faults:
-        sys.stdout.write(f"{fault}\n")
+    _print_faults(faults)
     good = f"{plural(len(bank.questions), 'question')} and {plural(len(bank.exercises), 'exercise')}"
     sys.stdout.write(f"{good}: {plural(len(faults), 'fault')}\n" if faults else f"{good}: no faults\n")
     return FAULTS if faults else DONE
 
 
+def _print_faults(faults: list[Fault]) -> None:
+    # A fault quotes the file, which may hold what moves a terminal's cursor.
+    sys.stdout.writelines(f"{escape_unprintable(str(fault))}\n" for fault in faults)
+
+
 def _content_folder(named: list[Path]) -> Path | None:
-    """The content to check as a whole; None where single files are named."""
+    """The content to check as a whole; None if single files are named."""
     if not named:
         return paths.content()
     only = named[0] if len(named) == 1 else None
@@ -116,13 +122,13 @@ def _content_folder(named: list[Path]) -> Path | None:
 
 
 def _incidents_of(path: Path) -> Path | None:
-    """The folder of incidents that a path is, lies in or holds."""
+    """The folder of incidents that a path is, is in, or contains."""
     folders = (path, path.parent, path / "incidents")
     return next((folder for folder in folders if (folder / "causes.yaml").is_file()), None)
 
 
 def _incident_faults(named: list[Path], bank: Bank) -> list[Fault]:
-    """The faults of the incidents in the folders and files named."""
+    """Check the incidents in the folders and files named."""
     from quizapp.incidents.validate import check_incidents
 
     folders = dict.fromkeys(folder for path in named if (folder := _incidents_of(path)))
@@ -133,8 +139,7 @@ def _incident_faults(named: list[Path], bank: Bank) -> list[Fault]:
 
 def _check_incidents(named: list[Path]) -> int:
     faults = _incident_faults(named, load_bank())
-    for fault in faults:
-        sys.stdout.write(f"{fault}\n")
+    _print_faults(faults)
     sys.stdout.write(f"{plural(len(faults), 'fault')}\n" if faults else "no faults\n")
     return FAULTS if faults else DONE
 

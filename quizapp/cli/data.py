@@ -32,15 +32,15 @@ def export(options: Namespace) -> int:
 
 
 def import_log(options: Namespace) -> int:
-    """Take over the reviews of another log."""
+    """Add the reviews of another log."""
     from quizapp.exchange.folder_sync import read_file, take
     from quizapp.scheduling.service import Study
 
     complaints: list[str] = []
-    found = read_file(options.path, complaints)
+    imported = read_file(options.path, complaints)
     with Study.open(load_user_bank()) as study:
-        events, documents = take(study, found)
-    return _report(f"{_new(events, documents)} taken from {options.path}", complaints)
+        events, documents = take(study, imported)
+    return _report(f"{_new(events, documents)} imported from {options.path}", complaints)
 
 
 def sync(options: Namespace) -> int:
@@ -51,7 +51,9 @@ def sync(options: Namespace) -> int:
     with Study.open(load_user_bank()) as study:
         done = share(study, options.folder)
     if done.made:
-        sys.stderr.write(f"quizapp: {options.folder} did not exist and was made; is it the shared folder?\n")
+        sys.stderr.write(
+            f"quizapp: {options.folder} did not exist and was created; is it the shared folder?\n"
+        )
     others = plural(done.others, "other device")
     return _report(f"{_new(done.events, done.documents)} from {others} in {options.folder}", done.complaints)
 
@@ -75,14 +77,14 @@ def deck(options: Namespace) -> int:
 
     decks = list(load_settings(paths.config()).decks)
     if options.action == "list":
-        sys.stdout.write("".join(f"{deck}\n" for deck in decks) or "no decks of your own yet\n")
+        sys.stdout.write("".join(f"{deck}\n" for deck in decks) or "you have added no decks yet\n")
         return DONE
     if options.path is None:
         raise QuizError(f"name the file or folder to {options.action}")
     path = str(options.path.expanduser().resolve())
     if options.action == "remove":
         if path not in decks:
-            raise QuizError(f"{path} is no deck of yours; 'quizapp deck list' shows them")
+            raise QuizError(f"{path} is not one of your decks; 'quizapp deck list' shows them")
         decks.remove(path)
     else:
         _refuse_empty(Path(path))
@@ -105,6 +107,6 @@ def _refuse_empty(path: Path) -> None:
         f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_file(file, good, topics)
     ]
     if not good:
-        raise QuizError(f"{path} holds no good question{': ' + str(faults[0]) if faults else ''}")
+        raise QuizError(f"{path} has no valid question{': ' + str(faults[0]) if faults else ''}")
     if faults:
         sys.stderr.write(f"quizapp: {plural(len(faults), 'fault')}; 'quizapp check {path}' names them\n")

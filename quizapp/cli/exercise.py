@@ -5,7 +5,7 @@ import sys
 from argparse import Namespace
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_exercise
 from quizapp.bank.model import Bank, Exercise
@@ -21,19 +21,19 @@ def exercise(options: Namespace) -> int:
     if options.slug == "new":
         return _new(options.name)
     if options.name:
-        raise QuizError(f"'{options.name}' is one name too many; open one exercise at a time")
+        raise QuizError(f"'{options.name}' is one argument too many; open one exercise at a time")
     bank = load_user_bank()
     if options.slug is None:
         return _list(bank, as_json=options.json)
-    found = find_exercise(bank, options.slug)
+    chosen = find_exercise(bank, options.slug)
     if sys.stdout.isatty() and sys.stdin.isatty():
         from quizapp.tui.app import run
 
-        return run("exercise", slug=found.slug)
+        return run("exercise", slug=chosen.slug)
     from quizapp.judge.submission import user_file
 
-    path = user_file(found)
-    sys.stdout.write(f"{found.prompt.strip()}\n\nYour file: {path}\nGrade it: quizapp grade {found.slug}\n")
+    path = user_file(chosen)
+    sys.stdout.write(f"{chosen.prompt.strip()}\n\nYour file: {path}\nGrade it: quizapp grade {chosen.slug}\n")
     return DONE
 
 
@@ -51,7 +51,7 @@ def _list(bank: Bank, *, as_json: bool) -> int:
 
     with Study.open(bank) as study:
         states = study.exercise_states()
-        rows: list[dict[str, Any]] = [
+        rows: list[dict[str, str | int]] = [
             {
                 "slug": item.slug,
                 "title": item.title,
@@ -65,7 +65,7 @@ def _list(bank: Bank, *, as_json: bool) -> int:
     if as_json:
         sys.stdout.write(json.dumps(rows, indent=1) + "\n")
         return DONE
-    width = max((len(row["slug"]) for row in rows), default=0)
+    width = max(map(len, bank.exercises), default=0)
     for row in rows:
         facts = f"{row['level']:6}  {row['minutes']:3} min  {row['state']:8}"
         sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}\n")
@@ -75,35 +75,35 @@ def _list(bank: Bank, *, as_json: bool) -> int:
 def grade(options: Namespace) -> int:
     """Grade a file (the user's own by default), a folder of files, or every save of a file."""
     bank = load_user_bank()
-    found = find_exercise(bank, options.slug)
+    chosen = find_exercise(bank, options.slug)
     if options.file is not None and options.file.is_dir():
-        return _grade_folder(found, options)
+        return _grade_folder(chosen, options)
     from quizapp.judge.submission import user_file
 
-    path = options.file if options.file is not None else user_file(found)
+    path = options.file if options.file is not None else user_file(chosen)
     if options.watch:
-        return _watch(bank, found, path, options)
+        return _watch(bank, chosen, path, options)
     from quizapp.judge import grade as judge
 
     verdict = judge(
-        found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
+        chosen, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
     )
     if options.file is None:
-        _remember(bank, found, verdict, path, asked=True)
-    _write(verdict, found, options)
+        _remember(bank, chosen, verdict, path, asked=True)
+    _write(verdict, chosen, options)
     return DONE if verdict.passed else FAULTS
 
 
-def _remember(bank: Bank, found: Exercise, verdict: "Verdict", path: Path, *, asked: bool) -> None:
+def _remember(bank: Bank, chosen: Exercise, verdict: "Verdict", path: Path, *, asked: bool) -> None:
     """Log the verdict on the user's own file; it schedules the exercise."""
     from quizapp.scheduling.service import Study
 
     source = path.read_text(encoding="utf-8-sig", errors="replace")
     with Study.open(bank) as study:
-        study.record_verdict(found.slug, verdict.as_json(), source_text=source, asked=asked)
+        study.record_verdict(chosen.slug, verdict.as_json(), source_text=source, asked=asked)
 
 
-def _write(verdict: "Verdict", found: Exercise, options: Namespace) -> None:
+def _write(verdict: "Verdict", chosen: Exercise, options: Namespace) -> None:
     from quizapp.judge.render.text import WIDTH, verdict_text
 
     if options.junit is not None:
@@ -113,12 +113,12 @@ def _write(verdict: "Verdict", found: Exercise, options: Namespace) -> None:
     if options.json:
         sys.stdout.write(json.dumps(verdict.as_json()) + "\n")
     else:
-        room = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
-        sys.stdout.write(verdict_text(verdict, found, max(40, min(WIDTH, room))) + "\n")
+        columns = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
+        sys.stdout.write(verdict_text(verdict, chosen, max(40, min(WIDTH, columns))) + "\n")
     sys.stdout.flush()
 
 
-def _grade_folder(found: Exercise, options: Namespace) -> int:
+def _grade_folder(chosen: Exercise, options: Namespace) -> int:
     from quizapp.cli.progress import Progress
     from quizapp.judge.client.batch import grade_folder, submissions_in
     from quizapp.util.sanitize import escape_unprintable
@@ -127,9 +127,9 @@ def _grade_folder(found: Exercise, options: Namespace) -> int:
     files = submissions_in(options.file)
     if not files:
         raise QuizError(f"{options.file} holds no .py file; name a folder of submissions")
-    with Progress(f"grading {found.slug}", len(files)) as progress:
+    with Progress(f"grading {chosen.slug}", len(files)) as progress:
         for verdict in grade_folder(
-            found,
+            chosen,
             files,
             jobs=options.jobs,
             device=options.device,
@@ -155,22 +155,21 @@ def _outcome(verdict: "Verdict") -> str:
     return f"{verdict.status}, {verdict.held} of {len(verdict.tests)} tests hold"
 
 
-def _watch(bank: Bank, found: Exercise, path: Path, options: Namespace) -> int:
+def _watch(bank: Bank, chosen: Exercise, path: Path, options: Namespace) -> int:
     from quizapp.judge.client.watch import watch
 
-    own = options.file is None
     code = FAULTS
-    sys.stderr.write(f"watching {path}: every save is graded; ctrl+c ends\n")
+    sys.stderr.write(f"watching {path}: every save is graded; ctrl+c stops\n")
     try:
         for verdict in watch(
-            found, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
+            chosen, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
         ):
-            if own:
-                _remember(bank, found, verdict, path, asked=False)
-            _write(verdict, found, options)
+            if options.file is None:
+                _remember(bank, chosen, verdict, path, asked=False)
+            _write(verdict, chosen, options)
             code = DONE if verdict.passed else FAULTS
             # The verdict's first line may have scrolled away.
-            sys.stderr.write(f"{_outcome(verdict)}; waiting for the next save of {path.name}, ctrl+c ends\n")
+            sys.stderr.write(f"{_outcome(verdict)}; waiting for the next save of {path.name}, ctrl+c stops\n")
     except KeyboardInterrupt:
         sys.stderr.write("\n")
     return code

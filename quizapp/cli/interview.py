@@ -40,7 +40,7 @@ def incident(options: Namespace) -> int:
     """Diagnose a broken run against the clock; not in a terminal: the list, or one run as text."""
     if sys.stdout.isatty() and sys.stdin.isatty():
         return _sit(options.id)
-    from quizapp.cli.render import list_lines, sheet_lines
+    from quizapp.cli.render import incident_list, incident_sheet
     from quizapp.incidents.loader import find_incident, load_library
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.incident_pool import list_incidents
@@ -51,12 +51,12 @@ def incident(options: Namespace) -> int:
     with _study() as study:
         found = list_incidents(study, library)
     if wanted is None:
-        sys.stdout.write("\n".join(list_lines(found)) + "\n")
+        sys.stdout.write("\n".join(incident_list(found)) + "\n")
         return DONE
     case = next((case for case in found if case.incident is wanted), None)
     if case is None:
         raise QuizError(f"the bank has no exercise or topic for the incident '{options.id}': quizapp check")
-    sys.stdout.write("\n".join(sheet_lines(case, library, seconds_for(load_blueprint()))) + "\n")
+    sys.stdout.write("\n".join(incident_sheet(case, library, seconds_for(load_blueprint()))) + "\n")
     return DONE
 
 

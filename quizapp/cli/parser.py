@@ -6,7 +6,7 @@ function here that imports the module behind it only when the command runs.
 
 import argparse
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import Any, NoReturn
@@ -56,15 +56,42 @@ respected.
 
 
 class CommandParser(argparse.ArgumentParser):
-    """A parser that reports a wrong argument in one line, and lists its arguments for shell completion."""
+    """A parser of the whole command line, or of one command with its ``arguments``.
+
+    It reports a wrong argument in one line, and lists what it parses for shell completion: argparse itself
+    has no public list.
+    """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.commands: dict[str, CommandParser] = {}
         self.arguments: list[argparse.Action] = []
+        options["formatter_class"] = argparse.RawDescriptionHelpFormatter
         super().__init__(*args, **options)
 
+    def add_commands(self, adders: Iterable[Callable[["CommandParser"], None]]) -> None:
+        """Add the commands that each of ``adders`` adds with `add_command`."""
+        self._subcommands = self.add_subparsers(
+            metavar="COMMAND", title="commands", parser_class=CommandParser
+        )
+        for add in adders:
+            add(self)
+
+    def add_command(self, name: str, run: Command, text: str) -> "CommandParser":
+        """Add a command; its help has the example of `EXAMPLES`."""
+        line, meaning = EXAMPLES[name]
+        call = line if line.startswith("eval") else f"quizapp {line}"
+        command = self._subcommands.add_parser(
+            name,
+            help=text,
+            description=f"{text[0].upper()}{text[1:]}.",
+            epilog=f"Example:\n  {call}\n  {meaning}\n\n{EPILOG}",
+        )
+        command.set_defaults(run=run)
+        self.commands[name] = command
+        return command
+
     def add_argument(self, *args: Any, **options: Any) -> argparse.Action:
-        """Add an argument, and keep it in ``arguments``: argparse itself has no public list."""
+        """Add an argument, and keep it in ``arguments``."""
         argument = super().add_argument(*args, **options)
         self.arguments.append(argument)
         return argument
@@ -101,30 +128,12 @@ def build_parser() -> CommandParser:
     """Build the whole command line."""
     parser = CommandParser(
         prog="quizapp",
-        description="Prepare for an ML-training interview: drill, practise, rehearse. Without COMMAND: home.",
+        description="Prepare for an ML-training interview: drill, practice, rehearse. Without COMMAND: home.",
         epilog=START + EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("-V", "--version", action="version", version=f"quizapp {__version__}")
     parser.set_defaults(run=_home)
-    commands = parser.add_subparsers(metavar="COMMAND", title="commands", parser_class=CommandParser)
-    for add in (_add_study, _add_practice, _add_rehearsal, _add_content, _add_data, _add_system):
-        add(commands)
-    parser.commands = dict(commands.choices)
-    return parser
-
-
-def _add(commands: Any, name: str, run: Command, text: str) -> CommandParser:
-    line, meaning = EXAMPLES[name]
-    call = line if line.startswith("eval") else f"quizapp {line}"
-    parser: CommandParser = commands.add_parser(
-        name,
-        help=text,
-        description=f"{text[0].upper()}{text[1:]}.",
-        epilog=f"Example:\n  {call}\n  {meaning}\n\n{EPILOG}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.set_defaults(run=run)
+    parser.add_commands((_add_study, _add_practice, _add_rehearsal, _add_content, _add_data, _add_system))
     return parser
 
 
@@ -134,19 +143,19 @@ def _add_filters(parser: CommandParser) -> None:
     parser.add_argument("--kind", choices=KINDS, help="only this kind of question")
 
 
-def _add_study(commands: Any) -> None:
-    drill = _add(commands, "drill", _drill, "go straight into the due cards")
+def _add_study(parser: CommandParser) -> None:
+    drill = parser.add_command("drill", _drill, "go straight into the due cards")
     _add_filters(drill)
     drill.add_argument("--limit", type=_count, metavar="N", help="stop after N cards")
-    due = _add(commands, "due", _due, "list what is due, then new cards within the day's limit")
+    due = parser.add_command("due", _due, "list what is due, then new cards within the day's limit")
     _add_filters(due)
     due.add_argument("--json", action="store_true", help="print JSON")
-    answer = _add(commands, "answer", _answer, "rate a card and print when it is due next")
+    answer = parser.add_command("answer", _answer, "rate a card and print when it is due next")
     answer.add_argument("id", metavar="ID", help="a question's id")
     answer.add_argument("rating", choices=("again", "hard", "good", "easy"))
-    stats = _add(commands, "stats", _stats, "show retention, forecast and calibration, and each topic")
+    stats = parser.add_command("stats", _stats, "show retention, forecast and calibration, and each topic")
     stats.add_argument("--json", action="store_true", help="print JSON")
-    plan = _add(commands, "plan", _plan, "plan each day until the interview")
+    plan = parser.add_command("plan", _plan, "plan each day until the interview")
     plan.add_argument(
         "--date", type=_date, required=True, metavar="D", help="day of the interview: 2026-12-24"
     )
@@ -158,12 +167,12 @@ def _add_study(commands: Any) -> None:
     plan.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _add_practice(commands: Any) -> None:
-    exercise = _add(commands, "exercise", _exercise, "list the exercises, or open one")
+def _add_practice(parser: CommandParser) -> None:
+    exercise = parser.add_command("exercise", _exercise, "list the exercises, or open one")
     exercise.add_argument("slug", nargs="?", metavar="SLUG", help="the exercise to open, or 'new'")
     exercise.add_argument("name", nargs="?", metavar="NEW-SLUG", help="with 'new': the folder to create")
     exercise.add_argument("--json", action="store_true", help="print the list as JSON")
-    grade = _add(commands, "grade", _grade, "grade a file against the hidden tests")
+    grade = parser.add_command("grade", _grade, "grade a file against the hidden tests")
     grade.add_argument("slug", metavar="SLUG", help="the exercise")
     grade.add_argument(
         "file", nargs="?", type=Path, metavar="FILE", help="a file or folder; default: your own file"
@@ -178,8 +187,8 @@ def _add_practice(commands: Any) -> None:
     grade.add_argument("--watch", action="store_true", help="grade again after every save")
 
 
-def _add_rehearsal(commands: Any) -> None:
-    mock = _add(commands, "mock", _mock, "sit a timed mock interview, or report on one")
+def _add_rehearsal(parser: CommandParser) -> None:
+    mock = parser.add_command("mock", _mock, "sit a timed mock interview, or report on one")
     mock.add_argument(
         "action", nargs="?", choices=("report", "review", "list"), help="default: sit an interview"
     )
@@ -191,8 +200,7 @@ def _add_rehearsal(commands: Any) -> None:
     mock.add_argument("--format", choices=("md", "html", "json"), default="md", help="format of the report")
     mock.add_argument("--redact", action="store_true", help="leave your answers out of the report")
     mock.add_argument("--explain", metavar="ID", help="print how a score was computed")
-    incident = _add(
-        commands,
+    incident = parser.add_command(
         "incident",
         _incident,
         "diagnose a broken run against the clock; in a pipe: list the runs, or print one",
@@ -202,15 +210,15 @@ def _add_rehearsal(commands: Any) -> None:
     )
 
 
-def _add_content(commands: Any) -> None:
-    questions = _add(commands, "questions", _questions, "list the bank")
+def _add_content(parser: CommandParser) -> None:
+    questions = parser.add_command("questions", _questions, "list the bank")
     _add_filters(questions)
     questions.add_argument("--search", metavar="TEXT", help="words and fields such as topic:precision")
     questions.add_argument("--json", action="store_true", help="print JSON")
-    show = _add(commands, "show", _show, "print a question with its answer")
+    show = parser.add_command("show", _show, "print a question with its answer")
     show.add_argument("id", metavar="ID", help="a question's id")
     show.add_argument("--seed", type=int, default=0, metavar="N", help="show other numbers")
-    check = _add(commands, "check", _check, "validate content and exercises")
+    check = parser.add_command("check", _check, "validate content and exercises")
     check.add_argument(
         "paths", nargs="*", type=Path, metavar="PATH", help="files or folders; default: all content"
     )
@@ -220,28 +228,28 @@ def _add_content(commands: Any) -> None:
     )
 
 
-def _add_data(commands: Any) -> None:
-    export = _add(commands, "export", _export, "write the bank or the review log to files")
+def _add_data(parser: CommandParser) -> None:
+    export = parser.add_command("export", _export, "write the bank or the review log to files")
     export.add_argument(
         "format",
         choices=EXPORTS,
         help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
     )
     export.add_argument("path", type=Path, metavar="PATH")
-    log_import = _add(commands, "import", _import, "add the reviews of another log")
+    log_import = parser.add_command("import", _import, "add the reviews of another log")
     log_import.add_argument("path", type=Path, metavar="PATH", help="a file from 'quizapp export json'")
-    sync = _add(commands, "sync", _sync, "share your reviews with your other devices through a folder")
+    sync = parser.add_command("sync", _sync, "share your reviews with your other devices through a folder")
     sync.add_argument("folder", type=Path, metavar="DIR", help="a folder that all of them can reach")
-    deck = _add(commands, "deck", _deck, "add your own questions")
+    deck = parser.add_command("deck", _deck, "add your own questions")
     deck.add_argument("action", choices=("add", "remove", "list"))
     deck.add_argument("path", nargs="?", type=Path, metavar="PATH")
 
 
-def _add_system(commands: Any) -> None:
-    _add(commands, "doctor", _doctor, "check Python, torch, devices, isolation and database")
-    restore = _add(commands, "restore", _restore, "list the backups, or restore one")
+def _add_system(parser: CommandParser) -> None:
+    parser.add_command("doctor", _doctor, "check Python, torch, devices, isolation and database")
+    restore = parser.add_command("restore", _restore, "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")
-    completion = _add(commands, "completion", _completion, "print a shell's completion script")
+    completion = parser.add_command("completion", _completion, "print a shell's completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 

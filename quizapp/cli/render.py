@@ -2,54 +2,54 @@
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from itertools import groupby
 from math import floor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from quizapp.scheduling.planner.alternatives import DROP, TIME, Alternative
-from quizapp.scheduling.planner.load_deck import TRACK
-from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
+from quizapp.scheduling.views import StudyStatistics
 from quizapp.settings.model import Settings
 from quizapp.util.text import plural
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the statistics do without the planner, the plan without the interviews
     from quizapp.incidents.model import IncidentLibrary
     from quizapp.interview.incident_pool import ListedIncident
+    from quizapp.scheduling.planner.alternatives import Alternative
+    from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
 
 NARROW, WIDE = 60, 100
+COLUMNS = 80
 _HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
 _INDENT = " " * 31
 _WEEK_DAYS = 7
 _FIXED = "\xa0"  # a space at which no line breaks
-_LEAST_TARGET = 0.05  # that the settings take
+_LEAST_TARGET = 0.05  # the settings accept no lower one
 _OWN_MINUTES = (
-    "The minutes are what your limits of new cards and reviews take at your pace; `--minutes`, or [plan] in "
-    "the settings, sets others."
+    "The minutes follow from your daily limits of new cards and reviews at your pace; set others with "
+    "`--minutes`, or under [plan] in the settings."
 )
-COLUMNS = 80
 
 
-def stats_text(stats: Mapping[str, Any]) -> str:
-    """The figures that matter, one line each, then a line per topic."""
-    retention = stats.get("retention")
+def stats_text(stats: StudyStatistics) -> str:
+    """Render the main figures, one per line, then a line per topic."""
+    retention = stats.retention
     lines = [
-        f"reviews    {stats['reviews']}",
-        f"due        {stats['due']}",
-        f"new        {stats['new']}",
-        f"learned    {stats['learned']}",
+        f"reviews    {stats.reviews}",
+        f"due        {stats.due}",
+        f"new        {stats.new}",
+        f"learned    {stats.learned}",
         f"retention  {'-' if retention is None else f'{100 * retention:.1f} %'}",
     ]
     lines += [
-        f"  {name:18} {row['learned']:4} of {row['total']:4} learned, {plural(row['reviews'], 'review')}"
-        for name, row in stats.get("topics", {}).items()
+        f"  {name:18} {topic.learned:4} of {topic.total:4} learned, {plural(topic.reviews, 'review')}"
+        for name, topic in stats.topics.items()
     ]
     return "\n".join(lines)
 
 
 def plan_text(
-    plan: StudyPlan,
+    plan: "StudyPlan",
     settings: Settings,
     config: str,
     *,
@@ -57,10 +57,10 @@ def plan_text(
     weeks: bool = False,
     own: bool = False,
 ) -> list[str]:
-    """The lines of a plan, at most ``width`` columns (60 to 100) wide; ``weeks`` groups the days.
+    """Render a plan in lines of at most ``width`` columns (60 to 100); ``weeks`` groups the days.
 
-    ``settings`` are those in force and ``config`` the path of their file, to say what to change where.
-    ``own`` tells that the minutes follow from the learner's pace.
+    ``settings`` and ``config``, the path of their file, serve to say what to change where. ``own`` is true
+    if the minutes follow from the learner's pace.
     """
     width = min(max(width, NARROW), WIDE)
     lines: list[str] = []
@@ -90,7 +90,7 @@ def _date(when: date) -> str:
     return f"{when:%a} {when.day:2} {when:%b}"
 
 
-def _verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
+def _verdict(plan: "StudyPlan", settings: Settings) -> Iterator[str]:
     days = len(plan.days)
     minutes = Counter(round(day.calendar_day.minutes) for day in plan.days if day.calendar_day.minutes > 0)
     usual = minutes.most_common(1)[0][0] if minutes else 0
@@ -115,7 +115,7 @@ def _verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
         yield f"{what} would give {_percent(plan.usual)} in the same time."
 
 
-def _ways(plan: StudyPlan) -> Iterator[str]:
+def _ways(plan: "StudyPlan") -> Iterator[str]:
     if not plan.alternatives:
         return
     yield ""
@@ -124,26 +124,28 @@ def _ways(plan: StudyPlan) -> Iterator[str]:
         yield f"{number}. {_way(way, plan)}"
 
 
-def _way(way: Alternative, plan: StudyPlan) -> str:
+def _way(way: "Alternative", plan: "StudyPlan") -> str:
+    from quizapp.scheduling.planner.alternatives import DROP, TIME
+
     if way.kind == TIME:
         if way.reaches:
-            return f"More time: {way.minutes} minutes a day more give {_percent(way.recall)}."
+            return f"More time: {way.minutes} more minutes a day give {_percent(way.recall)}."
         if not way.minutes:
             return "More time: the days are full."
-        return f"More time: even {way.minutes} minutes a day more give only {_percent(way.recall)}."
+        return f"More time: even {way.minutes} more minutes a day give only {_percent(way.recall)}."
     if way.kind == DROP:
         if not way.reaches:
-            return f"Less matter: even a single topic would only reach {_percent(way.recall)}."
+            return f"Less material: even a single topic would only reach {_percent(way.recall)}."
         what, cost, rest = _left_out(way, plan), _percent(way.cost), _percent(way.recall)
-        return f"Less matter: {what} ({cost} of the weight goes) and reach {rest} of the rest."
+        return f"Less material: {what} (losing {cost} of the weight) and reach {rest} of the rest."
     target = floor(100 * plan.recall) / 100
     if target < _LEAST_TARGET:
         return f"Accept {_percent(plan.recall)}."
     return f"Accept {_percent(plan.recall)}: `target = {target:.2f}` under [plan] in the settings."
 
 
-def _left_out(way: Alternative, plan: StudyPlan) -> str:
-    """What to leave out, or what to keep where that is shorter to say."""
+def _left_out(way: "Alternative", plan: "StudyPlan") -> str:
+    """What to leave out, or what to keep if that is shorter to say."""
     if way.levels:
         return f"leave out the {' and '.join(way.levels)} questions"
     rest = [topic for topic in plan.topics if topic not in way.topics]
@@ -152,7 +154,7 @@ def _left_out(way: Alternative, plan: StudyPlan) -> str:
     return f"leave out {', '.join(way.topics)}"
 
 
-def _row(day: PlannedDay) -> tuple[str, str]:
+def _row(day: "PlannedDay") -> tuple[str, str]:
     if day.calendar_day.minutes <= 0 and not day.minutes:
         return f"{_date(day.calendar_day.date)}    -", "  free"
     extra = [f"{slug} {_minutes(s)}{'' if finished else ' (part)'}" for slug, s, finished in _merged([day])]
@@ -162,8 +164,8 @@ def _row(day: PlannedDay) -> tuple[str, str]:
     return f"{_date(day.calendar_day.date)} {figures}", f"  {', '.join(extra)}".rstrip()
 
 
-def _weeks(days: Sequence[PlannedDay]) -> list[tuple[str, str]]:
-    """A row for each calendar week: sums, what is finished, rehearsals."""
+def _weeks(days: Sequence["PlannedDay"]) -> list[tuple[str, str]]:
+    """One row per calendar week: totals, rehearsals and finished exercises."""
     rows = []
     for _, group in groupby(days, key=lambda day: day.calendar_day.date.isocalendar()[:2]):
         own = list(group)
@@ -177,8 +179,8 @@ def _weeks(days: Sequence[PlannedDay]) -> list[tuple[str, str]]:
     return rows
 
 
-def _merged(days: Sequence[PlannedDay]) -> list[tuple[str, float, bool]]:
-    """The parts of each exercise within the days as one, in order."""
+def _merged(days: Sequence["PlannedDay"]) -> list[tuple[str, float, bool]]:
+    """Add up the parts of each exercise within the days, in order."""
     found: dict[str, tuple[float, bool]] = {}
     for day in days:
         for slug, seconds, finished in day.done.code:
@@ -191,8 +193,10 @@ def _minutes(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))}"
 
 
-def _advice(plan: StudyPlan) -> Iterator[str]:
-    """What the figures alone do not say: which topics come first, a last pass, the taper."""
+def _advice(plan: "StudyPlan") -> Iterator[str]:
+    """Advice that the figures alone do not give: which topics come first, a last pass, the taper."""
+    from quizapp.scheduling.planner.load_deck import TRACK
+
     policy = plan.policy
     soon = plan.days[0].calendar_day.date + timedelta(days=_WEEK_DAYS)
     topics = Counter[str]()
@@ -207,44 +211,44 @@ def _advice(plan: StudyPlan) -> Iterator[str]:
             yield f"New cards this week come from {', '.join(names)}: `quizapp drill --topic {names[0]}`."
     if policy.ahead:
         yield (
-            "In the last days review what is not due as well, the least known first: `quizapp show ID`, then "
-            "`quizapp answer ID good`."
+            "In the last days, also review cards that are not due, the least known first: `quizapp show ID`, "
+            "then `quizapp answer ID good`."
         )
     if policy.late and any(day.done.new for day in plan.days):
-        yield "New cards until the end: so close to the day they bring more than a rest."
-    yield "The plan is made anew from what you know: run it each morning."
+        yield "New cards come until the end: so close to the day they help more than a rest."
+    yield "The plan starts from what you know now: run it again each morning."
 
 
-def _settings_lines(plan: StudyPlan, settings: Settings, config: str) -> list[str]:
-    """What to write into the settings file for the drill to follow the plan; nothing where it does."""
+def _settings_lines(plan: "StudyPlan", settings: Settings, config: str) -> list[str]:
+    """What to put into the settings file so that the drill follows the plan, if anything."""
     changed = _changed(plan, settings)
     best = f"Best desired retention found: {plan.policy.retention:.2f}"
     if not changed:
         return [f"{best}; your settings fit the plan."]
     lines = [
-        f"{best}. For the drill to follow",
-        "on the average day, set above the first [table] of",
+        f"{best}. To make the drill follow",
+        "the plan on an average day, set above the first [table] of",
         f"  {config}",
     ]
     return lines + [f"    {key} = {value}" for key, value in changed.items()]
 
 
-def _changed(plan: StudyPlan, settings: Settings) -> dict[str, float]:
+def _changed(plan: "StudyPlan", settings: Settings) -> dict[str, float]:
     wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
     return {key: value for key, value in wanted.items() if getattr(settings, key) != value}
 
 
-def list_lines(found: Sequence["ListedIncident"]) -> Iterator[str]:
-    """A line for each incident, the one to sit next first: name, level, topic, last marks."""
-    width = max(len(case.incident.name) for case in found)
-    for case in found:
+def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:
+    """One line per incident, the one to take next first: name, level, topic, last marks."""
+    width = max(len(case.incident.name) for case in incidents)
+    for case in incidents:
         one = case.incident
         yield f"{one.name:{width}}  {one.level:6}  {one.topic:15}  {case.standing}"
 
 
-def sheet_lines(case: "ListedIncident", library: "IncidentLibrary", seconds: int) -> Iterator[str]:
-    """What is before the learner when the clock starts: set-up, symptom, and the readings with prices."""
-    from quizapp.interview.history import when  # the plan and the statistics do without the interviews
+def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: int) -> Iterator[str]:
+    """What the learner sees when the clock starts: set-up, symptom, and what each reading costs."""
+    from quizapp.interview.history import when
 
     one = case.incident
     yield one.title
@@ -253,7 +257,7 @@ def sheet_lines(case: "ListedIncident", library: "IncidentLibrary", seconds: int
         yield ""
         yield from textwrap.wrap(" ".join(text.split()), COLUMNS)
     yield ""
-    yield "Readings, each for seconds of the clock; you say first how it ends:"
+    yield "Readings, each of which costs seconds of the clock; you first predict the outcome:"
     for name in one.readings:
         reading = library.readings[name]
         text = f"{reading.title}: {' '.join(reading.asks.split())} ({' / '.join(reading.outcomes)})"
@@ -265,10 +269,10 @@ def sheet_lines(case: "ListedIncident", library: "IncidentLibrary", seconds: int
     yield from textwrap.wrap(
         "To answer: the cause among a dozen or more, or that nothing is broken; its place; the state that a "
         "replay must restore; a cause that you rejected, and by which reading; and in words how you would "
-        "replay it, mend it and prove it.",
+        "replay the run, fix it and prove the fix.",
         COLUMNS,
     )
     if case.had is not None:
         day, name = f"{when(case.had.report).astimezone():%Y-%m-%d}", case.had.report["id"]
-        yield f"Last sat on {day}, {case.had.marks} of 100: quizapp mock report {name}"
+        yield f"Last taken on {day}, {case.had.marks} of 100: quizapp mock report {name}"
     yield f"In a terminal, against the clock: quizapp incident {one.name}"

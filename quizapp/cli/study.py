@@ -1,17 +1,20 @@
-"""Commands on the schedule: home, drill, due, answer, stats, plan."""
+"""Commands on the schedule: home, drill, due, answer, stats and plan."""
 
 import json
 import sys
 from argparse import Namespace
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_question
-from quizapp.cli.content import load_user_bank
+from quizapp.cli.content import load_user_bank, unknown_topic
 from quizapp.errors import DONE, QuizError
 from quizapp.util.text import plural
 
-_FURTHEST_DAYS = 365
+if TYPE_CHECKING:
+    from quizapp.scheduling.views import CardFilter
+
+_MOST_DAYS = 365
 
 
 def _in_terminal() -> bool:
@@ -19,7 +22,7 @@ def _in_terminal() -> bool:
 
 
 def home(_options: Namespace) -> int:
-    """The app at its home screen; not in a terminal: what is due, in plain text."""
+    """Open the app at its home screen; outside a terminal, print what is due."""
     if _in_terminal():
         from quizapp.tui.app import run
 
@@ -31,17 +34,17 @@ def home(_options: Namespace) -> int:
         sys.stdout.write(f"{counts.due} due, {counts.new} new, about {plural(counts.minutes, 'minute')}\n")
         for card in study.due(limit=20):
             sys.stdout.write(f"{card.id}\n")
-    sys.stdout.write("'quizapp drill' in a terminal starts; 'quizapp --help' lists the commands\n")
+    sys.stdout.write("run 'quizapp drill' in a terminal to start; 'quizapp --help' lists the commands\n")
     return DONE
 
 
-def _filter(options: Namespace) -> Any:
+def _filter(options: Namespace) -> "CardFilter":
     from quizapp.scheduling.views import CardFilter
 
     if options.topic:
-        topics = load_user_bank().topics
-        if options.topic not in topics:
-            raise QuizError(f"there is no topic '{options.topic}'; known are {', '.join(topics)}")
+        bank = load_user_bank()
+        if options.topic not in bank.topics:
+            raise unknown_topic(options.topic, bank)
     return CardFilter(topic=options.topic, level=options.level, kind=options.kind)
 
 
@@ -93,22 +96,22 @@ def answer(options: Namespace) -> int:
 
 
 def stats(options: Namespace) -> int:
-    """Retention, forecast and progress per topic."""
+    """Print retention, forecast and progress per topic."""
     from quizapp.scheduling.service import Study
 
     with Study.open(load_user_bank()) as study:
-        found = study.stats()
+        statistics = study.stats()
     if options.json:
-        sys.stdout.write(json.dumps(found.as_json(), indent=1) + "\n")
+        sys.stdout.write(json.dumps(statistics.as_json(), indent=1) + "\n")
         return DONE
     from quizapp.cli.render import stats_text
 
-    sys.stdout.write(stats_text(found.as_json()) + "\n")
+    sys.stdout.write(stats_text(statistics) + "\n")
     return DONE
 
 
 def plan(options: Namespace) -> int:
-    """What to do each day until the interview, and what it comes to."""
+    """Plan each day until the interview, and predict how much will be recalled."""
     from shutil import get_terminal_size
 
     from quizapp import paths
@@ -123,22 +126,22 @@ def plan(options: Namespace) -> int:
         _check_date(options.date, study.today())
         weights = plan_weights(study.bank, load_blueprint(), options.role, done(study), study.clock.now())
         track = options.role or ""
-        found = plan_today(
+        study_plan = plan_today(
             study, options.date, weights, minutes=options.minutes, track=track, tick=progress.tick
         )
         settings = study.settings
     if options.json:
         limits = settings.new_per_day, settings.reviews_per_day
-        sys.stdout.write(json.dumps(as_json(found, *limits) if found else None, indent=1) + "\n")
+        sys.stdout.write(json.dumps(as_json(study_plan, *limits) if study_plan else None, indent=1) + "\n")
         return DONE
-    if found is None:
+    if study_plan is None:
         sys.stdout.write("nothing to plan: there are no cards, or all are suspended\n")
         return DONE
     from quizapp.cli.render import plan_text
 
     width = get_terminal_size().columns
     own = not (options.minutes or settings.plan.minutes)
-    lines = plan_text(found, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
+    lines = plan_text(study_plan, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
@@ -146,6 +149,6 @@ def plan(options: Namespace) -> int:
 def _check_date(until: date, today: date) -> None:
     if until <= today:
         when = "today" if until == today else "past"
-        raise QuizError(f"--date {until}: that is {when}; name the day of the interview, from tomorrow on")
-    if (until - today).days > _FURTHEST_DAYS:
-        raise QuizError(f"--date {until}: a plan reaches {_FURTHEST_DAYS} days ahead; name an earlier day")
+        raise QuizError(f"--date {until}: that is {when}; name the day of the interview, tomorrow or later")
+    if (until - today).days > _MOST_DAYS:
+        raise QuizError(f"--date {until}: a plan covers at most {_MOST_DAYS} days; name an earlier day")

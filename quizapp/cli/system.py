@@ -1,4 +1,4 @@
-"""Commands on the installation: doctor, restore, shell completion."""
+"""Commands on the installation: health checks, backups, shell completion."""
 
 import importlib.metadata
 import platform
@@ -16,21 +16,21 @@ from quizapp.util.text import plural
 if TYPE_CHECKING:
     from quizapp.cli.parser import CommandParser
 
-_AFTER_LIST = "'quizapp restore NAME' puts one of them in place; what is there now is kept\n"
+_AFTER_LIST = "'quizapp restore NAME' restores one of them and keeps the present database as well\n"
 
 
 def doctor(_options: Namespace) -> int:
-    """Say what works here and what does not, with the remedy."""
-    findings = examine()
-    width = max(len(finding.name) for finding in findings)
-    for finding in findings:
-        mark = "ok  " if finding.good else "BAD "
-        sys.stdout.write(f"{mark} {finding.name:{width}}  {finding.text}\n")
-    return DONE if all(finding.good for finding in findings) else FAULTS
+    """Check what works here and what does not, and what to do about it."""
+    checks = run_checks()
+    width = max(len(check.name) for check in checks)
+    for check in checks:
+        mark = "ok  " if check.good else "BAD "
+        sys.stdout.write(f"{mark} {check.name:{width}}  {check.text}\n")
+    return DONE if all(check.good for check in checks) else FAULTS
 
 
 def restore(options: Namespace) -> int:
-    """List the backups, or restore one; what was there is kept."""
+    """List the backups, or restore one and keep the database that it replaces."""
     from datetime import UTC, datetime
 
     from quizapp.store.backups import listed
@@ -43,14 +43,14 @@ def restore(options: Namespace) -> int:
             sys.stdout.write(
                 f"{backup.path.name}  {when}  {plural(backup.events, 'event')}  {backup.reason}\n"
             )
-        sys.stdout.write(_AFTER_LIST if backups else "no backups yet; one is made when the app starts\n")
+        sys.stdout.write(_AFTER_LIST if backups else "no backups yet; one is made whenever the app starts\n")
         return DONE
     chosen = next((b for b in backups if b.path.name == options.backup), None)
     if chosen is None:
         raise QuizError(f"there is no backup '{options.backup}'; 'quizapp restore' lists them")
     kept = put_back(paths.database(), chosen.path, paths.backups(), now=datetime.now(UTC))
     sys.stdout.write(
-        f"restored {options.backup}" + (f"; what was there is kept as {kept}" if kept else "") + "\n"
+        f"restored {options.backup}" + (f"; the database before is kept as {kept}" if kept else "") + "\n"
     )
     return DONE
 
@@ -116,15 +116,15 @@ def _fish(parser: "CommandParser") -> str:
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One thing that was looked at."""
+    """One part of the installation: whether it works, and a sentence on it."""
 
     name: str
     good: bool
     text: str
 
 
-def examine() -> list[HealthCheck]:
-    """Every finding, in the order in which a person would want to know them."""
+def run_checks() -> list[HealthCheck]:
+    """Check every part of the installation, the most basic first."""
     checks: list[tuple[str, Callable[[], str]]] = [
         ("quizapp", lambda: __version__),
         ("python", _python),
@@ -148,7 +148,7 @@ def _run_check(name: str, check: Callable[[], str]) -> HealthCheck:
 
 def _python() -> str:
     if not (3, 11) <= sys.version_info[:2] <= (3, 14):
-        raise QuizError(f"{platform.python_version()}; quizapp is made for 3.11 to 3.14")
+        raise QuizError(f"{platform.python_version()}; quizapp needs 3.11 to 3.14")
     return f"{platform.python_version()} on {platform.system()} {platform.machine()}"
 
 
@@ -160,7 +160,9 @@ def _folder() -> str:
         probe.write_text("")
         probe.unlink()
     except OSError as error:
-        raise QuizError(f"{home} cannot be written ({error.strerror}); set QUIZAPP_HOME to another") from None
+        raise QuizError(
+            f"{home} cannot be written ({error.strerror}); set QUIZAPP_HOME to another folder"
+        ) from None
     return str(home)
 
 
@@ -175,12 +177,12 @@ def _database() -> str:
     from quizapp.store.event_log import Store
 
     if not paths.database().exists():
-        return "none yet; the first answer makes it"
+        return "none yet; the first answer creates it"
     with Store.open(paths.database(), backups=None) as store:
         problem = store.integrity()
         if problem:
             raise QuizError(f"{paths.database()} is damaged ({problem}); 'quizapp restore' lists the backups")
-        return f"{paths.database()}: whole"
+        return f"{paths.database()}: intact"
 
 
 def _content() -> str:

@@ -86,7 +86,7 @@ def test_json_holds_the_days_and_agrees_with_itself(capsys: pytest.CaptureFixtur
         (["--date", "2026-02-30"], "is not a date"),
         (["--date", "2020-01-01"], "that is past"),
         (["--date", str(day(0))], "that is today"),
-        (["--date", str(day(366))], "365 days ahead"),
+        (["--date", str(day(366))], "at most 365 days"),
         (["--date", str(day(9)), "--minutes", "0"], "from 1 to 720"),
         (["--date", str(day(9)), "--minutes", "-5"], "minutes"),
         (["--date", str(day(9)), "--minutes", "100000"], "from 1 to 720"),
@@ -111,7 +111,7 @@ def test_the_day_before_more_time_is_a_way_and_no_target_is_advised_that_the_set
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
     out = run(capsys, "--date", str(day(1)), "--minutes", "15")[1]
-    time = re.search(r"even (\d+) minutes a day more give only (\d+) %", " ".join(out.split()))
+    time = re.search(r"even (\d+) more minutes a day give only (\d+) %", " ".join(out.split()))
     assert time
     assert int(time[2]) > 0
     assert "target =" not in out

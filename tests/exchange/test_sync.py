@@ -185,7 +185,7 @@ def test_the_commands_say_what_they_took(
         assert main(["sync", shared]) == 0
         told = capsys.readouterr()
         assert expected in told.out
-        assert (f"{shared} did not exist and was made" in told.err) == (name == "one")
+        assert (f"{shared} did not exist and was created" in told.err) == (name == "one")
     assert main(["export", "json", str(tmp_path / "log.json")]) == 0
     monkeypatch.setenv("QUIZAPP_HOME", str(tmp_path / "three"))
     assert main(["import", str(tmp_path / "log.json")]) == 0
