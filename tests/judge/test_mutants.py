@@ -187,7 +187,7 @@ def test_a_folder_may_have_files_only(folder: Path) -> None:
         ("breaks: 1", "breaks: one", "'breaks' must be the number of a behavior"),
         ("breaks: 1", "breaks: []", "'breaks' must be the number of a behavior"),
         ("says: must not count", "says: 7", "'says' must be a text"),
-        ("says: must not count", "breaks: 2", "3: is not valid YAML: the key 'breaks' is given twice"),
+        ("says: must not count", "breaks: 2", "3: is not plain YAML: the key 'breaks' is given twice"),
         (
             "      with: value >= 0",
             "      by: value >= 0",
