@@ -1,4 +1,7 @@
-"""Which device a submission runs on: auto, cpu, cuda, cuda:N or mps."""
+"""Which device a submission runs on: auto, cpu, cuda, cuda:N or mps.
+
+No function here touches a GPU in the calling process: that would start threads, and the judge forks.
+"""
 
 import re
 import subprocess
@@ -18,17 +21,17 @@ _PROBE = "import torch; print(torch.cuda.device_count() if torch.cuda.is_availab
 
 
 def check_name(device: str) -> str:
-    """``device`` if it is the name of one, else a `QuizError`."""
+    """Return ``device``; raise `QuizError` if it is not the name of a device."""
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,2})?", device):
-        raise QuizError(f"{device!r} is no device; use auto, cpu, cuda, cuda:N or mps.")
+        raise QuizError(f"{device!r} is not a device; use auto, cpu, cuda, cuda:N or mps.")
     return device
 
 
 def resolve(device: str) -> tuple[str, tuple[str, ...]]:
-    """The device to use and notes for the user; an absent one that was asked for is a `QuizError`.
+    """The device to use, and notes for the user. Raises `QuizError` if it does not exist here.
 
-    ``auto`` is the first CUDA device where there is one, else the CPU: MPS lacks float64, which some hidden
-    tests need. Only for a process that has torch.
+    ``auto`` is the first CUDA device if there is one, otherwise the CPU. It is never MPS, which lacks the
+    float64 that some hidden tests need. Imports torch.
     """
     check_name(device)
     if device == "cpu":
@@ -44,13 +47,13 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
         return "cpu", (NO_CUDA_NOTE,)
     number = int(device.partition(":")[2] or 0)
     if number >= count:
-        found = f"this machine has {count}" if count else "there is none here"
-        raise QuizError(f"CUDA device {number} is absent ({found}); use --device cpu.")
+        present = f"this machine has {count}" if count else "there is none here"
+        raise QuizError(f"CUDA device {number} is absent ({present}); use --device cpu.")
     return f"cuda:{number}", ()
 
 
 def available() -> list[str]:
-    """The devices of this machine, asked in a process that has torch."""
+    """The names of this machine's devices. Starts a process that imports torch, which takes seconds."""
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter
             [sys.executable, "-P", "-c", _LIST],
@@ -74,7 +77,7 @@ def has_mps() -> bool:
 
 @cache
 def cuda_count() -> int:
-    """How many CUDA (or ROCm) devices there are; asked in another process, so that none is touched."""
+    """How many CUDA (or ROCm) devices there are, asked in another process."""
     import torch
 
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:

@@ -1,4 +1,4 @@
-"""The user's own exercise files: where they lie, how they begin, and how a submission is read."""
+"""The user's own exercise files: where they are, how they start, and how a submission is read."""
 
 import errno
 import os
@@ -22,12 +22,12 @@ _KINDS = (
 
 
 def user_path(exercise: Exercise) -> Path:
-    """Where the user's file for ``exercise`` lies, whether it exists or not."""
+    """Where the user's file for ``exercise`` is, whether it exists or not."""
     return paths.workspace() / exercise.slug / exercise.module
 
 
 def user_file(exercise: Exercise) -> Path:
-    """The user's file for ``exercise``; made from the starter if missing, never overwritten."""
+    """The user's file for ``exercise``; created from the starter if missing, never overwritten."""
     path = user_path(exercise)
     if os.path.lexists(path):
         return path
@@ -35,24 +35,27 @@ def user_file(exercise: Exercise) -> Path:
         create_atomic(path, exercise.starter, mode=0o644)
     except OSError as error:
         raise QuizError(
-            f"{path} cannot be created: {error.strerror}; free the place or set QUIZAPP_HOME."
+            f"{path} cannot be created: {error.strerror}; make room for it or set QUIZAPP_HOME."
         ) from None
     return path
 
 
 def read_source(path: Path) -> bytes:
-    """The submission's bytes: a regular file of at most 256 KiB, UTF-8; else a `QuizError` says why."""
+    """The bytes of a submission.
+
+    Raises `QuizError` for anything but a regular UTF-8 file of at most 256 KiB.
+    """
     try:
         _refuse_special(path, path.stat().st_mode)
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
-            # Asked again: between stat and open another process may have put something else there.
+            # Check again: between stat and open, another process may have put something else there.
             _refuse_special(path, os.fstat(descriptor).st_mode)
             source = stream.read(MAX_SOURCE + 1)
     except OSError as error:
         raise QuizError(f"{path} cannot be read: {_reason(error)}.") from None
     except ValueError:
-        raise QuizError(f"{str(path)!r} is no file name; check it for stray bytes.") from None
+        raise QuizError(f"{str(path)!r} is not a file name; check it for stray bytes.") from None
     return check_source(source, str(path))
 
 
@@ -63,17 +66,17 @@ def _refuse_special(path: Path, mode: int) -> None:
 
 
 def _reason(error: OSError) -> str:
-    known = {
+    reasons = {
         errno.ENOENT: "there is no such file",
-        errno.ELOOP: "its links go round in a circle",
+        errno.ELOOP: "its links form a circle",
         errno.EACCES: "you may not read it; change its permissions",
-        errno.ENOTDIR: "a part of its path is no folder",
+        errno.ENOTDIR: "a part of its path is not a folder",
     }
-    return known.get(error.errno or 0, error.strerror or "the system refuses")
+    return reasons.get(error.errno or 0, error.strerror or "the system refuses")
 
 
 def check_source(source: bytes, name: str) -> bytes:
-    """``source`` itself if it may be graded, else a `QuizError` that says what is wrong with it."""
+    """Return ``source``; raise `QuizError` if it is too large or is not Python source in UTF-8."""
     if len(source) > MAX_SOURCE:
         raise QuizError(f"{name} is larger than {MAX_SOURCE >> 10} KiB; submit the exercise's module alone.")
     try:
@@ -81,5 +84,5 @@ def check_source(source: bytes, name: str) -> bytes:
     except UnicodeDecodeError as error:
         raise QuizError(f"{name} is not UTF-8 at byte {error.start}; save it as UTF-8.") from None
     if "\0" in text:
-        raise QuizError(f"{name} holds a zero byte; it is no Python source.")
+        raise QuizError(f"{name} contains a zero byte, so it is not Python source.")
     return source

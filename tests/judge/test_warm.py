@@ -99,7 +99,7 @@ def test_an_absent_device_is_said(told: Told, blend: Exercise) -> None:
     _, outcome = told.answers.get(timeout=60)
     assert isinstance(outcome, QuizError)
     assert "absent" in str(outcome)
-    with pytest.raises(QuizError, match="no device"):
+    with pytest.raises(QuizError, match="not a device"):
         told.client.submit(blend, RIGHT, device="gpu")
 
 

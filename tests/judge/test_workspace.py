@@ -56,15 +56,15 @@ def test_what_is_no_submission_is_refused(tmp_path: Path) -> None:
     (tmp_path / "zero.py").write_bytes(b"x = 1\0")
     cases = {
         tmp_path / "pipe.py": "named pipe",
-        tmp_path / "loop.py": "links go round",
+        tmp_path / "loop.py": "links form a circle",
         tmp_path / "huge.py": "larger than 256 KiB",
         tmp_path / "latin.py": "not UTF-8 at byte 2",
         tmp_path / "zero.py": "zero byte",
         tmp_path: "a folder",
         Path("/dev/zero"): "a device",
         tmp_path / "none.py": "no such file",
-        tmp_path / "zero.py" / "x": "no folder",
-        Path("bad\0name.py"): "no file name",
+        tmp_path / "zero.py" / "x": "not a folder",
+        Path("bad\0name.py"): "not a file name",
     }
     for path, sentence in cases.items():
         with pytest.raises(QuizError, match=sentence):

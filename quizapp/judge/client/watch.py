@@ -1,4 +1,4 @@
-"""Watch mode: a verdict for every save of a file; the last save wins."""
+"""Watch mode: a verdict for every save of a file. The last save wins."""
 
 import queue
 import time
@@ -24,9 +24,8 @@ def watch(
 ) -> Iterator[Verdict]:
     """Grade ``path`` now and after each save, until the generator is closed.
 
-    A save during a grade calls that grade off, so a stale verdict is never given. The file may be missing
-    for a moment, as with editors that save by renaming; one that cannot be graded raises `QuizError` only
-    if it was so from the start.
+    A save during a grade cancels that grade, so a stale verdict is never given. The file may be missing for a
+    moment, as with editors that save by renaming. Raises `QuizError` if it cannot be graded at the start.
     """
     answers: queue.SimpleQueue[tuple[int, Verdict | QuizError]] = queue.SimpleQueue()
     client = JudgeClient(lambda ticket, outcome: answers.put((ticket, outcome)), tier=tier or "")
@@ -42,7 +41,7 @@ def watch(
                     ticket = client.submit(
                         exercise, path, device=device, timeout=timeout, seed=seed, tier=tier
                     )
-                except QuizError:  # half written, or gone again: the next save tells
+                except QuizError:  # half written, or gone again: wait for the next save
                     time.sleep(POLL_SECONDS)
                     continue
             try:
@@ -59,8 +58,9 @@ def watch(
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
+    """What changes with a save; None while the file is missing."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino

@@ -9,7 +9,7 @@ from quizapp.judge.verdict import Verdict, VerdictStatus
 
 
 def write_junit(path: Path, verdicts: Sequence[Verdict]) -> None:
-    """Write one test suite per verdict to ``path``; raises `QuizError` where it cannot be written."""
+    """Write one test suite per verdict to ``path``. Raises `QuizError` if it cannot be written."""
     try:
         ElementTree(junit(verdicts)).write(path, encoding="utf-8", xml_declaration=True)
     except OSError as error:
@@ -47,8 +47,8 @@ def junit(verdicts: Sequence[Verdict]) -> Element:
 
 
 def _properties(suite: Element) -> Element:
-    found = suite.find("properties")
-    return SubElement(suite, "properties") if found is None else found
+    properties = suite.find("properties")
+    return SubElement(suite, "properties") if properties is None else properties
 
 
 def _case(suite: Element, verdict: Verdict, name: str, seconds: float) -> Element:

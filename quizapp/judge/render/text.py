@@ -6,7 +6,7 @@ from quizapp.bank.model import Exercise
 from quizapp.judge.verdict import NO_CUDA_NOTE, TestResult, Verdict, VerdictStatus, isolation
 
 WIDTH = 96
-"""Columns of a verdict where there is room."""
+"""Columns that a verdict is wrapped to if there is room."""
 _HEADS = {
     VerdictStatus.PASSED: "passed",
     VerdictStatus.ERROR: "error",
@@ -25,7 +25,7 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> st
         lines += _wrapped(verdict.error, "  ", width)
     failed = [test for test in verdict.tests if not test.passed]
     for number in sorted({test.behaviour for test in failed}):
-        sentence = exercise.behaviours.get(number, "Only the means that the task allows are used.")
+        sentence = exercise.behaviours.get(number, "Only what the task allows is used.")
         lines += ["", *_wrapped(f"✗ {number or '-'}  {sentence}", "     ", width, first="  ")]
         lines += _reasons([test for test in failed if test.behaviour == number], width)
     if verdict.printed:

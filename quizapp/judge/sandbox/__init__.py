@@ -1,4 +1,5 @@
-"""What keeps a submission from harming files, secrets and the machine: limits, Landlock, seccomp, namespaces.
+"""Keeps a submission from harming files, secrets and the machine: limits, Landlock, seccomp, namespaces.
 
-Small ctypes code, because no well-kept binding for all of these exists; Linux on x86_64 and aarch64 only.
+Written with ctypes, since no maintained binding covers all of these. The layers beyond resource limits need
+Linux on x86_64 or aarch64.
 """

@@ -1,7 +1,7 @@
-"""Landlock: which files a process may read and write, from now on and for good.
+"""Landlock: restricts for good which files a process may read and write.
 
-There is no rule that denies inside an allowed tree, so a tree that holds our own files is allowed entry by
-entry (`without`). Rights are those of linux/landlock.h.
+No rule can deny something inside an allowed tree. A tree that contains our own files is therefore allowed
+entry by entry (`without`). The rights are those of linux/landlock.h.
 """
 
 import ctypes
@@ -19,31 +19,31 @@ READ_FILE = 1 << 2
 READ_DIR = 1 << 3
 WRITE_FILE = 1 << 1
 _TRUNCATE = 1 << 14
-# What may be granted on a file that is no folder: execute, write, read, truncate, ioctl.
+# What may be granted on a file that is not a folder: execute, write, read, truncate, ioctl.
 _FILE_RIGHTS = 1 << 0 | WRITE_FILE | READ_FILE | _TRUNCATE | 1 << 15
 _ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _TCP = 0b11  # bind, connect
-_SCOPES = 0b11  # abstract sockets, signals: neither leaves the domain
+_SCOPES = 0b11  # abstract sockets, signals: confined to the domain
 READ = READ_FILE | READ_DIR
-# Everything but executing, making devices and sockets.
+# Everything except executing and creating devices or sockets.
 WRITE = ((1 << 16) - 1) & ~(1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 15)
 
 
 def version() -> int:
-    """The kernel's Landlock version (1 or more); raises `OSError` where there is none."""
+    """The kernel's Landlock version, 1 or more. Raises `OSError` if the kernel has none."""
     return syscall(_CREATE_RULESET, 0, 0, _VERSION_FLAG)
 
 
 def restrict(rules: Iterable[tuple[Path, int]], *, network: bool = True) -> None:
-    """Allow this thread and what it starts the given rights below the given paths, nothing else.
+    """Allow this thread, and what it starts, the given rights below the given paths and nothing else.
 
-    Paths that do not exist are left out. ``network`` also forbids TCP where the kernel can (version 4).
+    Paths that do not exist are skipped. ``network`` also forbids TCP if the kernel can (version 4).
     """
-    known = version()
-    handled = _ALL_RIGHTS[max(v for v in _ALL_RIGHTS if v <= known)]
+    available = version()
+    handled = _ALL_RIGHTS[max(v for v in _ALL_RIGHTS if v <= available)]
     attributes = struct.pack(
-        "<QQQ", handled, _TCP if network and known >= 4 else 0, _SCOPES if known >= 6 else 0
-    )[: 24 if known >= 6 else 16 if known >= 4 else 8]
+        "<QQQ", handled, _TCP if network and available >= 4 else 0, _SCOPES if available >= 6 else 0
+    )[: 24 if available >= 6 else 16 if available >= 4 else 8]
     buffer = ctypes.create_string_buffer(attributes, len(attributes))
     ruleset = syscall(_CREATE_RULESET, ctypes.addressof(buffer), len(attributes), 0)
     try:
@@ -70,7 +70,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def without(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
-    """Paths that together make up ``folder`` but for the ``hidden`` ones in it."""
+    """Paths that together cover ``folder`` except for the ``hidden`` ones in it."""
     inside = [path for path in hidden if path == folder or folder in path.parents]
     if folder in inside:
         return

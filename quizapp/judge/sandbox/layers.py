@@ -1,4 +1,4 @@
-"""Puts the layers of one tier on a worker."""
+"""Applies the layers of one isolation tier to a worker."""
 
 import os
 import sys
@@ -16,7 +16,7 @@ _FILES = ("/dev/urandom", "/dev/random", "/dev/zero", "/proc/cpuinfo", "/proc/me
 
 @cache
 def readable() -> tuple[tuple[Path, int], ...]:
-    """What a worker may read: the interpreter, its packages one by one without ours, system libraries."""
+    """What a worker may read: the interpreter, its packages except for this one, and system libraries."""
     ours = [Path(__file__).resolve().parents[2], paths.content().resolve(), paths.exercises().resolve()]
     folders = {Path(name) for name in _SYSTEM}
     folders |= {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -26,18 +26,21 @@ def readable() -> tuple[tuple[Path, int], ...]:
     rules.append((Path("/dev/null"), landlock.READ_FILE | landlock.WRITE_FILE))
     for folder in sorted({folder.resolve() for folder in folders if folder.is_dir()}):
         rules += [(path, landlock.READ) for path in landlock.without(folder, ours)]
-        # Importing lists the folder; names of files are no secret.
+        # An import lists the folder. The names of files are not secret.
         rules.append((folder, landlock.READ_DIR))
     return tuple(rules)
 
 
 def apply(tier: str, scratch: Path, seconds: float, *, sockets: bool = False) -> None:
-    """Install ``tier`` on this process for good; ``scratch`` stays writable. Raises `OSError`."""
-    if tier in ("T0", "T1"):
-        if tier == "T1":
-            _apply_limits(seconds)
+    """Apply ``tier`` to this process for good; ``scratch`` stays writable. Raises `OSError`.
+
+    ``seconds`` is the deadline. ``sockets`` keeps those that a process group over the loopback needs.
+    """
+    if tier == "T0":
         return
     _apply_limits(seconds)
+    if tier == "T1":
+        return
     rules = [*readable(), (scratch, landlock.READ | landlock.WRITE)]
     landlock.restrict(rules, network=not sockets)
     seccomp.install(sockets=sockets)

@@ -1,4 +1,8 @@
-"""Resource limits of a worker."""
+"""Resource limits of a worker.
+
+``RLIMIT_AS`` is not usable, since torch reserves far more address space than it uses. ``RLIMIT_DATA`` makes
+the allocation fail at the user's line. It does not cover shared memory, which the judge watches instead.
+"""
 
 import contextlib
 import resource
@@ -11,7 +15,7 @@ PAGE = resource.getpagesize()
 
 
 def data_bytes() -> int:
-    """Private writable memory of this process in bytes, as RLIMIT_DATA counts it; 0 where unknown."""
+    """Private writable memory of this process in bytes, as RLIMIT_DATA counts it; 0 if unknown."""
     try:
         return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[5]) * PAGE
     except OSError:
@@ -19,13 +23,16 @@ def data_bytes() -> int:
 
 
 def apply(seconds: float) -> None:
-    """Limit this process: memory, processor time (a net below the deadline), files, no core dump."""
+    """Limit this process's memory, processor time and files, and turn core dumps off.
+
+    ``seconds`` is the deadline that the judge enforces; the limit on processor time is a second safeguard.
+    """
     memory = data_bytes() + MEMORY
     _limit(resource.RLIMIT_DATA, memory)
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    # Threads add up, so the processor time may exceed the deadline.
+    # All threads count, so the processor time may exceed the deadline.
     _limit(resource.RLIMIT_CPU, int(seconds) * 8 + 60)
 
 

@@ -16,9 +16,9 @@ _IFF_UP = 1
 
 
 def enter() -> None:
-    """Move this single-threaded process into new namespaces and its future children into a new pid one.
+    """Move this single-threaded process into new namespaces; its future children get a new pid namespace.
 
-    The user keeps their own number; the network has a loopback and nothing else.
+    The user id stays the same. The network has a loopback interface and nothing else.
     """
     user, group = os.getuid(), os.getgid()
     libc_call("unshare", _NEWUSER | _NEWPID | _NEWNET | _NEWIPC)
@@ -37,16 +37,16 @@ def _loopback_up() -> None:
 
 
 class PidNamespaces:
-    """Hands out a new pid namespace per forked child; for a process that went through `enter` and a fork."""
+    """Creates a pid namespace per forked child, in a process that went through `enter` and a fork."""
 
     def __init__(self) -> None:
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     @contextlib.contextmanager
     def new(self) -> Iterator[None]:
-        """Within the block, a fork's child is the first process of a new pid namespace.
+        """Within the block, the child of a fork is the first process of a new pid namespace.
 
-        Every process of a pid namespace is killed by the kernel with its first one.
+        When that process ends, the kernel kills every other process of the namespace.
         """
         libc_call("unshare", _NEWPID)
         try:

@@ -1,4 +1,4 @@
-"""Finds and kills what a submission left running, where no kernel layer prevents it (T0 and T1)."""
+"""Finds and kills what a submission left running, at tiers where the kernel does not (T0 and T1)."""
 
 import contextlib
 import os
@@ -7,66 +7,68 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
-_ROUNDS = 1000
-# A process that hands over to its child is on no list for a moment: one look at an empty list proves nothing.
-_QUIET = 3
-_PATIENCE = 2.0  # seconds
+_MAX_SCANS = 1000
+# A process that forks and exits can be missing from /proc for a moment: require three empty scans in a row.
+_EMPTY_SCANS = 3
+_REAP_TIMEOUT_S = 2.0
 
 
 def children(pid: int) -> set[int]:
-    """The direct children of ``pid``; empty where the system does not say."""
-    found: set[int] = set()
+    """The direct children of ``pid``; empty if the system does not say."""
+    pids: set[int] = set()
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError, ValueError):
-            found |= {int(number) for number in tasks.read_text(encoding="ascii").split()}
-    return found
+            pids |= {int(number) for number in tasks.read_text(encoding="ascii").split()}
+    return pids
 
 
 def descendants(pid: int) -> set[int]:
     """All processes below ``pid``."""
-    found: set[int] = set()
-    waiting = [pid]
-    while waiting:
-        new = children(waiting.pop()) - found
-        found |= new
-        waiting += new
-    return found
+    below: set[int] = set()
+    unvisited = [pid]
+    while unvisited:
+        new = children(unvisited.pop()) - below
+        below |= new
+        unvisited += new
+    return below
 
 
 def kill_tree(pid: int) -> None:
-    """Kill everything below ``pid``: stopped first, until no new one appears, so that none escapes."""
+    """Kill everything below ``pid``.
+
+    The processes are stopped first, until no new one appears: otherwise one could fork and escape.
+    """
     stopped: set[int] = set()
-    quiet = 0
-    for _ in range(_ROUNDS):
+    empty_scans = 0
+    for _ in range(_MAX_SCANS):
         new = descendants(pid) - stopped
         for child in new:
             _send(child, signal.SIGSTOP)
         stopped |= new
-        quiet = 0 if new else quiet + 1
-        if quiet >= _QUIET or not stopped:
+        empty_scans = 0 if new else empty_scans + 1
+        if empty_scans >= _EMPTY_SCANS or not stopped:
             break
     for child in stopped:
         _send(child, signal.SIGKILL)
 
 
-def reap_orphans(known: Collection[int]) -> None:
-    """Kill and reap children of this process that are not in ``known``: orphans that it adopted.
+def reap_orphans(keep: Collection[int]) -> None:
+    """Kill and reap the children of this process that are not in ``keep``: orphans that it adopted.
 
-    One that forks and leaves at once is another one by the time that the signal comes, so they are looked
-    for until none is there any more.
+    An orphan may fork and exit before the signal reaches it, so this repeats until none is left.
     """
     begin = time.monotonic()
-    quiet = 1
-    while quiet < _QUIET and time.monotonic() - begin < _PATIENCE:
-        strays = children(os.getpid()) - set(known)
-        for pid in strays:
+    empty_scans = 1
+    while empty_scans < _EMPTY_SCANS and time.monotonic() - begin < _REAP_TIMEOUT_S:
+        orphans = children(os.getpid()) - set(keep)
+        for pid in orphans:
             _send(pid, signal.SIGSTOP)
             kill_tree(pid)
             _send(pid, signal.SIGKILL)
-        for pid in strays:
+        for pid in orphans:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(pid, 0)
-        quiet = 0 if strays else quiet + 1
+        empty_scans = 0 if orphans else empty_scans + 1
 
 
 def _send(pid: int, number: int) -> None:

@@ -1,4 +1,4 @@
-"""A worker's scratch folder: ``work`` is writable by the submission, the stack files beside it are not."""
+"""A worker's scratch folder. The submission can write to ``work`` but not to the stack files beside it."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ MAX_ENTRIES = 5000
 
 
 def new_folder() -> Path:
-    """A private folder for this judge's scratch folders; sweeps those of judges that were killed."""
+    """A private folder for this judge's scratch folders. Removes those of judges that were killed."""
     prefix = f"quizapp-judge-{os.getuid()}-"
     for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         owner = old.name.removeprefix(prefix).partition("-")[0]
@@ -33,14 +33,14 @@ def _alive(pid: int) -> bool:
 
 
 class ScratchFolder:
-    """One scratch folder, with its watch and its removal."""
+    """One scratch folder."""
 
     def __init__(self, base: Path):
         self.base = base
         self.work = base / "work"
 
     def prepare(self) -> "ScratchFolder":
-        """Make the writable part."""
+        """Create the part that the submission can write to."""
         self.work.mkdir(mode=0o700)
         return self
 
@@ -49,31 +49,31 @@ class ScratchFolder:
         return self.base / f"stack{rank}"
 
     def is_over_limit(self) -> bool:
-        """Whether the submission wrote more than it may, or where nobody can see how much."""
+        """Whether the submission wrote more than it may, or in a way that hides how much it wrote."""
         size = entries = 0
-        waiting = [str(self.work)]
-        while waiting:
+        unvisited = [str(self.work)]
+        while unvisited:
             try:
-                with os.scandir(waiting.pop()) as found:
-                    for entry in found:
+                with os.scandir(unvisited.pop()) as entries_here:
+                    for entry in entries_here:
                         entries += 1
                         if entries > MAX_ENTRIES:
                             return True
                         with suppress(FileNotFoundError):
                             size += entry.stat(follow_symlinks=False).st_blocks * 512
                             if entry.is_dir(follow_symlinks=False):
-                                waiting.append(entry.path)
+                                unvisited.append(entry.path)
             except (FileNotFoundError, NotADirectoryError):
                 continue
-            except OSError:  # a path of more than 4 KiB, a folder that may not be listed
+            except OSError:  # a path longer than 4 KiB, or a folder without permissions
                 return True
         return size > MAX_BYTES
 
     def remove(self) -> None:
-        """Delete the folder, whatever a submission left in it; links are not followed."""
+        """Delete the folder, whatever a submission left in it. Links are not followed."""
         with suppress(RecursionError):
             shutil.rmtree(self.base, ignore_errors=True)
         if self.base.exists():
-            # Folders without permissions, or nested deeper than Python recurses.
+            # Folders without permissions, or nested more deeply than Python can recurse.
             for tool in (["chmod", "-R", "u+rwX"], ["rm", "-rf"]):
                 subprocess.run([*tool, str(self.base)], check=False, capture_output=True)  # noqa: S603

@@ -1,7 +1,7 @@
-"""A seccomp filter: no new process, no way out, nothing that reaches another process or the system.
+"""A seccomp filter that refuses new processes, sockets, and access to other processes or the system.
 
-Numbers are for (x86_64, aarch64), -1 where an architecture lacks the call. Calls newer than `_NEWEST` are
-answered "not implemented", so that what a later kernel adds is refused too.
+Call numbers are given as (x86_64, aarch64), with -1 if an architecture lacks the call. Calls newer than
+`_NEWEST` fail with "not implemented", so that calls that a later kernel adds are refused too.
 """
 
 import ctypes
@@ -31,7 +31,7 @@ REFUSED: dict[str, tuple[int, int]] = {
     "execveat": (322, 281),
     "setsid": (112, 157),
     "setpgid": (109, 154),
-    # sockets (socketpair of stream type stays: asyncio needs one, and it reaches nobody)
+    # sockets (a stream socketpair stays: asyncio needs one, and it only connects the process to itself)
     "socket": (41, 198),
     "connect": (42, 203),
     "accept": (43, 202),
@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[int, int]] = {
     "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440),
     "process_mrelease": (448, 448),
-    # it tells of files that Landlock keeps closed
+    # it reports on files that Landlock keeps closed
     "inotify_init": (253, -1),
     "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27),
@@ -115,7 +115,7 @@ REFUSED: dict[str, tuple[int, int]] = {
     "ioperm": (173, -1),
     "name_to_handle_at": (303, 264),
     "open_by_handle_at": (304, 265),
-    # memory that RLIMIT_DATA does not see, and what outlives a process
+    # memory that RLIMIT_DATA does not count, and objects that outlive a process
     "memfd_create": (319, 279),
     "memfd_secret": (447, 447),
     "shmget": (29, 194),
@@ -124,7 +124,7 @@ REFUSED: dict[str, tuple[int, int]] = {
     "msgget": (68, 186),
     "semget": (64, 190),
     "mq_open": (240, 180),
-    # attributes of files, which Landlock does not cover
+    # file attributes, which Landlock does not cover
     "chown": (92, -1),
     "lchown": (94, -1),
     "fchown": (93, 55),
@@ -135,10 +135,10 @@ REFUSED: dict[str, tuple[int, int]] = {
     "removexattr": (197, 14),
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
-    # Landlock before version 3 does not cover it
+    # Landlock before version 3 does not cover this one
     "truncate": (76, 45),
 }
-# Attributes of files as well, but shutil.copy sets them: they are left as they are and said to be set.
+# File attributes as well, but shutil.copy sets them. These calls do nothing and report success.
 PRETENDED: dict[str, tuple[int, int]] = {
     "chmod": (90, -1),
     "fchmod": (91, 52),
@@ -157,8 +157,8 @@ _PRCTL, _FCNTL, _IOCTL = (157, 167), (72, 25), (16, 29)
 _PRLIMIT, _SETAFFINITY = (302, 261), (203, 122)
 _UTIMENSAT = (280, 88)
 _SOCKET, _SOCKETPAIR, _SENDTO = (41, 198), (53, 199), (44, 206)
-# AF_INET, AF_INET6, AF_NETLINK (names of interfaces): what a network namespace holds in. Sockets of the file
-# system, the judge's own door among them, and of virtual machines would lead out of it.
+# AF_INET, AF_INET6, AF_NETLINK (names of interfaces): what a network namespace confines. Unix sockets, the
+# judge's own among them, and sockets of virtual machines would lead out of it.
 _FAMILIES = (2, 10, 16)
 _CLONE_THREAD = 0x10000
 _REFUSED_IOCTLS = (
@@ -182,14 +182,14 @@ def _fail(code: int) -> Instruction:
 
 
 def _when(number: int, body: list[Instruction]) -> Iterator[Instruction]:
-    """``body`` for the call ``number``, whose number is in the accumulator; it must end in a return."""
+    """Run ``body``, which must end in a return, if the call number in the accumulator is ``number``."""
     if number >= 0:
         yield (_EQUAL, 0, len(body), number)
         yield from body
 
 
 def _only_if_equal(index: int, *allowed: int) -> list[Instruction]:
-    """Allow a call only if its argument is one of the 32-bit values given."""
+    """Allow a call only if its argument is one of the given 32-bit values."""
     tests: list[Instruction] = [
         (_EQUAL, len(allowed) - position, 0, value) for position, value in enumerate(allowed)
     ]
@@ -204,7 +204,7 @@ def _not_if_equal(index: int, *refused: int) -> list[Instruction]:
 
 
 def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
-    """The filter for the process ``pid``; ``sockets`` keeps those of a network (a namespace without one)."""
+    """The filter for the process ``pid``; ``sockets`` allows network sockets, for an empty namespace."""
     kept = ("socket", "connect", "accept", "accept4", "bind", "listen") if sockets else ()
     code: list[Instruction] = [
         (_LOAD, 0, 0, 4),
@@ -215,7 +215,7 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
         _fail(errno.ENOSYS),
         (_AT_LEAST, 0, 1, _NEWEST + 1),
         _fail(errno.ENOSYS),
-        # glibc falls back to clone, whose flags a filter can see.
+        # glibc falls back to clone, and a filter can inspect the flags of that one.
         *_when(_CLONE3, [_fail(errno.ENOSYS)]),
         *_when(
             _CLONE[COLUMN],
@@ -225,7 +225,7 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
         *_when(_TGKILL[COLUMN], _only_if_equal(0, pid)),
         *_when(_SIGQUEUE[COLUMN], _only_if_equal(0, pid)),
         *_when(_TGSIGQUEUE[COLUMN], _only_if_equal(0, pid)),
-        # The handler that names the user's line at a time-out must stay.
+        # The handler that writes the user's line at a time-out must stay installed.
         *_when(_SIGACTION[COLUMN], _not_if_equal(0, int(STACK_SIGNAL))),
         *_when(_PRCTL[COLUMN], _not_if_equal(0, 1, 36)),  # PDEATHSIG, CHILD_SUBREAPER
         *_when(_FCNTL[COLUMN], _not_if_equal(1, 8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
@@ -256,7 +256,8 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
                 (_RETURN, 0, 0, _ALLOW),
             ],
         ),
-        # Times of a file are pretended too, but not "now": Path.touch would believe that there is a file.
+        # Setting the times of a file is pretended too, but not to "now": Path.touch would then believe that
+        # the file exists.
         *_when(
             _UTIMENSAT[COLUMN],
             [
@@ -278,7 +279,7 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
 
 
 def install(*, sockets: bool = False) -> None:
-    """Install the filter in every thread of this process, for good; raises `OSError` where it cannot."""
+    """Install the filter in every thread of this process, for good. Raises `OSError`."""
     if COLUMN < 0:
         raise OSError(errno.ENOSYS, "no table of system calls for this processor")
     code = program(os.getpid(), sockets=sockets)

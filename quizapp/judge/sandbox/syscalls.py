@@ -1,4 +1,4 @@
-"""System calls that Python does not wrap; every failure is an `OSError`."""
+"""System calls that Python does not wrap. Every failure raises `OSError`."""
 
 import ctypes
 import os
@@ -6,7 +6,7 @@ import platform
 import struct
 
 MACHINE = platform.machine()
-# Column of the tables of system call numbers.
+# The column of this machine in tables of system call numbers; -1 if they have none.
 COLUMN = {"x86_64": 0, "aarch64": 1}.get(MACHINE, -1)
 
 PR_SET_PDEATHSIG = 1
@@ -29,7 +29,7 @@ def syscall(number: int, *arguments: int) -> int:
 
 
 def prctl(option: int, *arguments: int) -> int:
-    """Make a ``prctl`` call; missing arguments are zero."""
+    """Make a ``prctl`` call. Missing arguments are zero."""
     values = [*arguments, 0, 0, 0, 0][:4]
     result = int(_libc.prctl(ctypes.c_int(option), *(ctypes.c_ulong(value) for value in values)))
     if result < 0:
@@ -39,7 +39,7 @@ def prctl(option: int, *arguments: int) -> int:
 
 
 def libc_call(name: str, *arguments: int) -> int:
-    """Call a function of the C library that takes integers and answers -1 on failure."""
+    """Call a function of the C library that takes integers and returns -1 on failure."""
     result = int(getattr(_libc, name)(*(ctypes.c_int(value) for value in arguments)))
     if result < 0:
         code = ctypes.get_errno()
@@ -63,7 +63,7 @@ def hide_memory() -> None:
 
 
 def drop_privileges() -> None:
-    """Give up every capability for good; without them, root is an ordinary user."""
+    """Give up every capability for good. Without them, root is an ordinary user."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     header = ctypes.create_string_buffer(struct.pack("<Ii", _CAPABILITY_VERSION_3, 0))
     none = ctypes.create_string_buffer(24)

@@ -1,4 +1,4 @@
-"""Which isolation this machine offers: every tier is tried for real in a child process, once per boot."""
+"""Which isolation this machine offers. Every tier is really tried, in a child process, once per boot."""
 
 import json
 import os
@@ -26,7 +26,7 @@ LAYERS = {
 
 @dataclass(frozen=True, slots=True)
 class TierReport:
-    """Whether a tier works here; ``text`` says of what it consists, or why it does not work."""
+    """Whether a tier works here. ``text`` says what it consists of, or why it does not work."""
 
     name: str
     works: bool
@@ -34,16 +34,16 @@ class TierReport:
 
 
 def describe(cache: Path | None = None) -> list[TierReport]:
-    """Every tier with its state on this machine, highest first; tried once per boot, kept in ``cache``."""
-    place = (paths.cache() if cache is None else cache) / "tiers.json"
+    """Every tier with its state on this machine, highest first. Tried once per boot and kept in ``cache``."""
+    path = (paths.cache() if cache is None else cache) / "tiers.json"
     key = _key()
     with suppress(OSError, ValueError, TypeError, KeyError):
-        kept = json.loads(place.read_text(encoding="utf-8"))
-        if kept["key"] == key:
-            return [TierReport(**item) for item in kept["tiers"]]
+        cached = json.loads(path.read_text(encoding="utf-8"))
+        if cached["key"] == key:
+            return [TierReport(**item) for item in cached["tiers"]]
     reports = _in_clean_process()
     with suppress(OSError):
-        write_atomic(place, json.dumps({"key": key, "tiers": [asdict(report) for report in reports]}))
+        write_atomic(path, json.dumps({"key": key, "tiers": [asdict(report) for report in reports]}))
     return reports
 
 
@@ -61,7 +61,7 @@ def _key() -> str:
 
 
 def _in_clean_process() -> list[TierReport]:
-    """Forking is safe only where no other thread runs, so the trial has an interpreter of its own."""
+    """Try the tiers in an interpreter of its own, since forking is only safe without other threads."""
     from quizapp.judge.sandbox.launch import clean_environment, python_command
 
     done = subprocess.run(  # noqa: S603 - our own interpreter and module
@@ -79,7 +79,7 @@ def _in_clean_process() -> list[TierReport]:
 
 
 def probe() -> list[TierReport]:
-    """Try every tier in forked children; only for a process without threads."""
+    """Try every tier in forked children. Only for a process with a single thread."""
     reports = [TierReport("T0", works=True, text=LAYERS["T0"])]
     if sys.platform != "linux":
         why = "needs Linux; here a submission runs in a fresh process"
@@ -98,11 +98,11 @@ def _landlock_version(tier: str) -> str:
 
 
 def _in_child(trial: Callable[[], None]) -> str:
-    """Run ``trial`` in a forked child; what went wrong there, or an empty text."""
+    """Run ``trial`` in a forked child; what went wrong there, or an empty string."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
-        problem = "the child ended early"
+        problem = "the child process ended early"
         try:
             trial()
             problem = ""
@@ -113,11 +113,11 @@ def _in_child(trial: Callable[[], None]) -> str:
             os._exit(0)
     os.close(writer)
     with os.fdopen(reader, "rb") as pipe:
-        said = pipe.read()
+        report = pipe.read()
     os.waitpid(child, 0)
-    if not said:
+    if not report:
         return "the trial ended early"
-    return said.strip(b"\0").decode(errors="replace")
+    return report.strip(b"\0").decode(errors="replace")
 
 
 def _try_plain(tier: str) -> None:
@@ -129,7 +129,7 @@ def _try_plain(tier: str) -> None:
         scratch = home / "scratch"
         scratch.mkdir()
         (home / "canary").write_text("alive", encoding="ascii")
-        # The folder is removed by the parent of this child, which is not restricted.
+        # The trial runs in a child: this process must stay unrestricted to remove the folder.
         problem = _in_child(lambda: _apply_and_test(tier, layers.apply, home, scratch))
     if problem:
         raise OSError(problem)

@@ -1,11 +1,10 @@
-"""Loads an exercise's own code: its probes and its hidden tests (trusted, never the user's)."""
+"""Loads an exercise's own code: its probes and its hidden tests, which are trusted."""
 
 import ast
 import importlib.util
 import marshal
 import sys
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -13,8 +12,8 @@ from types import ModuleType
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.errors import QuizError
+from quizapp.judge.server.test_runner import HiddenTest
 from quizapp.judge.server.worker_view import probe_code_without_inputs
-from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.probes import probe_names
 
 
@@ -22,36 +21,41 @@ from quizapp.judge.testing.probes import probe_names
 class LoadedExercise:
     """An exercise with its probes and hidden tests loaded.
 
-    ``probe_code`` is the marshalled code of what workers need of the probes; ``preload`` what they import.
+    ``probe_code`` is the marshalled code of the part of the probes that workers get; ``preload`` names the
+    modules that the probes import.
     """
 
     exercise: Exercise
     probes: ModuleType
-    tests: tuple[Callable[[Observe], None], ...]
+    tests: tuple[HiddenTest, ...]
     probe_code: bytes
     preload: list[str]
     probe_names: tuple[str, ...]
     distributed_names: tuple[str, ...]
 
 
+_Stamp = tuple[tuple[str, int, int], ...]
+
+
 class ExerciseCache:
-    """Keeps loaded exercises until one of their files changes; several threads may use it."""
+    """Keeps exercises loaded until one of their files changes; several threads may use it."""
 
     def __init__(self) -> None:
-        self._kept: dict[Path, tuple[tuple[object, ...], LoadedExercise]] = {}
+        self._loaded: dict[Path, tuple[_Stamp, LoadedExercise]] = {}
         self._lock = threading.Lock()
 
     def load(self, folder: Path) -> LoadedExercise:
         """The exercise in ``folder``; a broken one is a `QuizError`."""
         with self._lock:
             stamp = _stamp(folder)
-            kept = self._kept.get(folder)
-            if kept is None or kept[0] != stamp:
-                self._kept[folder] = kept = (stamp, load_exercise_code(folder))
-            return kept[1]
+            cached = self._loaded.get(folder)
+            if cached is None or cached[0] != stamp:
+                self._loaded[folder] = cached = (stamp, load_exercise_code(folder))
+            return cached[1]
 
 
-def _stamp(folder: Path) -> tuple[object, ...]:
+def _stamp(folder: Path) -> _Stamp:
+    """Path, time of change and size of every file that loading the exercise reads."""
     files = [folder / "exercise.yaml", folder / "probes.py", *sorted((folder / "hidden").glob("*.py"))]
     return tuple((str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in files if p.is_file())
 
@@ -67,7 +71,7 @@ def load_exercise_code(folder: Path) -> LoadedExercise:
     except Exception as error:
         raise QuizError(f"{folder}: its probes or hidden tests cannot be loaded: {error!r}") from error
     if not tests:
-        raise QuizError(f"{folder / 'hidden'} holds no test; a submission could not be judged.")
+        raise QuizError(f"{folder / 'hidden'} contains no test; add one so that submissions can be judged.")
     path = folder / "probes.py"
     text = path.read_text(encoding="utf-8")
     return LoadedExercise(
@@ -87,16 +91,16 @@ def _imports(text: str) -> list[str]:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # "from a import b" may name a module b; one that does not exist is skipped when loading.
+            # In "from a import b", b may be a module. `preload` skips what is not.
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return names
 
 
 def load_module(path: Path, name: str) -> ModuleType:
-    """Import the file under ``name`` (registered, so that dataclasses and pickling work)."""
+    """Import the file as the module ``name``, registered so that dataclasses and pickling work."""
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
+        raise ImportError(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)
@@ -108,9 +112,9 @@ def load_probes(exercise: Exercise) -> ModuleType:
     return load_module(exercise.folder / "probes.py", f"_probes_{exercise.slug.replace('-', '_')}")
 
 
-def load_tests(exercise: Exercise) -> list[Callable[[Observe], None]]:
+def load_tests(exercise: Exercise) -> list[HiddenTest]:
     """The exercise's hidden tests, ordered by behaviour."""
-    tests: list[Callable[[Observe], None]] = []
+    tests: list[HiddenTest] = []
     for path in sorted((exercise.folder / "hidden").glob("test_*.py")):
         module = load_module(path, f"_hidden_{exercise.slug.replace('-', '_')}_{path.stem}")
         tests += [

@@ -1,4 +1,7 @@
-"""What of an exercise a worker gets to see: not the answers that its inputs were made from."""
+"""Decides which parts of an exercise the untrusted worker may see.
+
+Expected answers and the code that generates inputs stay with the judge.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -6,7 +9,7 @@ from typing import Any
 
 
 def strip_expected_answers(given: Any) -> Any:
-    """The inputs without what stands under the key ``kept`` of any dict in them: answers, for the judge."""
+    """The inputs without the values under the key ``kept`` of any dict in them: those are answers."""
     if isinstance(given, dict):
         return {key: strip_expected_answers(value) for key, value in given.items() if key != "kept"}
     if isinstance(given, list | tuple):
@@ -15,45 +18,46 @@ def strip_expected_answers(given: Any) -> Any:
 
 
 def probe_code_without_inputs(text: str) -> ast.Module:
-    """The syntax tree of ``text``, a ``probes.py``, without what only ``inputs`` needs.
+    """The syntax tree of ``text``, a ``probes.py``, without what only its ``inputs`` needs.
 
-    Whoever draws inputs often knows the answers to them. Left out are ``inputs`` and every function, class
-    and plain assignment at the top that no other line names, directly or through others; line numbers stay.
+    Code that generates inputs often computes the answers to them. Left out are ``inputs`` and every function,
+    class and plain assignment at the top level that no other statement uses, directly or through others.
+    Line numbers stay as they are.
     """
     tree = ast.parse(text)
-    named: dict[str, list[ast.stmt]] = {}
-    todo: list[ast.stmt] = []
+    definitions: dict[str, list[ast.stmt]] = {}
+    unvisited: list[ast.stmt] = []
     for statement in tree.body:
-        own = list(_bound(statement))
-        for name in own:
-            named.setdefault(name, []).append(statement)
-        if not own or any(name.startswith("probe_") for name in own):
-            todo.append(statement)
+        names = list(_bound_names(statement))
+        for name in names:
+            definitions.setdefault(name, []).append(statement)
+        if not names or any(name.startswith("probe_") for name in names):
+            unvisited.append(statement)
     needed: set[ast.stmt] = set()
-    while todo:
-        statement = todo.pop()
+    while unvisited:
+        statement = unvisited.pop()
         if statement in needed:
             continue
         needed.add(statement)
         for node in ast.walk(statement):
             if isinstance(node, ast.Name):
-                todo += named.get(node.id, [])
+                unvisited += definitions.get(node.id, [])
     tree.body = [statement for statement in tree.body if statement in needed]
     return tree
 
 
-def _bound(statement: ast.stmt) -> Iterator[str]:
+def _bound_names(statement: ast.stmt) -> Iterator[str]:
     """The names that a definition or a plain assignment binds; none for a statement that must stay."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         yield statement.name
-    elif isinstance(statement, ast.Assign) and not _calls(statement.value):
+    elif isinstance(statement, ast.Assign) and not _contains_call(statement.value):
         targets = [t for target in statement.targets for t in ast.walk(target)]
         if all(isinstance(t, ast.Name | ast.Tuple | ast.expr_context) for t in targets):
             yield from (t.id for t in targets if isinstance(t, ast.Name))
 
 
-def _calls(node: ast.AST) -> bool:
-    """Whether evaluating ``node`` calls something; what a lambda would call is not called yet."""
+def _contains_call(node: ast.AST) -> bool:
+    """Whether evaluating ``node`` calls something; the body of a lambda is not evaluated with it."""
     if isinstance(node, ast.Call):
         return True
-    return not isinstance(node, ast.Lambda) and any(map(_calls, ast.iter_child_nodes(node)))
+    return not isinstance(node, ast.Lambda) and any(map(_contains_call, ast.iter_child_nodes(node)))

@@ -1,8 +1,8 @@
-"""The second line against forbidden names: what torch offers under them refuses calls from a submission.
+"""Makes what an exercise forbids refuse calls from the submission, at run time.
 
-`quizapp.judge.server.name_rules` finds names that are written down; a name computed at run time meets the
-guard. It looks at the caller only, so torch itself and the probes call the same functions and notice nothing.
-Whoever wants to get round it can; no verdict rests on it.
+`quizapp.judge.server.name_rules` finds forbidden names that are written in the source. This guard is for
+names that are computed at run time. It only looks at the caller, so torch and the probes can call the same
+functions. It can be circumvented on purpose; no verdict depends on it.
 """
 
 import builtins
@@ -16,12 +16,13 @@ from typing import Any
 
 import torch
 
-# Where a forbidden attribute of any object is looked for.
+# Where a forbidden attribute such as ".softmax" is looked for.
 _PLACES = (
     *(torch, torch.Tensor, torch.special, torch._C._nn),
     *(torch.nn, torch.nn.Module, torch.nn.functional, torch.nn.utils),
 )
-# What these offer is allowed wherever it was defined: torch.no_grad comes from torch.autograd.
+# What these offer is allowed even if it is defined in a forbidden module: torch.no_grad is defined in
+# torch.autograd.
 _SHARED = (torch, torch.nn, torch.utils.data, torch.profiler)
 _FUNCTIONS = (
     types.FunctionType,
@@ -32,33 +33,34 @@ _FUNCTIONS = (
 
 
 class NotAllowed(RuntimeError):
-    """The submission called what its exercise asks to write."""
+    """The submission called what its exercise asks it to write."""
 
 
 @functools.cache
 def targets(name: str) -> list[tuple[Any, str]]:
-    """What of torch a forbidden name stands for: classes and functions, as holders and attributes.
+    """The classes and functions of torch that a forbidden name means, as pairs of holder and attribute.
 
-    A dotted name is a class, a function, or all that a module and those right below it define for others;
-    one with a leading dot is that attribute wherever torch has it. Asked before the fork, it costs no worker.
+    A dotted name is a class, a function, or everything public that a module and its direct submodules define.
+    A name with a leading dot is that attribute wherever torch has it. The result is cached: the zygote asks
+    before it forks, so that it costs a worker nothing.
     """
     if name.startswith("."):
-        found = [(place, name[1:]) for place in _PLACES]
+        candidates = [(place, name[1:]) for place in _PLACES]
     elif name in sys.modules:
-        found = list(_defined_below(name)) if name.startswith("torch.") else []
+        candidates = list(_defined_below(name)) if name.startswith("torch.") else []
     else:
         place, _, attribute = name.rpartition(".")
-        found = (
+        candidates = (
             [(sys.modules[place], attribute)]
             if place.split(".")[0] == "torch" and place in sys.modules
             else []
         )
-    return [target for target in found if isinstance(_value(*target), (type, *_FUNCTIONS))]
+    return [target for target in candidates if isinstance(_value(*target), (type, *_FUNCTIONS))]
 
 
 def _value(holder: Any, attribute: str) -> Any:
     if holder is torch.Tensor:
-        return getattr(holder, attribute, None)  # most methods are inherited from a class of C
+        return getattr(holder, attribute, None)  # most methods are inherited from a class written in C
     return vars(holder).get(attribute)
 
 
@@ -68,13 +70,13 @@ def _defined_below(name: str) -> Iterator[tuple[types.ModuleType, str]]:
         if key == name or key.rpartition(".")[0] == name:
             for attribute, value in vars(module).items():
                 where = getattr(value, "__module__", None)
-                own = isinstance(where, str) and (where == name or where.startswith(f"{name}."))
-                if own and not attribute.startswith("_") and id(value) not in elsewhere:
+                defined_here = isinstance(where, str) and (where == name or where.startswith(f"{name}."))
+                if defined_here and not attribute.startswith("_") and id(value) not in elsewhere:
                     yield module, attribute
 
 
 def install(rules: Iterable[tuple[Iterable[str], str]], path: str) -> None:
-    """Have everything that ``rules`` (names, sentence) forbid refuse the code of the file ``path``."""
+    """Make everything that ``rules`` (names, sentence) forbid refuse calls from the file ``path``."""
     modules: dict[str, str] = {}
     for names, says in rules:
         refuse = _Refusal(path, says)
@@ -92,7 +94,7 @@ def install(rules: Iterable[tuple[Iterable[str], str]], path: str) -> None:
 
 
 class _Refusal:
-    """Refuses by raising, if it is the submission that calls."""
+    """Raises if the caller is the submission."""
 
     def __init__(self, path: str, says: str):
         self._path = path
@@ -101,28 +103,28 @@ class _Refusal:
     def check(self, name: str) -> None:
         """Look at the caller of the function that calls this."""
         file = sys._getframe(2).f_code.co_filename
-        # Code from a string is the submission's too; frozen modules are Python's own.
+        # Code compiled from a string is the submission's as well; frozen modules belong to Python.
         if file == self._path or (file.startswith("<") and not file.startswith("<frozen")):
             raise NotAllowed(f"{self._says} ({name})")
 
 
 def _guard_class(kind: type, name: str, refuse: _Refusal) -> None:
-    """A class keeps its identity, for ``isinstance``; making an instance is what refuses.
+    """Make creating an instance refuse. The class itself stays, so that ``isinstance`` works.
 
-    One that is made by ``__new__`` alone (an enum, a named tuple) stays: object's ``__init__`` under
-    another one takes no arguments, so that torch itself could not make one.
+    A class whose instances are created by ``__new__`` alone (an enum, a named tuple) is left as it is: with
+    an ``__init__`` on top of object's, which takes no arguments, torch itself could not create one.
     """
-    own = vars(kind).get("__init__", _inherited(kind))
-    if isinstance(own, types.FunctionType) and isinstance(kind.__init__, types.FunctionType):  # type: ignore[misc]
-        with suppress(TypeError):  # a class of C
-            kind.__init__ = _guarded(own, name, refuse)  # type: ignore[misc]
+    constructor = vars(kind).get("__init__", _inherited(kind))
+    if isinstance(constructor, types.FunctionType) and isinstance(kind.__init__, types.FunctionType):  # type: ignore[misc]
+        with suppress(TypeError):  # a class written in C
+            kind.__init__ = _guarded(constructor, name, refuse)  # type: ignore[misc]
 
 
 def _inherited(kind: type) -> Callable[..., None]:
-    def make(self: Any, *arguments: Any, **options: Any) -> None:
+    def initialize(self: Any, *arguments: Any, **options: Any) -> None:
         super(kind, self).__init__(*arguments, **options)  # type: ignore[arg-type]
 
-    return make
+    return initialize
 
 
 def _guarded(function: Callable[..., Any], name: str, refuse: _Refusal) -> Callable[..., Any]:
@@ -131,18 +133,19 @@ def _guarded(function: Callable[..., Any], name: str, refuse: _Refusal) -> Calla
         return function(*arguments, **options)
 
     guarded.__name__ = getattr(function, "__name__", name)
-    # As torch decorated it, for torch looks below that itself; functools.wraps would show what is below this.
+    # Copy the attributes that torch's decorators set, since torch unwraps functions by them. functools.wraps
+    # would also set __wrapped__ to the function that is guarded here.
     guarded.__dict__.update(getattr(function, "__dict__", {}))
     return guarded
 
 
 def _watch_imports(modules: dict[str, str], path: str) -> None:
-    """Refuse imports of the named modules by the submission, however it came by the name."""
+    """Refuse imports of the named modules by the submission, however it got the name."""
 
-    def look(function: Callable[..., Any]) -> Callable[..., Any]:
+    def watch(function: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*arguments: Any, **options: Any) -> Any:
             wanted = arguments[0] if arguments else options.get("name")
-            # Code in C, such as the pickler, names what it wants from the module by an empty list.
+            # Code written in C, such as the pickler, passes an empty list of names.
             if isinstance(wanted, str) and arguments[3:4] != ([],):
                 parts = wanted.split(".")
                 for length in range(1, len(parts) + 1):
@@ -153,5 +156,5 @@ def _watch_imports(modules: dict[str, str], path: str) -> None:
 
         return watched
 
-    builtins.__import__ = look(builtins.__import__)
-    importlib.import_module = look(importlib.import_module)
+    builtins.__import__ = watch(builtins.__import__)
+    importlib.import_module = watch(importlib.import_module)

@@ -1,4 +1,4 @@
-"""What a process that runs submissions loads beforehand."""
+"""What a process that runs submissions loads before it gets one."""
 
 import copy
 import gc
@@ -12,9 +12,10 @@ import torch.utils.data
 
 
 def warm() -> None:
-    """Import what a first optimizer, backward, linear layer and saved file would import lazily.
+    """Import what the first optimizer, backward, linear layer and saved file would import lazily.
 
-    Worth 300 to 800 ms per grade. One thread only: a child forked after a multi-threaded operation hangs.
+    This saves 300 to 800 ms per grade. It keeps torch at one thread, since a child that is forked after a
+    multi-threaded operation hangs.
     """
     torch.set_num_threads(1)
     layer = torch.nn.Linear(2, 2)
@@ -28,7 +29,7 @@ def warm() -> None:
     torch.load(file, weights_only=True)
     torch.allclose(torch.randn(2), torch.ones(2).numpy().sum() * torch.ones(2))
     repr(layer.weight)
-    # A collection writes to every object that it looks at: in a child that would copy every page.
+    # A collection writes to every object that it visits. In a forked child, that would copy every page.
     gc.collect()
     gc.freeze()
 
@@ -42,7 +43,7 @@ def warm_device(device: str) -> None:
 
 
 def preload(names: Iterable[str]) -> None:
-    """Import modules that an exercise's own probes import; one that does not exist is left to them."""
+    """Import modules that an exercise's probes import. One that does not exist is skipped."""
     for name in names:
         if name.split(".")[0] in ("torch", "numpy"):
             try:

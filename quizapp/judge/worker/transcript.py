@@ -1,7 +1,7 @@
 """The wire format between judge and worker: plain data and raw tensor bytes, strictly parsed.
 
-A message is ``MAGIC``, a 4-byte and an 8-byte length, a JSON header and the tensors' bytes. Nothing is
-ever unpickled, so a hostile worker can send wrong values at most.
+A message is ``MAGIC``, a 4-byte and an 8-byte length, a JSON header and the tensors' bytes. Nothing is ever
+unpickled, so the worst that a hostile worker can send is wrong values.
 """
 
 import ctypes
@@ -17,8 +17,8 @@ from torch import Tensor
 MAGIC = b"QZT1"
 HEADER = struct.Struct("<4sIQ")
 MAX_HEADER = 8 << 20
-# Three times what the largest honest evidence takes, and more: hidden tests look at every value, some with
-# several operations of torch for each, and may widen or broadcast what they are given.
+# More than three times what the largest honest evidence takes. Not larger: hidden tests look at every value,
+# some with several torch operations for each, and may widen or broadcast what they are given.
 MAX_BYTES = 16 << 20
 MAX_TENSOR = 2 << 20  # bytes of one tensor
 MAX_TENSORS = 4000
@@ -40,7 +40,7 @@ DTYPES = {
 }
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
-# Taken before a submission is imported, so that patching torch.Tensor changes nothing here.
+# Bound before a submission is imported, so that patching torch.Tensor changes nothing here.
 _detach: Callable[..., Tensor] = torch.Tensor.detach
 _to: Callable[..., Tensor] = torch.Tensor.to
 _contiguous: Callable[..., Tensor] = torch.Tensor.contiguous
@@ -57,7 +57,7 @@ class TranscriptError(ValueError):
 
 
 class Opaque:
-    """Stands for a value that is neither plain data nor a tensor: its type's name and its repr."""
+    """Replaces a value that is neither plain data nor a tensor: its type's name and its repr."""
 
     def __init__(self, kind: str, text: str):
         self.kind = kind
@@ -76,7 +76,7 @@ class Encoder:
         self._values = 0
 
     def node(self, value: Any, depth: int = 0) -> Any:
-        """The JSON node of ``value``; anything unknown becomes an `Opaque`."""
+        """The JSON node of ``value``. Anything unknown becomes an `Opaque`."""
         kind = type(value)
         self._values += 1
         if self._values > MAX_VALUES:
@@ -104,12 +104,12 @@ class Encoder:
                 return self._strided(value, _detach(value))
             except TranscriptError:
                 raise
-            except Exception:  # noqa: BLE001 - a tensor without storage, or one whose own dispatch raises
+            except Exception:  # noqa: BLE001 - a tensor without storage, or a subclass whose dispatch raises
                 return {"o": [_kind(type(value)), "a tensor whose values cannot be read"]}
 
     def _strided(self, value: Tensor, plain: Tensor) -> Any:
         if type(plain) not in _PLAIN or plain.is_nested:
-            return {"o": [_kind(type(value)), "a tensor that is no plain one"]}
+            return {"o": [_kind(type(value)), "a tensor that is not a plain one"]}
         name, shape = _NAMES.get(plain.dtype), [int(n) for n in plain.shape]
         if name is None or plain.layout is not torch.strided:
             return {"o": ["torch.Tensor", f"a tensor of {plain.dtype}, {plain.layout}"]}
@@ -134,7 +134,7 @@ class Encoder:
 
 
 def _kind(kind: type) -> str:
-    """The full name of a type; the submission's own metaclass may say anything."""
+    """The full name of a type. The submission's own metaclass may do anything here."""
     try:
         return f"{kind.__module__}.{kind.__qualname__}"[:200]
     except BaseException:  # noqa: BLE001
@@ -149,7 +149,10 @@ def _safe_repr(value: Any) -> str:
 
 
 def encode(value: Any) -> bytes:
-    """One message with ``value``: plain data, tensors, and lists, tuples and dicts of them."""
+    """One message with ``value``: plain data, tensors, and lists, tuples and dicts of them.
+
+    Raises `TranscriptError` for more than a message may hold.
+    """
     encoder = Encoder()
     header = json.dumps(encoder.node(value), allow_nan=False).encode()
     if len(header) > MAX_HEADER:
@@ -158,7 +161,7 @@ def encode(value: Any) -> bytes:
 
 
 def message_size(start: bytes) -> int:
-    """The length of the message that begins with ``start``; 0 if too little is known, -1 if it is none."""
+    """The length of the message that begins with ``start``; 0 if that is too short, -1 if it is invalid."""
     if len(start) < HEADER.size:
         return 0
     magic, header, size = HEADER.unpack_from(start)
@@ -168,7 +171,7 @@ def message_size(start: bytes) -> int:
 
 
 def decode(message: bytes) -> Any:
-    """The value of one message; raises `TranscriptError` if anything is malformed."""
+    """The value of one message. Raises `TranscriptError` if anything is malformed."""
     if len(message) < HEADER.size:
         raise TranscriptError("the message is cut short")
     magic, header, size = HEADER.unpack_from(message)
@@ -204,7 +207,7 @@ class Decoder:
         self._values = 0
 
     def value(self, node: Any, depth: int = 0) -> Any:
-        """The value of ``node``; raises `TranscriptError` or what malformed data raises."""
+        """The value of ``node``. Raises `TranscriptError`, or whatever malformed data leads to."""
         self._values += 1
         if depth > MAX_DEPTH + 1 or self._values > MAX_VALUES:
             raise TranscriptError("the message is nested too deeply or too long")
@@ -239,13 +242,13 @@ class Decoder:
         offset, size, name, sizes = content
         dtype = DTYPES[name]
         shape = _shape(sizes)
-        # In one row: bytes that many tensors name would be copied for each, gigabytes from one message.
+        # Tensors must not overlap: bytes shared by many would be copied for each, gigabytes from one message.
         if type(offset) is not int or offset != self._read:
-            raise TranscriptError("a tensor's bytes are not those after the one before")
+            raise TranscriptError("a tensor's bytes do not follow those of the one before")
         if type(size) is not int or size > MAX_TENSOR or size != math.prod(shape) * dtype.itemsize:
             raise TranscriptError("a tensor's bytes do not fit its shape")
         if offset + size > len(self._raw):
-            raise TranscriptError("a tensor lies outside the message")
+            raise TranscriptError("a tensor is outside the message")
         if size == 0:
             return torch.empty(shape, dtype=dtype)
         self._read += size
@@ -254,7 +257,7 @@ class Decoder:
 
 
 def _too_large(node: Any) -> bool:
-    """Whether a node that stands for itself is longer than one that this program writes."""
+    """Whether a plain node is larger than any that this program writes."""
     if isinstance(node, int):
         return abs(node) >= 2**53
     return isinstance(node, str) and len(node) > _MAX_STRING
