@@ -221,11 +221,20 @@ def test_a_faulty_mutant_is_named_with_its_line(folder: Path, old: str, new: str
     assert any(fault in text for text in found), found
 
 
-def test_a_solution_that_cannot_be_parsed_is_one_fault(folder: Path) -> None:
-    (folder / "solution.py").write_text("def f(:\n")
-    assert faults(folder, GOOD) == [
-        "mutants.yaml:1: cannot be applied: line 1 of solution.py is not valid Python"
-    ]
+@pytest.mark.parametrize("solution", [b"def f(:\n", b"\xff", b"\0", None])
+def test_a_solution_that_cannot_be_read_is_one_fault(folder: Path, solution: bytes | None) -> None:
+    (folder / "solution.py").unlink()
+    if solution is not None:
+        (folder / "solution.py").write_bytes(solution)
+    (fault,) = faults(folder, GOOD)
+    assert fault.startswith("mutants.yaml:1: cannot be applied: solution.py is not a readable Python file")
+
+
+def test_a_file_that_is_not_text_is_a_fault(folder: Path) -> None:
+    (folder / "wrong").mkdir()
+    (folder / "wrong" / "binary.py").write_bytes(b"# fails: 1\n\xff")
+    (fault,) = faults(folder, GOOD)
+    assert fault.startswith("wrong/binary.py:1: cannot be read as UTF-8")
 
 
 def test_a_name_may_not_be_that_of_a_file(folder: Path) -> None:

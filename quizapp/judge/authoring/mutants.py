@@ -149,12 +149,18 @@ def wrong_submissions(
 
     ``behaviours`` are the numbers that a mutant may break; None allows any.
     """
-    files = [_from_file(path) for path in sorted((folder / "wrong").glob("*.py"))]
-    if not (folder / MUTANTS).is_file():
-        return files, []
-    reader = _MutantReader(folder, {submission.name for submission in files}, behaviours)
-    mutants = reader.read()
-    return sorted([*files, *mutants], key=lambda submission: submission.name), reader.faults
+    submissions: list[WrongSubmission] = []
+    faults: list[Fault] = []
+    for path in sorted((folder / "wrong").glob("*.py")):
+        try:
+            submissions.append(_from_file(path))
+        except (OSError, UnicodeDecodeError) as error:
+            faults.append(Fault(str(path), 1, f"cannot be read as UTF-8: {error}"))
+    if (folder / MUTANTS).is_file():
+        reader = _MutantReader(folder, {submission.name for submission in submissions}, behaviours)
+        submissions += reader.read()
+        faults += reader.faults
+    return sorted(submissions, key=lambda submission: submission.name), faults
 
 
 def wrong_submission(folder: Path, name: str) -> WrongSubmission:
@@ -194,7 +200,7 @@ class _MutantReader:
     def __init__(self, folder: Path, used_names: set[str], behaviours: Iterable[int] | None):
         self.faults: list[Fault] = []
         self._path = folder / MUTANTS
-        self._solution = (folder / "solution.py").read_text(encoding="utf-8")
+        self._solution = ""
         self._used_names = used_names
         self._behaviours = None if behaviours is None else set(behaviours)
 
@@ -207,9 +213,10 @@ class _MutantReader:
             self._fault(1, "must be a list of mutants, each with name, breaks and edits")
             return []
         try:
+            self._solution = self._path.with_name("solution.py").read_text(encoding="utf-8")
             program = _statements(self._solution)
-        except SyntaxError as error:
-            self._fault(1, f"cannot be applied: line {error.lineno} of solution.py is not valid Python")
+        except (OSError, SyntaxError, ValueError) as error:
+            self._fault(1, f"cannot be applied: solution.py is not a readable Python file: {error}")
             return []
         return [mutant for entry in data if (mutant := self._mutant(entry, program)) is not None]
 
