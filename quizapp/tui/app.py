@@ -197,6 +197,13 @@ class QuizApp(App[int]):
         """Open a screen over the present one."""
         self.push_screen(PLACES[place](**options))
 
+    def open_exercise(self, slug: str) -> None:
+        """Open the exercise of a question."""
+        if slug in self.bank.exercises:
+            self.go("exercise", slug=slug)
+        else:
+            self.say(f"The exercise {slug!r} is not in the bank.", bad=True)
+
     def go_back(self, leaving: Screen[Any]) -> None:
         """Close a screen if it is the present one; the last one gives way to home."""
         if self.screen is not leaving:

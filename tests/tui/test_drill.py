@@ -7,10 +7,13 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
+from quizapp.bank.model import Bank
+from quizapp.errors import QuizError
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
-from quizapp.scheduling.views import CardFilter
+from quizapp.scheduling.views import CardFilter, DueCard
 from quizapp.tui.app import QuizApp
+from quizapp.tui.rendering.card_text import PreparedCard, prepare_card
 from quizapp.tui.screens.drill.drill_screen import DrillScreen
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.key_points import KeyPoints
@@ -56,9 +59,9 @@ async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Stud
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
-        assert drill(running).proposal.rating == Rating.AGAIN
+        assert drill(running).attempt.proposal.rating == Rating.AGAIN
         await pilot.press("a")
-        assert drill(running).proposal.rating in {Rating.GOOD, Rating.EASY}
+        assert drill(running).attempt.proposal.rating in {Rating.GOOD, Rating.EASY}
         assert "3 of 3 key points" in text(running)
         await pilot.press("enter")
         event = study.card("warm-up").history[0]
@@ -69,7 +72,7 @@ async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("t", *"second moment")
-        assert "1 of 3 key points heard" in text(running)
+        assert "1 of 3 key points recognized" in text(running)
         await pilot.press("ctrl+r")
         assert running.screen.query_one(KeyPoints).ticks == {0}
         assert "you said: second moment" in text(running)
@@ -87,17 +90,17 @@ async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
     running = app("drill", flt=only("rate-at-step"))
     async with running.run_test() as pilot:
         await pilot.pause()
-        result = drill(running).card.drawn.result
+        result = drill(running).card.sampled.result
         assert isinstance(running.focused, Input)
         await pilot.press(*f"{result:g}", "enter")
-        assert drill(running).mark.right == 1
-        assert drill(running).proposal.rating >= Rating.GOOD
+        assert drill(running).attempt.mark.right == 1
+        assert drill(running).attempt.proposal.rating >= Rating.GOOD
         assert "Half of" in text(running)
         await press(pilot, "1")
         await press(pilot, "u")
         assert isinstance(running.focused, Input)
         await pilot.press(*"99", "enter")
-        assert drill(running).proposal.rating == Rating.AGAIN
+        assert drill(running).attempt.proposal.rating == Rating.AGAIN
 
 
 async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
@@ -112,17 +115,17 @@ async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
         assert "are understood" in text(running)
 
 
-async def test_a_slip_in_a_number_can_be_mended_and_an_empty_field_is_an_answer(app: App) -> None:
+async def test_a_slip_in_a_number_can_be_corrected_and_an_empty_field_is_an_answer(app: App) -> None:
     running = app("drill", flt=only("rate-at-step"))
     async with running.run_test() as pilot:
         await pilot.pause()
-        result = f"{drill(running).card.drawn.result:g}"
+        result = f"{drill(running).card.sampled.result:g}"
         await pilot.press(*result, "q", "enter")
         await pilot.pause()
-        assert ["mend it" in note.message for note in running._notifications] == [True]
-        assert drill(running).mark is None
+        assert ["correct it" in note.message for note in running._notifications] == [True]
+        assert drill(running).attempt.mark is None
         await pilot.press("backspace", "enter")
-        assert drill(running).mark.right == 1
+        assert drill(running).attempt.mark.right == 1
         await press(pilot, "1")
         await press(pilot, "u")
         await pilot.press("enter")
@@ -149,7 +152,7 @@ async def test_choice_is_answered_by_its_digit(app: App) -> None:
         choice = running.screen.query_one(Choice)
         right = next(i for i, at in enumerate(choice.order) if choice.options[at].right)
         await pilot.press(str(right + 1))
-        assert drill(running).mark.right == 1
+        assert drill(running).attempt.mark.right == 1
         assert "There is no third, [not even] <one>." in text(running)
 
 
@@ -176,7 +179,7 @@ async def test_steps_are_moved_by_keys(app: App) -> None:
                 await pilot.press("up")
         assert order.sequence == [0, 1, 2]
         await pilot.press("space")
-        assert drill(running).mark.right == 1
+        assert drill(running).attempt.mark.right == 1
 
 
 async def test_the_way_back_and_undo_stay_in_the_key_bar_of_a_narrow_terminal(app: App) -> None:
@@ -204,7 +207,7 @@ async def test_gaps_are_filled_and_marked(app: App) -> None:
     running = app("drill", flt=only("adam-defaults"))
     async with running.run_test() as pilot:
         await pilot.press(*"0.9", "enter", *"0.99", "enter")
-        assert drill(running).mark.parts == (True, False)
+        assert drill(running).attempt.mark.parts == (True, False)
         assert "[0.999]" in text(running)
 
 
@@ -273,7 +276,7 @@ async def test_confidence_is_asked_before_the_reveal_when_wanted(app: App, study
         await pilot.press("space")
         assert drill(running).phase == "confidence"
         await pilot.press("4")
-        assert drill(running).confidence == 75
+        assert drill(running).attempt.confidence == 75
         assert running.screen.query_one(RatingBar).display
 
 
@@ -348,3 +351,41 @@ async def test_code_in_options_is_shown_without_its_backticks(app: App, study: S
         await pilot.pause()
         assert "x[0] * **2**" in text(running)
         assert "`" not in text(running)
+
+
+async def test_words_typed_for_one_card_are_not_logged_with_the_next(app: App, study: Study) -> None:
+    running = app("drill", flt=CardFilter(ids=frozenset({"warm-up", "fp16-range"})))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        first = drill(running).card.id
+        await pilot.press("t", *"second moment", "ctrl+r", "3")
+        await pilot.pause()
+        assert drill(running).card.id != first
+        await pilot.press("space", "3")
+        await pilot.pause()
+    typed = [event.details.get("typed", "") for event in study.events() if event.type == "answer"]
+    assert typed == ["second moment", ""]
+
+
+async def test_a_card_that_cannot_be_shown_is_passed_over_with_one_sentence(
+    app: App, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def prepare(bank: Bank, due: DueCard, seed: int) -> PreparedCard | None:
+        if due.id == "warm-up":
+            raise QuizError("its formula divides by zero.")
+        return prepare_card(bank, due, seed)
+
+    monkeypatch.setattr("quizapp.tui.screens.drill.card_feed.prepare_card", prepare)
+    running = app("drill")
+    async with running.run_test(notifications=True) as pilot:
+        seen = set()
+        while (card := drill(running).card) is not None:
+            seen.add(card.id)
+            await press(pilot, "space", "4")
+        notices = [notice.message for notice in running._notifications]
+        assert [text for text in notices if "left out" in text] == [
+            "warm-up is left out: its formula divides by zero."
+        ]
+    assert seen == set(study.bank.questions) - {"warm-up"}
+    assert {event.type for event in study.events()} == {"answer"}
+    assert not study.card("warm-up").suspended

@@ -1,4 +1,4 @@
-"""Cards prepared for the screen: the question drawn, its texts laid out, its parts in order."""
+"""Cards prepared for the screen, and questions, answers and card facts as Markdown."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from quizapp.util.text import duration, percent
 
 
 @dataclass(slots=True)
-class Card:
+class PreparedCard:
     """One card ready to be shown."""
 
     id: str
@@ -25,7 +25,7 @@ class Card:
     seed: int
     prompt: Document
     question: Question
-    drawn: SampledQuestion
+    sampled: SampledQuestion
     order: tuple[int, ...] = ()
     gap_count: int = 0
     _answer: Document | None = field(default=None)
@@ -34,7 +34,7 @@ class Card:
     def answer(self) -> Document:
         """What is shown after the reveal; parsed on first use, which the screen makes ahead of time."""
         if self._answer is None:
-            self._answer = Document(answer_text(self.question, self.drawn))
+            self._answer = Document(answer_text(self.question, self.sampled))
         return self._answer
 
     def lay_out(self, width: int) -> None:
@@ -43,28 +43,28 @@ class Card:
         self.answer.at(width)
 
 
-def prepare(bank: Bank, due: DueCard, seed: int) -> Card | None:
+def prepare_card(bank: Bank, due: DueCard, seed: int) -> PreparedCard | None:
     """The card of a queue entry; None where the bank no longer has it."""
     question = bank.questions.get(bank.resolve(due.id))
     if question is None:
         return None
-    drawn = sample_question(question, seed)
-    return Card(
+    sampled = sample_question(question, seed)
+    return PreparedCard(
         question.id, question.kind, question.topic, question.level, due.state, seed,
-        Document(drawn.prompt), question=question, drawn=drawn,
+        Document(sampled.prompt), question=question, sampled=sampled,
         order=shuffled(question, seed) if question.kind in {"choice", "order"} else (),
         gap_count=len(gaps(question)) if question.kind == "cloze" else 0,
     )  # fmt: skip
 
 
-def answer_text(question: Question, drawn: SampledQuestion | None) -> str:
+def answer_text(question: Question, sampled: SampledQuestion | None) -> str:
     """The answer as Markdown: the spoken one first, then the full one, what is often confused, sources."""
     parts = []
     if question.say:
         parts.append(f"*{question.say.strip()}*")
-    if question.kind == "numeric" and drawn is not None and drawn.worked:
-        parts.append(drawn.worked.strip())
-    parts.append((drawn.answer if drawn is not None else question.answer).strip())
+    if question.kind == "numeric" and sampled is not None and sampled.worked:
+        parts.append(sampled.worked.strip())
+    parts.append((sampled.answer if sampled is not None else question.answer).strip())
     if question.misconceptions:
         lines = [f"- “{item.wrong}” {item.right}" for item in question.misconceptions]
         parts.append("### Often confused\n\n" + "\n".join(lines))
@@ -75,8 +75,8 @@ def answer_text(question: Question, drawn: SampledQuestion | None) -> str:
 
 def question_text(question: Question, seed: int = 0) -> str:
     """A whole question as Markdown, for the preview and for copying."""
-    drawn = sample_question(question, seed)
-    parts = [f"**{drawn.prompt.strip()}**"]
+    sampled = sample_question(question, seed)
+    parts = [f"**{sampled.prompt.strip()}**"]
     if question.options:
         parts.append("\n".join(f"- {'✓' if o.right else '✗'} {o.text}. *{o.why}*" for o in question.options))
     if question.steps:
@@ -85,7 +85,7 @@ def question_text(question: Question, seed: int = 0) -> str:
         parts.append(GAP.sub(lambda match: f"**{match[1].split('|')[0].strip()}**", question.text))
     if question.key_points:
         parts.append("\n".join(f"- {point.text}" for point in question.key_points))
-    parts.append(answer_text(question, drawn))
+    parts.append(answer_text(question, sampled))
     return "\n\n".join(parts)
 
 

@@ -240,10 +240,8 @@ class BrowseScreen(Listed[SearchRow], Place):
     def action_exercise(self) -> None:
         """Open the question's exercise."""
         row = self._table.current
-        if row is not None and row.question.exercise in self.quiz.bank.exercises:
-            self.quiz.go("exercise", slug=row.question.exercise)
-        elif row is not None:
-            self.quiz.say(f"The exercise {row.question.exercise!r} is not in the bank.", bad=True)
+        if row is not None:
+            self.quiz.open_exercise(row.question.exercise)
 
     def action_source(self) -> None:
         """Open the question's file."""

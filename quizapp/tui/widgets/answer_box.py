@@ -17,15 +17,15 @@ from quizapp.util.sanitize import escape_controls
 _WORD = re.compile(r"[^\W_]+")
 
 
-def heard(points: Sequence[KeyPoint], text: str) -> dict[int, tuple[str, ...]]:
+def recognized_points(points: Sequence[KeyPoint], text: str) -> dict[int, tuple[str, ...]]:
     """The key points that a typed text shows, with the terms that show them."""
     if not text.strip():
         return {}
-    found = {index: shown_terms(point, text) for index, point in enumerate(points)}
-    return {index: terms for index, terms in found.items() if terms}
+    terms = {index: shown_terms(point, text) for index, point in enumerate(points)}
+    return {index: words for index, words in terms.items() if words}
 
 
-def lit(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
+def term_spans(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Where in ``text`` the words of ``terms`` stand."""
     stems = {stem for term in terms for stem in words(term)}
     for match in _WORD.finditer(text):
@@ -33,11 +33,11 @@ def lit(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield match.span()
 
 
-def own_words(text: str, points: Sequence[KeyPoint]) -> Content:
+def highlight_terms(text: str, points: Sequence[KeyPoint]) -> Content:
     """The typed answer with its telling words in colour."""
     text = escape_controls(text.strip())
-    terms = [term for found in heard(points, text).values() for term in found]
-    return Content(text, spans=[Span(start, end, "$success bold") for start, end in lit(text, terms)])
+    terms = [term for point_terms in recognized_points(points, text).values() for term in point_terms]
+    return Content(text, spans=[Span(start, end, "$success bold") for start, end in term_spans(text, terms)])
 
 
 class AnswerBox(TextArea):
@@ -51,11 +51,11 @@ class AnswerBox(TextArea):
     def __init__(self, **options: Any) -> None:
         super().__init__("", soft_wrap=True, show_line_numbers=False, **options)
         self.points: Sequence[KeyPoint] = ()
-        self.found: dict[int, tuple[str, ...]] = {}
+        self.recognized: dict[int, tuple[str, ...]] = {}
 
     def show(self, points: Sequence[KeyPoint]) -> None:
         """Empty the box for a question."""
-        self.points, self.found = points, {}
+        self.points, self.recognized = points, {}
         self.load_text("")
 
     def on_mount(self) -> None:
@@ -66,9 +66,9 @@ class AnswerBox(TextArea):
     def _retheme(self) -> None:
         colour = Color.parse(self.app.theme_variables["success"]).rich_color
         self.register_theme(
-            TextAreaTheme("heard", syntax_styles={"heard": RichStyle(color=colour, bold=True)})
+            TextAreaTheme("recognized", syntax_styles={"recognized": RichStyle(color=colour, bold=True)})
         )
-        self.theme = "heard"
+        self.theme = "recognized"
         self._line_cache.clear()
         self.refresh()
 
@@ -77,10 +77,12 @@ class AnswerBox(TextArea):
         self._line_cache.clear()
         self._highlights.clear()
         points = getattr(self, "points", ())
-        self.found = heard(points, self.text)
-        terms = [term for found in self.found.values() for term in found]
+        self.recognized = recognized_points(points, self.text)
+        terms = [term for point_terms in self.recognized.values() for term in point_terms]
         if not terms:
             return
         for row, line in enumerate(self.document.lines):
-            for start, end in lit(line, terms):
-                self._highlights[row].append((len(line[:start].encode()), len(line[:end].encode()), "heard"))
+            for start, end in term_spans(line, terms):
+                self._highlights[row].append(
+                    (len(line[:start].encode()), len(line[:end].encode()), "recognized")
+                )

@@ -23,14 +23,14 @@ class KeyPoints(RowList):
         super().__init__(**options)
         self.points: Sequence[KeyPoint] = ()
         self.ticks: set[int] = set()
-        self.heard: dict[int, tuple[str, ...]] = {}
+        self.recognized: dict[int, tuple[str, ...]] = {}
 
-    def show(self, points: Sequence[KeyPoint], heard: dict[int, tuple[str, ...]]) -> None:
-        """Show points; those heard in the typed answer start ticked."""
+    def show(self, points: Sequence[KeyPoint], recognized: dict[int, tuple[str, ...]]) -> None:
+        """Show points; those recognized in the typed answer start ticked."""
         self.points = points
-        self.heard = heard
-        self.ticks = set(heard)
-        self.cursor = next((i for i in range(len(points)) if i not in heard), 0)
+        self.recognized = recognized
+        self.ticks = set(recognized)
+        self.cursor = next((i for i in range(len(points)) if i not in recognized), 0)
         self.changed()
 
     def count(self) -> int:
@@ -51,8 +51,8 @@ class KeyPoints(RowList):
         elif point.kind != "core":
             body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
         lines = hanging(box, body, width)
-        if place in self.heard:
-            words = ", ".join(self.heard[place][:3])
+        if place in self.recognized:
+            words = ", ".join(self.recognized[place][:3])
             lines += hanging(Content("      "), plain(f"you said: {words}", "$success"), width)
         return lines
 

@@ -1,47 +1,318 @@
-"""Drill: one card at a time, revealed, rated, saved; here the keys that move and act on the card."""
+"""Drill: one card at a time, revealed, rated, saved."""
 
 from collections.abc import Callable
+from time import monotonic
 from typing import Any, ClassVar
 
+from textual import on
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.widget import Widget
+from textual.widgets import ContentSwitcher, Static
+
 from quizapp.errors import QuizError
+from quizapp.scheduling.views import CardFilter
 from quizapp.tui import actions, terminal
-from quizapp.tui.rendering.card_text import facts_text, question_text
-from quizapp.tui.screens.drill.answering import DrillAnswer
+from quizapp.tui.rendering.card_text import PreparedCard, facts_text, question_text
+from quizapp.tui.rendering.markdown import Document
+from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.drill.attempt import Attempt
+from quizapp.tui.screens.drill.card_feed import CardFeed
+from quizapp.tui.screens.drill.card_view import CardView
+from quizapp.tui.screens.drill.session_summary import DrillSession
+from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.key_points import KeyPoints
+from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
+from quizapp.tui.widgets.rating_bar import RatingBar
 from quizapp.tui.widgets.row_list import RowList
+from quizapp.tui.widgets.session_bar import SessionBar
+
+PREPARE_AFTER_S = 0.03
+"""Seconds after which the next card is prepared: by then this one is on the screen."""
 
 
-class DrillScreen(DrillAnswer):
+class DrillScreen(Place):
     """``flt`` narrows the queue; ``limit`` ends the session after so many answers."""
 
     place = "drill"
     BINDINGS: ClassVar[list[object]] = actions.bindings("drill")  # type: ignore[assignment]
     CSS_PATH = "drill_screen.tcss"
 
-    def offers(self, act: actions.Act) -> bool:
-        """A card without follow-ups does not offer them."""
-        question = self.card.question if self.card is not None else None
-        return act.action != "follow_up" or (question is not None and bool(question.follow_ups))
+    def __init__(
+        self,
+        flt: CardFilter | None = None,
+        *,
+        topic: str = "",
+        level: str = "",
+        kind: str = "",
+        limit: int | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        super().__init__()
+        flt = flt or CardFilter(topic=topic, level=level, kind=kind)
+        self.feed = CardFeed(flt, lambda sentence: self.quiz.say(sentence, bad=True))
+        self.limit = limit
+        self.clock = clock
+        self.session = DrillSession(clock())
+        self.attempt: Attempt | None = None
+        self._answers_fitted = 0
+        self._phase = "empty"
 
-    # moving and ticking
+    def body(self) -> ComposeResult:
+        """The card, the end of the session, the ratings."""
+        yield SessionBar()
+        with ContentSwitcher(initial="card", id="switch"):
+            yield CardView()
+            with VerticalScroll(id="end", can_focus=False):
+                yield Static("", id="summary", markup=False)
+        yield RatingBar(id="ratings")
+
+    @property
+    def card(self) -> PreparedCard | None:
+        """The card on the screen; None at the end and before the data is open."""
+        return self.attempt.card if self.attempt is not None else None
+
+    @property
+    def view(self) -> CardView:
+        """The widget of the card."""
+        return self.query_one(CardView)
+
+    def on_mount(self) -> None:
+        """Start with an empty card; the first one comes when the data is open."""
+        self.query_one("#ratings").display = False
+        self.set_interval(1.0, self._tick)
+        if self.quiz.ready:
+            self.next()
+        else:
+            self.view.show_notice("Opening the questions…")
+
+    def opened(self) -> None:
+        """The data is open."""
+        if self.attempt is None:
+            self.next()
+
+    returned = opened  # from an exercise or a search: a card stays; at the end there may be new ones
+
+    def on_unmount(self) -> None:
+        """Nothing to save: every rating is on disk."""
+        self.attempt = None
+        self.feed.clear()
+        self._fit_weights()
+
+    def _fit_weights(self) -> None:
+        """No more cards come: the memory model may be fitted to those answered since the last fit."""
+        if self.session.done > self._answers_fitted:
+            from quizapp.tui.weights_bridge import session_ended
+
+            self._answers_fitted = self.session.done
+            session_ended(self.quiz)
+
+    # showing cards
+
+    def next(self) -> None:
+        """Show the next card of the queue, or the end."""
+        over = self.limit is not None and self.session.done >= self.limit
+        card = None if over else self.feed.next(self.quiz.study)
+        if card is None:
+            self._finish()
+        else:
+            self.show(card)
+
+    def show(self, card: PreparedCard) -> None:
+        """Put a card on the screen, unanswered."""
+        self.attempt = Attempt(card, self.clock())
+        with self.app.batch_update():
+            self.query_one("#switch", ContentSwitcher).current = "card"
+            self.query_one("#ratings").display = False
+            self.view.show(card)
+            self.enter_phase(card.kind)
+            self._show_bar()
+        if self.quiz.study.changed(card.id):
+            self.quiz.say("This question has changed since you last saw it; T starts it again as new.")
+        self.set_timer(PREPARE_AFTER_S, self._prepare_ahead)
+
+    def _prepare_ahead(self) -> None:
+        if self.card is not None and self.is_attached:
+            width = self.query_one("#prompt").content_size.width or 76
+            self.feed.prepare_ahead(self.quiz.study, self.card, width)
+
+    def _show_bar(self) -> None:
+        bar, study = self.query_one(SessionBar), self.quiz.study
+        bar.done, bar.right = self.session.done, self.session.right
+        left = study.counts(self.feed.flt).total
+        bar.left = left if self.limit is None else min(left, max(0, self.limit - self.session.done))
+        if (card := self.card) is not None:
+            topic = study.bank.topics.get(card.topic)
+            flag = ("flagged",) if study.card(card.id).flagged else ()
+            bar.about = (*flag, topic.name if topic else card.topic, card.level, card.state)
+        self._tick()
+
+    def _tick(self) -> None:
+        bar = self.query_one(SessionBar)
+        if self.attempt is not None:
+            bar.seconds = self.clock() - self.session.started
+        bar.refresh()
+
+    def _finish(self) -> None:
+        self.attempt = None
+        self.feed.clear()
+        with self.app.batch_update():
+            self.set_focus(None)
+            self.query_one("#ratings").display = False
+            self.query_one("#switch", ContentSwitcher).current = "end"
+            text = self.session.end_text(self.quiz.study, self.clock())
+            self.query_one("#summary", Static).update(Document(text))
+            bar = self.query_one(SessionBar)
+            bar.done, bar.right, bar.left = self.session.done, self.session.right, 0
+            bar.about = ()
+            bar.refresh()
+            self.enter_phase("done" if self.session.done else "empty")
+        self._fit_weights()
+
+    def action_more(self) -> None:
+        """Look for more cards."""
+        self.limit = None
+        self.next()
+        if self.card is None:
+            self.quiz.say("Still nothing is due.")
+
+    # answering
+
+    def action_type(self) -> None:
+        """Go to the field of the card, or open one for an answer in one's own words."""
+        if (card := self.card) is None:
+            return
+        if card.kind != "recall":
+            self.view.focus_field()
+        elif self.quiz.study.settings.typed_answers:
+            self.view.open_answer_box(card)
+        else:
+            self.quiz.say("Typed answers are switched off in the settings.")
 
     def action_leave_field(self) -> None:
         """Leave the field; its text stays."""
         self.set_focus(None)
 
-    def _list(self) -> RowList | None:
-        if self.phase in {"choice", "order"}:
-            return self.query_one(f"#{self.phase}", RowList)
-        return self.query_one(KeyPoints) if self.phase == "points" else None
+    def on_number_field_given(self) -> None:
+        """Enter in the number's field: a slip of the keys is not yet an answer, an empty field is one."""
+        number = self.query_one(NumberField)
+        if number.text.strip() and not number.understood:
+            self.quiz.say("This is not a number yet: correct it, or press ctrl+r to see the answer.")
+            return
+        self.action_reveal()
+
+    def on_cloze_given(self) -> None:
+        """Enter in the last gap."""
+        self.action_reveal()
+
+    def action_pick(self, position: int) -> None:
+        """Answer with an option."""
+        if self.attempt is not None and position < len(self.query_one(Choice).order):
+            self.attempt.position = position
+            self.action_reveal()
+
+    @on(RowList.Picked, "#choice")
+    def _option_clicked(self, event: RowList.Picked) -> None:
+        if self.phase == "choice":
+            self.action_pick(event.place)
+
+    def action_reveal(self) -> None:
+        """Show the answer, after the confidence where the user wants it asked."""
+        attempt = self.attempt
+        if attempt is None:
+            return
+        if self.phase == actions.TYPING:
+            self.set_focus(None)
+        if attempt.card.kind == "choice" and attempt.position is None:
+            attempt.position = self.query_one(Choice).cursor
+        attempt.revealed_after = self.clock() - attempt.shown_at
+        if self.quiz.study.settings.confidence and attempt.confidence is None:
+            self.view.hide_aside()
+            self.view.show_note("How sure are you, from 1 (not at all) to 5 (certain)?", "$primary")
+            self.enter_phase("confidence")
+            return
+        self._reveal(attempt)
+
+    action_check = action_reveal
+
+    def action_confide(self, percent: int) -> None:
+        """Confidence given: reveal."""
+        if self.attempt is not None:
+            self.attempt.confidence = percent
+            self._reveal(self.attempt)
+
+    def _reveal(self, attempt: Attempt) -> None:
+        card = attempt.card
+        with self.app.batch_update():
+            if card.kind != "recall":
+                attempt.mark = self.view.mark(card, attempt.position)
+            self.view.reveal(card, attempt.mark)
+            to_tick = card.kind == "recall" and card.question.key_points
+            self.enter_phase("points" if to_tick else "answer")
+            self._propose(attempt)
+            self.query_one("#ratings").display = True
+
+    def action_follow_up(self) -> None:
+        """Ask what an interviewer asks next, then show its answer."""
+        if self.card is not None and self.card.question.follow_ups:
+            self.view.next_follow_up(self.card)
+        else:
+            self.quiz.say("This question has no follow-up.")
+
+    # rating
+
+    def _propose(self, attempt: Attempt) -> None:
+        """Show a proposed rating on the buttons, with the interval that each of them promises."""
+        attempt.propose(self.view.ticks)
+        proposal, previews = attempt.proposal, self.quiz.study.previews(attempt.card.id)
+        intervals = {int(rating): preview.text for rating, preview in previews.items()}
+        rating, reason = (int(proposal.rating), proposal.reason) if proposal else (0, "")
+        self.query_one(RatingBar).show(intervals, rating, reason)
+
+    def on_key_points_ticked(self) -> None:
+        """The evidence changed."""
+        if self.attempt is not None:
+            self._propose(self.attempt)
+
+    def action_take(self) -> None:
+        """Rate as proposed."""
+        if self.attempt is not None and self.attempt.proposal is not None:
+            self.action_rate(int(self.attempt.proposal.rating))
+
+    def action_rate(self, rating: int) -> None:
+        """Write the rating; it is on disk before the next card is drawn."""
+        attempt = self.attempt
+        if attempt is None or self.phase not in actions.ANSWER:
+            return
+        study, view = self.quiz.study, self.view
+        try:
+            review = attempt.record(study, rating, self.clock(), ticks=view.ticks, typed=view.typed)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return
+        self.session.add(attempt.card, review)
+        if review.leech:
+            self.quiz.say("You keep forgetting this card: read its answer again, or rewrite the question.")
+        self.next()
+
+    # moving and ticking
+
+    def offers(self, act: actions.Act) -> bool:
+        """A card without follow-ups does not offer them."""
+        return act.action != "follow_up" or (self.card is not None and bool(self.card.question.follow_ups))
+
+    def scroller(self) -> Widget:
+        """What page keys scroll."""
+        return self.view
 
     def move(self, step: int) -> None:
-        """To the next line of the list, or scroll."""
-        rows = self._list()
+        """To the next row of the card's list, or scroll."""
+        rows = {"choice": "#choice", "order": "#order", "points": "#points"}.get(self.phase)
         if rows is None:
             super().move(step)
         else:
-            rows.move_or_scroll(step, self.scroller())
+            self.query_one(rows, RowList).move_or_scroll(step, self.view)
 
     def action_lift(self, step: int) -> None:
         """Move a step of an order question."""
@@ -55,31 +326,30 @@ class DrillScreen(DrillAnswer):
         """Tick all or none."""
         self.query_one(KeyPoints).toggle_all()
 
-    # acts on the card
+    # what else can be done with the card
 
-    def _act(self, act: Callable[[str], Any], said: str, *, leave: bool) -> None:
-        card = self.card
-        if card is None:
+    def _act(self, act: Callable[[str], Any], notice: str, *, leave: bool) -> None:
+        if self.card is None:
             return
         try:
-            act(card.id)
+            act(self.card.id)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
-        self.quiz.say(said)
+        self.quiz.say(notice)
         if leave:
             self.next()
         else:
-            self._bar()
+            self._show_bar()
 
     def action_treat_as_new(self) -> None:
         """Begin a changed question again as new."""
-        card = self.card
-        if card is None or not self.quiz.study.changed(card.id):
+        study = self.quiz.study
+        if self.card is None or not study.changed(self.card.id):
             self.quiz.say("This question has not changed since you last saw it.")
             return
-        self.quiz.study.acknowledge(card.id, treat_as_new=True)
-        self._show_again(card.id)
+        study.acknowledge(self.card.id, treat_as_new=True)
+        self._show_again(self.card.id)
 
     def action_bury(self) -> None:
         """Put the card off until tomorrow."""
@@ -91,11 +361,11 @@ class DrillScreen(DrillAnswer):
 
     def action_flag(self) -> None:
         """Flag the card, or remove its flag."""
-        card = self.card
-        if card is not None:
-            flagged = self.quiz.study.card(card.id).flagged
-            act = self.quiz.study.unflag if flagged else self.quiz.study.flag
-            self._act(act, "Flag removed." if flagged else "Flagged.", leave=False)
+        study = self.quiz.study
+        if self.card is not None and study.card(self.card.id).flagged:
+            self._act(study.unflag, "Flag removed.", leave=False)
+        else:
+            self._act(study.flag, "Flagged.", leave=False)
 
     def action_undo(self) -> None:
         """Take back the last act and show its card again."""
@@ -113,21 +383,20 @@ class DrillScreen(DrillAnswer):
         if redone is None:
             self.quiz.say("Nothing to redo.")
             return
-        self.quiz.say(f"Done again: {redone.type} of {redone.card}.")
+        self.quiz.say(f"Redone: {redone.type} of {redone.card}.")
         self.next()
 
     def _show_again(self, card_id: str) -> None:
-        from quizapp.scheduling.views import DueCard
-
-        question = self.quiz.bank.questions.get(card_id)
-        if question is None:
+        card = self.feed.again(self.quiz.study, card_id)
+        if card is None:
             self.next()
-            return
-        facts = self.quiz.study.card(card_id)
-        due = DueCard(card_id, question.kind, question.level, question.topic, facts.due, facts.state)
-        card = self._prepare(due)
-        if card is not None:
+        else:
             self.show(card)
+
+    def action_exercise(self) -> None:
+        """Open the exercise of the card; closing it comes back here."""
+        if self.card is not None:
+            self.quiz.open_exercise(self.card.question.exercise)
 
     def action_facts(self) -> None:
         """Stability, due date and history."""
@@ -137,10 +406,8 @@ class DrillScreen(DrillAnswer):
 
     def action_source(self) -> None:
         """Open the question's file in the editor."""
-        from quizapp.tui.terminal import open_source
-
         if self.card is not None:
-            open_source(self.quiz, self.card.question.file, self.card.question.line)
+            terminal.open_source(self.quiz, self.card.question.file, self.card.question.line)
 
     def action_copy(self) -> None:
         """Copy question and answer."""

@@ -1,30 +1,34 @@
-"""What happened in one sitting, for the session bar and the summary at its end."""
+"""The answers of one drill, for the bar at its head and the summary at its end."""
 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.views import RecordedReview
-from quizapp.tui.rendering.card_text import Card
+from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.util.text import duration, percent, plural
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class _Answered:
     card: str
     topic: str
     exercise: str
     answered: RecordedReview
 
 
-class Session:
+class DrillSession:
     """Answers in order; an undo takes back the last of its card."""
 
     def __init__(self, started: float) -> None:
         self.started = started
-        self._done: list[_Done] = []
+        self._done: list[_Answered] = []
 
     @property
     def done(self) -> int:
@@ -36,10 +40,10 @@ class Session:
         """Answers not rated Again."""
         return sum(item.answered.rating != Rating.AGAIN for item in self._done)
 
-    def add(self, card: Card, answered: RecordedReview) -> None:
+    def add(self, card: PreparedCard, answered: RecordedReview) -> None:
         """One more answer."""
         exercise = card.question.exercise
-        self._done.append(_Done(card.id, card.topic, exercise, answered))
+        self._done.append(_Answered(card.id, card.topic, exercise, answered))
 
     def undo(self, card_id: str) -> None:
         """Forget the last answer to a card."""
@@ -48,21 +52,34 @@ class Session:
                 del self._done[index]
                 return
 
-    def summary(self, now: datetime, clock: float, bank: Bank) -> str:
-        """Markdown: what went well, what comes back when, weak topics, the next step."""
+    def end_text(self, study: "Study", clock: float) -> str:
+        """What is shown at the end, as Markdown: the summary, or that nothing was due, and the next cards."""
+        parts = ["## Nothing is due\n\nNo card is waiting here now."]
+        if self.done:
+            parts = self._summary(study.clock.now(), clock, study.bank)
+        today = study.today()
+        later = [(day, cards) for day, cards in study.stats(14).forecast if day > today and cards]
+        if later:
+            day, cards = later[0]
+            name = "Tomorrow" if (day - today).days == 1 else f"In {(day - today).days} days"
+            parts.append(f"{name}: {plural(cards, 'card')}.")
+        return "\n\n".join(parts)
+
+    def _summary(self, now: datetime, clock: float, bank: Bank) -> list[str]:
+        """What went well, what comes back when, weak topics, the next step."""
         share = self.right / max(1, self.done)
         parts = [
             f"## {plural(self.done, 'card')} in {duration(clock - self.started)}",
             f"{percent(share)} recalled: {self._ratings()}.",
+            "### Comes back\n\n" + self._comes_back(now),
         ]
-        parts.append("### Comes back\n\n" + self._comes_back(now))
         weak = self._weak(bank)
         if weak:
             parts.append("### Weak today\n\n" + "\n".join(f"- {line}" for line in weak))
         step = self._next_step(bank)
         if step:
             parts.append("### Next\n\n" + step)
-        return "\n\n".join(parts)
+        return parts
 
     def _ratings(self) -> str:
         counts = Counter(item.answered.rating for item in self._done)

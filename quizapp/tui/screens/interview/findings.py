@@ -12,7 +12,7 @@ from quizapp.interview.session.incident_snapshot import cheapest_text, committed
 from quizapp.interview.session.question import IN_WORDS, INCIDENT, InterviewQuestion, points_of
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.answer_box import own_words
+from quizapp.tui.widgets.answer_box import highlight_terms
 from quizapp.util.sanitize import escape_controls
 
 _SIGNS = {1: "✓", 0.5: "½", 0: "✗", None: "–"}
@@ -24,7 +24,9 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
         text = item.typed.strip()
         if blind:
             return plain(text)
-        return own_words(text, points_of(item)) if text else Content.styled("nothing said", "$text-muted")
+        return (
+            highlight_terms(text, points_of(item)) if text else Content.styled("nothing said", "$text-muted")
+        )
     if item.kind == "coding" and item.typed.strip():
         return plain(item.typed.strip())
     shown = given_text({**item.as_json(), "code": ""})

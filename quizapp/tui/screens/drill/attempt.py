@@ -1,0 +1,58 @@
+"""One answer in the making: from the card's first look to its rating."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from quizapp.bank.answers import Mark
+from quizapp.scheduling.cards import Rating
+from quizapp.tui.rendering.card_text import PreparedCard
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.rating_rules import Proposal
+    from quizapp.scheduling.service import Study
+    from quizapp.scheduling.views import RecordedReview
+
+LONGEST_S = 600.0
+"""Seconds after which a pause no longer counts as thinking."""
+
+
+@dataclass(slots=True)
+class Attempt:
+    """What is known so far of an answer to a card; times are the screen's clock, in seconds."""
+
+    card: PreparedCard
+    shown_at: float
+    revealed_after: float = 0.0
+    position: int | None = None
+    """The chosen option, counted as the options are shown."""
+    confidence: int | None = None
+    """In percent, where it was asked."""
+    mark: Mark | None = None
+    proposal: "Proposal | None" = None
+
+    def propose(self, ticks: Sequence[int]) -> None:
+        """Propose a rating from the mark, or from the key points that are ticked."""
+        from quizapp.scheduling.rating_rules import propose_mark, propose_recall  # after the first frame
+
+        points = self.card.question.key_points
+        if self.mark is not None:
+            self.proposal = propose_mark(self.mark, self.revealed_after, 0)
+        elif points:
+            self.proposal = propose_recall(points, ticks)
+
+    def record(
+        self, study: "Study", rating: int, now: float, *, ticks: Sequence[int], typed: str
+    ) -> "RecordedReview":
+        """Write the rating; it is on disk when this returns. Raises `QuizError`."""
+        return study.answer(
+            self.card.id,
+            Rating(rating),
+            proposed=self.proposal.rating if self.proposal else None,
+            seconds=min(LONGEST_S, now - self.shown_at),
+            ticks=ticks if self.card.kind == "recall" else (),
+            seed=self.card.seed,
+            confidence=self.confidence,
+            typed=typed,
+            source="drill",
+        )

@@ -1,0 +1,217 @@
+"""The card on the screen: the question with its fields, then the answer with what is asked next."""
+
+from collections.abc import Sequence
+
+from textual.app import ComposeResult
+from textual.containers import Container, VerticalScroll
+from textual.content import Content
+from textual.widgets import ContentSwitcher, Input, Static, TextArea
+
+from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, mark_order
+from quizapp.tui.rendering.card_text import PreparedCard
+from quizapp.tui.rendering.markdown import Document
+from quizapp.tui.rendering.text import plain
+from quizapp.tui.widgets.answer_box import AnswerBox, highlight_terms, recognized_points
+from quizapp.tui.widgets.choice import Choice
+from quizapp.tui.widgets.cloze import Cloze
+from quizapp.tui.widgets.key_points import KeyPoints
+from quizapp.tui.widgets.number_field import NumberField
+from quizapp.tui.widgets.order import Order
+from quizapp.util.text import plural
+
+WITH_FIELD = frozenset({"numeric", "choice", "order", "cloze"})
+"""Kinds of questions that are answered in a widget of their own."""
+ASIDE = "Say your answer aloud, or type it with t; then reveal."
+_PARTS = ("aside", "typed", "recognized", "work", "note", "own", "points", "answer", "follow")
+
+
+class CardView(VerticalScroll):
+    """One card at a time. It shows and reads back; what an answer leads to is the screen's business."""
+
+    can_focus = False
+
+    def __init__(self) -> None:
+        super().__init__(id="card")
+        self.card: PreparedCard | None = None
+        self.revealed = False
+        self.typed = ""
+        """The answer in one's own words, once revealed; empty where the box was not opened for this card."""
+        self._follow_ups = 0  # how many questions and answers of the follow-ups are shown
+
+    def compose(self) -> ComposeResult:
+        """Every part that some kind of question needs."""
+        with Container(id="column"):
+            yield Static("", id="prompt", markup=False)
+            yield Static(ASIDE, id="aside", classes="muted", markup=False)
+            yield AnswerBox(id="typed")
+            yield Static("", id="recognized", markup=False)
+            with ContentSwitcher(id="work"):
+                yield NumberField(id="numeric")
+                yield Choice(id="choice")
+                yield Order(id="order")
+                yield Cloze(id="cloze")
+            yield Static("", id="note", markup=False)
+            yield Static("", id="own", markup=False)
+            yield KeyPoints(id="points")
+            yield Static("", id="answer", markup=False)
+            yield Static("", id="follow", markup=False)
+
+    def on_mount(self) -> None:
+        """Start with the prompt alone."""
+        self._hide(*_PARTS)
+
+    def _hide(self, *parts: str) -> None:
+        for part in parts:
+            self.query_one(f"#{part}").display = False
+
+    # the question
+
+    def show_notice(self, text: str) -> None:
+        """A sentence in place of a card."""
+        self.query_one("#prompt", Static).update(Content.styled(text, "$text-muted"))
+
+    def show(self, card: PreparedCard) -> None:
+        """Show a card, unanswered."""
+        self.card, self.revealed, self.typed, self._follow_ups = card, False, "", 0
+        self.query_one("#prompt", Static).update(card.prompt)
+        self._hide(*_PARTS)
+        self._show_field(card)
+        self.query_one("#aside").display = card.kind == "recall"
+        self.scroll_home(animate=False)
+
+    def _show_field(self, card: PreparedCard) -> None:
+        self.screen.set_focus(None)
+        if card.kind not in WITH_FIELD:
+            return
+        work, question = self.query_one("#work", ContentSwitcher), card.question
+        work.display = True
+        work.current = card.kind
+        if card.kind == "numeric":
+            self.query_one(NumberField).show(question.unit)
+        elif card.kind == "choice":
+            self.query_one(Choice).show(question.options, card.order)
+        elif card.kind == "order":
+            self.query_one(Order).show(question.steps, card.order)
+        else:
+            self.query_one(Cloze).show(question.text, card.gap_count)
+        self.focus_field()
+
+    def focus_field(self) -> None:
+        """Go to the field of a numeric or cloze question."""
+        if self.card is not None and self.card.kind in {"numeric", "cloze"}:
+            self.query_one(f"#{self.card.kind} Input", Input).focus()
+
+    def open_answer_box(self, card: PreparedCard) -> None:
+        """Offer a box for an answer in one's own words, and go to it."""
+        box = self.query_one(AnswerBox)
+        if not box.display:
+            box.show(card.question.key_points)
+            box.display = True
+            self._hide("aside")
+        box.focus()
+        self._show_recognized()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Count the key points that the typed words show."""
+        event.stop()
+        self._show_recognized()
+
+    def _show_recognized(self) -> None:
+        box = self.query_one(AnswerBox)
+        if self.card is None or not box.display or self.revealed:
+            return
+        total, recognized = len(self.card.question.key_points), len(box.recognized)
+        line = self.query_one("#recognized", Static)
+        line.update(
+            Content.assemble(
+                ("●" * recognized, "$success"),
+                ("○" * (total - recognized), "$text-muted"),
+                (f"  {recognized} of {plural(total, 'key point')} recognized", "$text-muted"),
+            )
+        )
+        line.display = True
+
+    def hide_aside(self) -> None:
+        """Take the hint on how to answer away."""
+        self._hide("aside")
+
+    def show_note(self, text: str, style: str) -> None:
+        """A line below the field, such as how right the answer is."""
+        note = self.query_one("#note", Static)
+        note.update(plain(text, f"bold {style}"))
+        note.display = bool(text)
+
+    # the answer
+
+    def mark(self, card: PreparedCard, position: int | None) -> Mark:
+        """Mark what is in the card's field, and show the marks there; ``position`` is the chosen option."""
+        question = card.question
+        if card.kind == "numeric":
+            self._hide("work")
+            return mark_numeric(question, card.sampled, self.query_one(NumberField).text)
+        if card.kind == "choice":
+            chosen = position or 0
+            self.query_one(Choice).reveal(chosen)
+            mark = mark_choice(question, card.order[chosen])
+            return Mark(mark.right, "Right." if mark.right else "Not this one.", mark.parts)
+        if card.kind == "order":
+            order = self.query_one(Order)
+            order.reveal()
+            return mark_order(question, order.sequence)
+        cloze = self.query_one(Cloze)
+        mark = mark_cloze(question, cloze.answers)
+        cloze.settle(mark.parts)
+        return mark
+
+    def reveal(self, card: PreparedCard, mark: Mark | None) -> None:
+        """Show the answer: with its mark, or with the key points to tick where there is none."""
+        self.revealed = True
+        self.screen.set_focus(None)
+        self._hide("aside")
+        if mark is None:
+            self._reveal_points(card)
+        else:
+            self.show_note(mark.note, "$success" if mark.right == 1 else "$warning")
+        answer = self.query_one("#answer", Static)
+        answer.update(card.answer)
+        answer.display = True
+        self._show_follow_ups(card)
+
+    def _reveal_points(self, card: PreparedCard) -> None:
+        points, box = card.question.key_points, self.query_one(AnswerBox)
+        if box.display:
+            self.typed = box.text
+        self._hide("typed", "recognized", "note")
+        own = self.query_one("#own", Static)
+        own.display = bool(self.typed.strip())
+        if own.display:
+            own.update(highlight_terms(self.typed, points))
+        rows = self.query_one(KeyPoints)
+        rows.show(points, recognized_points(points, self.typed))
+        rows.display = bool(points)
+
+    @property
+    def ticks(self) -> Sequence[int]:
+        """The key points that are ticked."""
+        return sorted(self.query_one(KeyPoints).ticks)
+
+    # what is asked next
+
+    def next_follow_up(self, card: PreparedCard) -> None:
+        """Show the next follow-up, or the answer of the one that was asked last."""
+        self._follow_ups = min(2 * len(card.question.follow_ups), self._follow_ups + 1)
+        self._show_follow_ups(card)
+        self.screen.call_after_refresh(self.scroll_end, animate=False)
+
+    def _show_follow_ups(self, card: PreparedCard) -> None:
+        view, follow_ups = self.query_one("#follow", Static), card.question.follow_ups
+        view.display = bool(follow_ups)
+        if not self._follow_ups:
+            text = f"n  {plural(len(follow_ups), 'follow-up')}: what an interviewer asks next"
+            view.update(Content.styled(text, "$text-muted"))
+            return
+        parts = [part for item in follow_ups for part in (f"**{item.ask}**", item.answer)]
+        parts = parts[: self._follow_ups]
+        if self._follow_ups % 2:
+            parts.append("*n shows the answer*")
+        view.update(Document("### Asked next\n\n" + "\n\n".join(parts)))
