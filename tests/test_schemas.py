@@ -1,11 +1,14 @@
 """The published JSON schemas match the types that they are generated from, and the documents match them."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import pytest
+import yaml
 
+from quizapp import paths
 from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus
 from tools.schemas import FOLDER, SCHEMAS, schema_text
 
@@ -38,3 +41,34 @@ def test_a_verdict_of_another_status_does_not_match() -> None:
     document = dict(Verdict("blend", "b.py", "cpu", VerdictStatus.FAILED).as_json())
     with pytest.raises(jsonschema.ValidationError):
         jsonschema.validate(document | {"status": "unknown"}, published("verdict"))
+
+
+QUESTION_FILES = sorted((paths.content() / "questions").glob("*.yaml"))
+
+
+def questions(path: Path) -> Any:
+    return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+
+
+@pytest.mark.parametrize("path", QUESTION_FILES, ids=lambda path: path.stem)
+def test_every_shipped_question_matches_its_schema(path: Path) -> None:
+    jsonschema.Draft202012Validator(published("question")).validate(questions(path))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"level": "trivial"}, "'trivial' is not one of"),
+        ({"anwser": "x"}, "'anwser' was unexpected"),
+        ({"tags": "a"}, "is not of type 'array'"),
+        ({"kind": "cloze"}, "'text' is a required property"),
+        ({"key_points": []}, "[] is too short"),
+        ({"sources": [{"authors": "a", "year": "x", "title": "t"}]}, "'x' is not of type 'integer'"),
+    ],
+)
+def test_a_slip_in_a_question_is_found_by_the_schema(change: dict[str, Any], says: str) -> None:
+    document = questions(QUESTION_FILES[0])
+    recall = next(question for question in document["questions"] if question["kind"] == "recall")
+    document["questions"] = [recall | change]
+    errors = list(jsonschema.Draft202012Validator(published("question")).iter_errors(document))
+    assert any(says in error.message for error in errors), errors

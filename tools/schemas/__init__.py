@@ -31,7 +31,14 @@ def _verdict() -> Schema:
     return schema_of(VerdictJson, "The verdict of `quizapp grade --json`")
 
 
+def _question() -> Schema:
+    from tools.schemas.question import question_schema
+
+    return {"$schema": _DIALECT, "title": "A file of questions", **question_schema()}
+
+
 SCHEMAS: dict[str, Callable[[], Schema]] = {
+    "question": _question,
     "verdict": _verdict,
 }
 """By file name without ``.json``: what builds the schema. Imports are left to the call."""
