@@ -117,7 +117,7 @@ def test_replay_from_the_log_alone_gives_the_recorded_rows(database: Path) -> No
 
 def test_finished_interviews_keep_totals_and_marks(study: Study) -> None:
     finished = {
-        document["id"]: document for document in archive.done(study) + archive.done(study, SINGLE_INCIDENT)
+        report.id: report.as_json() for report in archive.done(study) + archive.done(study, SINGLE_INCIDENT)
     }
     expected = {mock["id"]: mock for mock in EXPECTED["mocks"] if mock["state"] == "done"}
     assert finished.keys() == expected.keys()

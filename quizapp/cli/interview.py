@@ -2,7 +2,7 @@
 
 import sys
 from argparse import Namespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, QuizError
@@ -78,39 +78,44 @@ def _study() -> "Study":
 
 def _list() -> int:
     from quizapp.interview.archive import interviews
-    from quizapp.interview.report.topic_names import items_named
-    from quizapp.interview.trends import HEAD, as_text, list_line
+    from quizapp.interview.report.model import load_report
+    from quizapp.interview.report.text import name_question_topics
+    from quizapp.interview.trends import HEAD, as_text, list_line, running_line
 
     with _study() as study:
-        found = interviews(study)
+        mocks = interviews(study)
         now, topics = study.clock.now(), study.bank.topics
-    if not found:
+    if not mocks:
         sys.stdout.write("no mock interview yet; 'quizapp mock' sits one\n")
         return DONE
-    lines = [HEAD, *(list_line(known.document, known.state) for known in found)]
-    lines += as_text([items_named(known.document, topics) for known in found if known.state == "done"], now)
+    reports = {mock.id: load_report(mock.document) for mock in mocks if mock.state == "done"}
+    lines = [HEAD]
+    for mock in mocks:
+        report = reports.get(mock.id)
+        lines.append(running_line(mock.document) if report is None else list_line(report))
+    lines += as_text([name_question_topics(report, topics) for report in reports.values()], now)
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
 
 def _explain(name: str) -> int:
-    from quizapp.interview.archive import report
+    from quizapp.interview.archive import find_report
     from quizapp.interview.report.explain import explain
-    from quizapp.interview.report.topic_names import named
+    from quizapp.interview.report.text import name_topics
 
     with _study() as study:
-        sys.stdout.write(explain(named(report(study, name), study.bank.topics)))
+        sys.stdout.write(explain(name_topics(find_report(study, name), study.bank.topics)))
     return DONE
 
 
 def _report(options: Namespace) -> int:
-    from quizapp.interview.archive import report
+    from quizapp.interview.archive import find_report
     from quizapp.interview.report.build import redacted
     from quizapp.interview.report.files import rendered
 
     with _study() as study:
-        document, topics = report(study, options.id), study.bank.topics
-    shown = redacted(document) if options.redact else document
+        report, topics = find_report(study, options.id), study.bank.topics
+    shown = redacted(report) if options.redact else report
     sys.stdout.write(rendered(shown, options.format, topics))
     return DONE
 
@@ -119,22 +124,22 @@ def _review(name: str) -> int:
     """A friend marks in the terminal; nothing of the learner's own marks is shown before the end."""
     from shutil import get_terminal_size
 
-    from quizapp.interview.archive import report, save_report
-    from quizapp.interview.peer_review import columns_text, interview_friend, to_mark
+    from quizapp.interview.archive import find_report, save_report
+    from quizapp.interview.peer_review import answers_to_mark, ask_reviewer, columns_text
 
     with _study() as study:
-        document: dict[str, Any] = dict(report(study, name))
-        if not to_mark(document):
-            raise QuizError(f"the mock interview {name} holds no answer in words to mark")
+        report = find_report(study, name)
+        if not answers_to_mark(report):
+            raise QuizError(f"the mock interview {name} has no written answer to mark")
         try:
-            found = interview_friend(document, _ask, _say, min(100, get_terminal_size().columns))
+            review = ask_reviewer(report, _ask, _say, min(100, get_terminal_size().columns))
         except (EOFError, KeyboardInterrupt):
-            sys.stderr.write("\nquizapp: stopped half way; nothing was stored\n")
+            sys.stderr.write("\nquizapp: stopped halfway; nothing was stored\n")
             return DONE
-        document["reviews"] = [*document["reviews"], found]
-        save_report(study, document)
-    sys.stdout.write("\n" + "\n".join(columns_text(document, found)) + "\n")
-    sys.stdout.write(f"Stored beside the own marks: quizapp mock report {document['id']}\n")
+        report.reviews = [*report.reviews, review]
+        save_report(study, report)
+    sys.stdout.write("\n" + "\n".join(columns_text(report, review)) + "\n")
+    sys.stdout.write(f"Stored beside the learner's marks: quizapp mock report {report.id}\n")
     return DONE
 
 

@@ -248,8 +248,6 @@ def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:
 
 def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: int) -> Iterator[str]:
     """What the learner sees when the clock starts: set-up, symptom, and what each reading costs."""
-    from quizapp.interview.history import when
-
     one = case.incident
     yield one.title
     yield f"{one.level}, {one.topic}, {seconds // 60} minutes, {case.standing}"
@@ -273,6 +271,6 @@ def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: 
         COLUMNS,
     )
     if case.had is not None:
-        day, name = f"{when(case.had.report).astimezone():%Y-%m-%d}", case.had.report["id"]
-        yield f"Last taken on {day}, {case.had.marks} of 100: quizapp mock report {name}"
+        day = f"{case.had.report.started_at.astimezone():%Y-%m-%d}"
+        yield f"Last taken on {day}, {case.had.marks} of 100: quizapp mock report {case.had.report.id}"
     yield f"In a terminal, against the clock: quizapp incident {one.name}"

@@ -67,7 +67,12 @@ SINGLE_INCIDENT = InterviewForm("incident", "run", "Incident", "a broken run", h
 
 def form_of(document: Mapping[str, Any]) -> InterviewForm:
     """The form of a stored interview, running or finished."""
-    return SINGLE_INCIDENT if document["role"] == INCIDENT_ROLE else MOCK
+    return form_of_role(document["role"])
+
+
+def form_of_role(role: str) -> InterviewForm:
+    """The form of the interviews that are stored under a role."""
+    return SINGLE_INCIDENT if role == INCIDENT_ROLE else MOCK
 
 
 @dataclass(frozen=True, slots=True)

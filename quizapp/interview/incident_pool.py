@@ -1,15 +1,15 @@
 """The incidents to choose from, the one to sit next first, each with how it went the last time."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quizapp.bank import LEVELS
 from quizapp.errors import QuizError
 from quizapp.incidents.model import Incident, IncidentLibrary
-from quizapp.interview.history import when
 from quizapp.interview.paper.incident_selection import alarm_turn, at_hand
 from quizapp.interview.paper.knowledge import BAND, CardKnowledge, knowledge
+from quizapp.interview.report.model import Report, load_report
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class LastSitting:
     """The last time that an incident was put before the learner, in an interview or by itself."""
 
-    report: Mapping[str, Any]
+    report: Report
     marks: int
 
 
@@ -62,7 +62,7 @@ class ListedIncident:
         weak classes, then unknown ones; then the easy; what was had comes back in the order it was had.
         """
         known = 1 if self.state is None else 2
-        last = 0.0 if self.had is None else when(self.had.report).timestamp()
+        last = 0.0 if self.had is None else self.had.report.started_at.timestamp()
         level = LEVELS.index(self.incident.level)
         return self.resting, self.had is not None, 0 if self.weak else known, last, level, self.incident.id
 
@@ -74,7 +74,7 @@ def list_incidents(study: "Study", library: IncidentLibrary) -> list[ListedIncid
     that the list does not tell them apart. Raises ``QuizError`` where there is none.
     """
     known = knowledge(study)
-    sat = list(_sat(mock.document for mock in study.mocks("done")))
+    sat = list(_past_incidents(load_report(mock.document) for mock in study.mocks("done")))
     had = dict(sat)
     due = study.due_ids()
     found = [
@@ -100,9 +100,10 @@ def _by_turns(ranked: list[ListedIncident], *, alarm: bool) -> list[ListedIncide
     return ranked
 
 
-def _sat(documents: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, LastSitting]]:
-    """Incident and report each time that one was put before the learner, the latest last."""
-    for document in sorted(documents, key=when):
-        for item in document["items"]:
-            if item["kind"] == "incident" and item["opened_ms"] is not None:
-                yield item["question"]["id"], LastSitting(document, item["marks"]["total"])
+def _past_incidents(reports: Iterable[Report]) -> Iterator[tuple[str, LastSitting]]:
+    """(incident, report) for each time that an incident was opened, the latest last."""
+    for report in sorted(reports, key=lambda report: report.started_at):
+        for question in report.questions:
+            asked = question.asked
+            if asked.kind == "incident" and asked.opened_ms is not None:
+                yield asked.question["id"], LastSitting(report, question.marks.total)

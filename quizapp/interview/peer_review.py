@@ -1,97 +1,87 @@
-"""A friend marks the frozen answers without seeing the learner's own marks; both columns stay."""
+"""Another person marks the frozen answers without seeing the learner's marks; both markings are kept."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from quizapp.interview.archive import kappa
-from quizapp.interview.blueprint import form_of
+from quizapp.interview.report.model import Agreement, MarkedQuestion, PeerMarks, PeerReview, Report
+from quizapp.interview.report.text import kappa_text
 from quizapp.interview.scoring import score
-from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
+from quizapp.interview.scoring.calibration import kappa
 from quizapp.util.sanitize import escape_unprintable
 from quizapp.util.text import plural
 
 Ask = Callable[[str], str]
+Say = Callable[[str], object]
+
+_INTRO = """{what}, to be marked by you.
+You see the question, the answer, and what a good answer contains, but not the learner's own marks.
+
+Answer y (said), h (half of it) or n (not said). b goes back one step. Ctrl+C stops without storing."""
+_YES = {"y": 1.0, "yes": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0}
 
 
-def to_mark(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The items with words to mark."""
-    return [
-        item
-        for item in document["items"]
-        if item["kind"] in IN_WORDS and item["marks"]["reached"] and item["typed"].strip()
-    ]
+def answers_to_mark(report: Report) -> list[MarkedQuestion]:
+    """The questions with an answer in words."""
+    return [question for question in report.reached if question.in_words and question.asked.typed.strip()]
 
 
-def interview_friend(
-    document: Mapping[str, Any], ask: Ask, say: Callable[[str], object], width: int = 80
-) -> dict[str, Any]:
-    """Ask for every mark in turn; the second column. ``ask`` raises ``EOFError`` to stop half way."""
-    items = to_mark(document)
-    say(_fit(_INTRO.format(what=_what(document, len(items))), width))
+def ask_reviewer(report: Report, ask: Ask, say: Say, width: int = 80) -> PeerReview:
+    """Ask for every mark in turn. ``ask`` raises ``EOFError`` to stop halfway."""
+    questions = answers_to_mark(report)
+    sitting = report.form.describe(report.title, report.minutes)
+    what = f"{plural(len(questions), 'answer')} from {sitting}"
+    say(_fit(_INTRO.format(what=what), width))
     name = " ".join(ask("\nYour name: ").split()) or "a friend"
-    steps = [step for item in items for step in _steps(item)]
+    steps = [step for question in questions for step in _steps(question)]
     held: list[float] = []
     shown = None
     while len(held) < len(steps):
         step = steps[len(held)]
-        if step.item is not shown:
-            shown = step.item
-            say(_fit(_opening(step.item, items), width))
-        answer = _held(_fit(step.text, width, "    "), step.halves, ask, say)
+        if step.question is not shown:
+            shown = step.question
+            say(_fit(_opening(step.question, questions), width))
+        answer = _ask_held(_fit(step.text, width, "    "), step.halves, ask, say)
         if answer is None:
             del held[-1:]
         else:
             held.append(answer)
-    return review(document, name, _columns(items, steps, held))
-
-
-def _what(document: Mapping[str, Any], number: int) -> str:
-    sitting = form_of(document).describe(document["title"], document["minutes"])
-    return f"{plural(number, 'answer')} from {sitting}"
-
-
-_INTRO = """{what}, to be marked by you.
-You see the question, what was answered, and what a good answer holds, but not the learner's own marks.
-
-Answer y (said), h (half of it) or n (not said). b takes the last one back. Ctrl+C stops without storing."""
-_YES = {"y": 1.0, "yes": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0}
+    return build_review(report, name, _columns(questions, steps, held))
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
     """One thing to decide: a key point, a misconception or a follow-up."""
 
-    item: Mapping[str, Any]
+    question: MarkedQuestion
     kind: str
     text: str
     halves: bool = True
 
 
-def _steps(item: Mapping[str, Any]) -> Iterator[_Step]:
-    marking = item["marking"]
+def _steps(question: MarkedQuestion) -> Iterator[_Step]:
+    marking = question.marking
     for point in marking["points"]:
-        yield _Step(item, "points", f"Said? {point['text']}")
+        yield _Step(question, "points", f"Said? {point['text']}")
     for row in marking["misconceptions"]:
-        yield _Step(item, "misconceptions", f"Wrong, but said? “{row['wrong']}”", halves=False)
-    for probe, typed in zip(marking["probes"], item["probes"], strict=True):
-        if probe["asked"]:
-            said = typed["typed"].strip() or "nothing"
-            text = f"Asked next: {probe['ask']}\nAnswered: {said}\nRight is: {probe['answer']}\nSaid?"
-            yield _Step(item, "probes", text)
+        yield _Step(question, "misconceptions", f"Wrong, but said? “{row['wrong']}”", halves=False)
+    for marked, probe in zip(marking["probes"], question.asked.probes, strict=True):
+        if marked["asked"]:
+            answered = probe.typed.strip() or "nothing"
+            text = f"Follow-up: {marked['ask']}\nAnswered: {answered}\nRight is: {marked['answer']}\nSaid?"
+            yield _Step(question, "probes", text)
 
 
-def _opening(item: Mapping[str, Any], items: Sequence[Mapping[str, Any]]) -> str:
-    place = next(number for number, other in enumerate(items, 1) if other is item)
-    head = f"--- {place} of {len(items)} ".ljust(60, "-")
-    asked, typed = item["question"]["prompt"].strip(), item["typed"].strip()
-    return f"\n{head}\n\nQUESTION\n{asked}\n\nANSWER\n{typed}\n\nWHAT A GOOD ANSWER HOLDS"
+def _opening(question: MarkedQuestion, questions: Sequence[MarkedQuestion]) -> str:
+    place = next(number for number, other in enumerate(questions, 1) if other is question)
+    head = f"--- {place} of {len(questions)} ".ljust(60, "-")
+    prompt, typed = question.asked.question["prompt"].strip(), question.asked.typed.strip()
+    return f"\n{head}\n\nQUESTION\n{prompt}\n\nANSWER\n{typed}\n\nWHAT A GOOD ANSWER CONTAINS"
 
 
 def _fit(text: str, width: int, hanging: str = "") -> str:
-    """Lines too long for the width broken between words; control characters made visible."""
+    """Break lines that are too long between words, and make control characters visible."""
     lines = [escape_unprintable(line) for line in text.splitlines()]
     return "\n".join(
         textwrap.fill(line, width - 1, subsequent_indent=hanging) if len(line) >= width else line
@@ -99,8 +89,8 @@ def _fit(text: str, width: int, hanging: str = "") -> str:
     )
 
 
-def _held(prompt: str, halves: bool, ask: Ask, say: Callable[[str], object]) -> float | None:
-    """What was answered; None to take the last answer back."""
+def _ask_held(prompt: str, halves: bool, ask: Ask, say: Say) -> float | None:
+    """Ask until the answer is understood; None to go back one step."""
     choice = "y/h/n" if halves else "y/n"
     while True:
         answer = ask(f"{prompt}  [{choice}] ").strip().casefold()
@@ -108,84 +98,87 @@ def _held(prompt: str, halves: bool, ask: Ask, say: Callable[[str], object]) -> 
             return None
         if answer in _YES and (halves or _YES[answer] != 0.5):
             return _YES[answer]
-        say(f"  Please answer {'y, h or n' if halves else 'y or n'}; b takes the last one back.")
+        say(f"  Please answer {'y, h or n' if halves else 'y or n'}; b goes back one step.")
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerMarks:
+    """What somebody said of one answer; a follow-up that was not asked holds nothing."""
+
+    points: list[float]
+    misconceptions: list[bool]
+    probes: list[float]
 
 
 def _columns(
-    items: Sequence[Mapping[str, Any]], steps: Sequence[_Step], held: Sequence[float]
-) -> dict[str, dict[str, Any]]:
-    """The answers by item; a follow-up that was not asked holds nothing."""
-    columns: dict[str, dict[str, Any]] = {}
-    for item in items:
-        own = [(step.kind, mark) for step, mark in zip(steps, held, strict=True) if step.item is item]
-        probes = iter([mark for kind, mark in own if kind == "probes"])
-        columns[str(item["number"])] = {
-            "points": [mark for kind, mark in own if kind == "points"],
-            "misconceptions": [mark > 0 for kind, mark in own if kind == "misconceptions"],
-            "probes": [next(probes) if probe["asked"] else 0.0 for probe in item["marking"]["probes"]],
-        }
+    questions: Sequence[MarkedQuestion], steps: Sequence[_Step], held: Sequence[float]
+) -> dict[int, AnswerMarks]:
+    """The answers by the number of the question."""
+    columns: dict[int, AnswerMarks] = {}
+    for question in questions:
+        marks = [
+            (step.kind, mark) for step, mark in zip(steps, held, strict=True) if step.question is question
+        ]
+        probes = iter([mark for kind, mark in marks if kind == "probes"])
+        columns[question.asked.number] = AnswerMarks(
+            [mark for kind, mark in marks if kind == "points"],
+            [mark > 0 for kind, mark in marks if kind == "misconceptions"],
+            [next(probes) if probe["asked"] else 0.0 for probe in question.marking["probes"]],
+        )
     return columns
 
 
-def review(document: Mapping[str, Any], by: str, columns: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The second column with its total and how far both agree on the key points."""
-    rows, pairs, marks = [], [], {}
-    for item in document["items"]:
-        column = columns.get(str(item["number"]))
-        mark = item["marks"]["total"]
+def build_review(report: Report, by: str, columns: Mapping[int, AnswerMarks]) -> PeerReview:
+    """Score the second column, and say how far both agree on the key points."""
+    totals, pairs = [], []
+    items: dict[str, PeerMarks] = {}
+    for question in report.questions:
+        number, mark = question.asked.number, question.marks.total
+        column = columns.get(number)
         if column is not None:
-            mark = _mark(item, column)
-            marks[str(item["number"])] = mark
+            mark = _mark(question, column)
+            items[str(number)] = PeerMarks(column.points, column.misconceptions, column.probes, mark)
             pairs += [
                 (point["held"], held)
-                for point, held in zip(item["marking"]["points"], column["points"], strict=True)
+                for point, held in zip(question.marking["points"], column.points, strict=True)
             ]
-        rows.append((item["planned"], mark))
-    same = sum(own == held for own, held in pairs)
-    return {
-        "by": by,
-        "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "items": {number: dict(column) | {"mark": marks[number]} for number, column in columns.items()},
-        "total": score.mean_mark(rows),
-        "agreement": {
-            "points": len(pairs),
-            "percent": round(100 * same / len(pairs)) if pairs else 100,
-            "kappa": kappa(pairs),
-        },
-    }
+        totals.append((question.asked.planned, mark))
+    same = sum(first == second for first, second in pairs)
+    percent = round(100 * same / len(pairs)) if pairs else 100
+    return PeerReview(
+        by,
+        datetime.now(UTC).isoformat(timespec="seconds"),
+        items,
+        score.mean_mark(totals),
+        Agreement(len(pairs), percent, kappa(pairs)),
+    )
 
 
-def _mark(item: Mapping[str, Any], column: Mapping[str, Any]) -> int:
-    marking = item["marking"]
+def _mark(question: MarkedQuestion, column: AnswerMarks) -> int:
+    marking = question.marking
     theirs = {
         **marking,
-        "empty": marking["empty"] and not any(column["points"]),  # somebody who read it heard something
-        "points": [dict(p, held=held) for p, held in zip(marking["points"], column["points"], strict=True)],
+        # an answer that seems empty to the program is not empty if a reader found a point in it
+        "empty": marking["empty"] and not any(column.points),
+        "points": [dict(p, held=held) for p, held in zip(marking["points"], column.points, strict=True)],
         "misconceptions": [
             dict(m, stated=stated)
-            for m, stated in zip(marking["misconceptions"], column["misconceptions"], strict=True)
+            for m, stated in zip(marking["misconceptions"], column.misconceptions, strict=True)
         ],
-        "probes": [dict(p, held=held) for p, held in zip(marking["probes"], column["probes"], strict=True)],
+        "probes": [dict(p, held=held) for p, held in zip(marking["probes"], column.probes, strict=True)],
     }
-    return score.mark_of(score.terms_of(InterviewQuestion.from_json(item), theirs))
+    return score.mark_of(score.terms_of(question.asked, theirs))
 
 
-def columns_text(document: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+def columns_text(report: Report, review: PeerReview) -> Iterator[str]:
     """Both columns side by side, and the agreement."""
-    by_number = {str(item["number"]): item for item in document["items"]}
-    by = "".join(c for c in found["by"] if c.isprintable())[:16]
+    by = "".join(c for c in review.by if c.isprintable())[:16]
     yield f"{'':44} {'own':>5} {by:>16}"
-    for number, column in found["items"].items():
-        item = by_number[number]
-        yield f"{item['card'][:44]:44} {item['marks']['total']:>5} {column['mark']:>16}"
-    whole = f"the whole {form_of(document).noun}"
-    yield f"{whole:44} {document['totals']['raw']:>5} {found['total']:>16}"
-    agreement = found["agreement"]
-    yield f"Agreement on {agreement['points']} key points: {agreement['percent']} %{_kappa(agreement)}"
+    for number, marks in review.items.items():
+        question = report.question(int(number))
+        yield f"{question.asked.card[:44]:44} {question.marks.total:>5} {marks.mark:>16}"
+    yield f"{f'the whole {report.form.noun}':44} {report.totals.raw:>5} {review.total:>16}"
+    agreement = review.agreement
+    scale = "" if agreement.kappa is None else " (1 is full agreement, 0 is chance)"
+    yield (f"Agreement on {agreement.points} key points: {agreement.percent} %{kappa_text(agreement)}{scale}")
     yield "Time and everything that the machine marks count the same in both columns."
-
-
-def _kappa(agreement: Mapping[str, Any]) -> str:
-    if agreement["kappa"] is None:
-        return ""
-    return f", weighted kappa {agreement['kappa']:.2f} (1 is the same throughout, 0 is chance)"

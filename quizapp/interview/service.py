@@ -16,7 +16,8 @@ from quizapp.interview.marking.propose import propose
 from quizapp.interview.paper.knowledge import knowledge, variants_seen
 from quizapp.interview.paper.model import Paper
 from quizapp.interview.paper.sample import sample_paper
-from quizapp.interview.report.build import SCHEMA, build
+from quizapp.interview.report.build import build
+from quizapp.interview.report.model import SCHEMA, QuestionEffect, Report
 from quizapp.interview.session.clock import Steady, steady
 from quizapp.interview.session.question import INCIDENT, InterviewQuestion, make_item
 from quizapp.interview.session.session import InterviewSession
@@ -184,7 +185,7 @@ class Interview:
             self.markings = [propose(item, self.beats(item)) for item in self.session.items]
             self.save()
 
-    def finished(self) -> dict[str, Any]:
+    def finished(self) -> Report:
         """The report as it would be stored now."""
         self.propose()
         return build(
@@ -194,38 +195,40 @@ class Interview:
             archive.done(self.study, self.form),
         )
 
-    def record(self) -> dict[str, Any]:
-        """Store report, reviews and recalls in one transaction; one undo takes all back.
+    def record(self) -> Report:
+        """Store report, reviews and recalls in one transaction; one undo takes all of it back.
 
-        Raises ``TakenOver`` where another window went on with it or finished it.
+        Raises ``TakenOver`` where another window went on with the interview or finished it.
         """
-        document = self.finished()
-        reviews, recalls = self._effects(document)
-        self.study.record_mock(document, reviews, recalls=recalls, mock_id=self.id, sitting=self.sitting)
-        return document
+        report = self.finished()
+        reviews, recalls = self._effects(report)
+        self.study.record_mock(
+            report.as_json(), reviews, recalls=recalls, mock_id=self.id, sitting=self.sitting
+        )
+        return report
 
-    def _effects(self, document: dict[str, Any]) -> tuple[list[MockReview], list[str]]:
+    def _effects(self, report: Report) -> tuple[list[MockReview], list[str]]:
+        """Set the effect of each question in the report; returns the reviews and tomorrow's first cards."""
         bank = self.study.bank
         asked = frozenset(item.card for item in self.session.items)
         reviews: list[MockReview] = []
         recalls: list[str] = []
-        for item, marking, row in zip(self.session.items, self.markings, document["items"], strict=True):
-            found = outcome(item, row["marks"]["total"], marking)
-            known = item.kind == INCIDENT or _known(bank, item.card)
-            row["effect"] = {"why": found.why, "rating": None, "due": None, "caps": list(found.caps)}
-            if not known:
-                row["effect"]["why"] = "the question is no longer in the bank"
+        for question in report.questions:
+            item, marking, mark = question.asked, question.marking, question.marks.total
+            result = outcome(item, mark, marking)
+            question.effect = effect = QuestionEffect(result.why, None, None, list(result.caps))
+            if item.kind != INCIDENT and not _known(bank, item.card):
+                effect.why = "the question is no longer in the bank"
                 continue
-            if found.rating is None:
+            if result.rating is None:
                 recalls += [] if item.kind == INCIDENT else [item.card]
                 continue
-            reviews.append(review_of(item, found, marking))
-            due = self.study.previews(item.card)[found.rating].due
-            row["effect"] |= {"rating": found.rating.label, "due": due.isoformat(timespec="seconds")}
-            more = linked(item, row["marks"]["total"], marking, bank, asked)
-            row["effect"]["linked"] = more
-            recalls += more
-        document["tomorrow"] = list(dict.fromkeys(recalls))
+            reviews.append(review_of(item, result, marking))
+            effect.rating = result.rating.label
+            effect.due = self.study.previews(item.card)[result.rating].due.isoformat(timespec="seconds")
+            effect.linked = linked(item, mark, marking, bank, asked)
+            recalls += effect.linked
+        report.tomorrow = list(dict.fromkeys(recalls))
         return reviews, recalls
 
 

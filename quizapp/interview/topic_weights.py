@@ -1,12 +1,12 @@
 """What each question and exercise counts in a plan: role, level, and what mock interviews showed missing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 from quizapp.bank.model import Bank
 from quizapp.interview.blueprint import Blueprint, Role
-from quizapp.interview.history import HALF_LIFE_DAYS, rows_of, when
+from quizapp.interview.history import HALF_LIFE_DAYS
+from quizapp.interview.report.model import Report
 from quizapp.scheduling.planner.load_deck import StudyWeights
 
 OTHER_TOPICS = 0.25  # a topic that the role does not name, against its mean topic
@@ -20,17 +20,17 @@ def plan_weights(
     bank: Bank,
     blueprint: Blueprint,
     role: str | None,
-    documents: Sequence[Mapping[str, Any]],
+    reports: Sequence[Report],
     now: datetime,
 ) -> StudyWeights:
     """Weight of a card = role x level x (1 + gap of its topic); it is shared with the card's exercise.
 
     Role: the topic's weight over the mean of the role's topics. Level: planned seconds over those of a
-    medium question, as marks are weighted. ``documents`` are reports of finished mocks. An exercise weighs
+    medium question, as marks are weighted. ``reports`` are those of finished mocks. An exercise weighs
     what its cards do, times the share of code in an interview of 45 minutes. Raises ``UnknownName``.
     """
     chosen = blueprint.role(role) if role else None
-    gap = gaps(documents, chosen or min(blueprint.roles.values(), key=lambda known: known.pass_mark), now)
+    gap = gaps(reports, chosen or min(blueprint.roles.values(), key=lambda known: known.pass_mark), now)
     topics = {topic: _role_weight(chosen, topic) * (1 + gap.get(topic, 0.0)) for topic in bank.topics}
     nominal = blueprint.format.nominal
     cards = {
@@ -67,20 +67,20 @@ def _code_share(blueprint: Blueprint, roles: Sequence[Role]) -> float:
     return sum(shares) / len(shares)
 
 
-def gaps(documents: Sequence[Mapping[str, Any]], role: Role, now: datetime) -> dict[str, float]:
-    """By topic the share of marks that lacks to a strong answer, 0 to 1.
+def gaps(reports: Sequence[Report], role: Role, now: datetime) -> dict[str, float]:
+    """Per topic, how far the mean mark falls short of a strong answer (0 = no gap, 1 = nothing known).
 
     Marks are weighted by planned time and halved per 14 days; few questions count less, by n / (n + 3).
     """
     strong = min(100, role.pass_mark + _STRONG)
     sums: dict[str, list[float]] = {}
-    for document in documents:
-        age = max(0.0, (now - when(document)).total_seconds() / 86_400)
+    for report in reports:
+        age = max(0.0, (now - report.started_at).total_seconds() / 86_400)
         fresh = 0.5 ** (age / HALF_LIFE_DAYS)
-        for item in rows_of(document):
-            row = sums.setdefault(item["topic"], [0.0, 0.0, 0.0])
-            weight = fresh * item["planned"]
-            row[0] += weight * item["marks"]["total"]
+        for question in report.reached:
+            row = sums.setdefault(question.asked.topic, [0.0, 0.0, 0.0])
+            weight = fresh * question.asked.planned
+            row[0] += weight * question.marks.total
             row[1] += weight
             row[2] += 1
     found = {}

@@ -11,7 +11,8 @@ from fractions import Fraction
 from typing import Any
 
 from quizapp.interview.archive import drift_text
-from quizapp.interview.history import LAST, SETTLED, WINDOW_DAYS, pooled, rows_of, when
+from quizapp.interview.history import MOST_COMPARED, SETTLED, WINDOW_DAYS, pooled
+from quizapp.interview.report.model import Report
 from quizapp.interview.scoring.score import mean_mark
 from quizapp.interview.scoring.terms import DIMENSIONS, half_up
 from quizapp.util.text import plural
@@ -21,8 +22,6 @@ GAP = "·"
 TRUSTED = 3  # fewer questions say little of a topic
 NAME_CELLS, TOPIC_CELLS = 16, 31
 _SHOWN, _COLUMNS = 7, 80
-
-Report = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +45,7 @@ class TrendLine:
     def change(self) -> int | None:
         """The newest percent against the mean of up to three before it; None without one before."""
         *before, last = self.known or [0]
-        before = before[-LAST:]
+        before = before[-MOST_COMPARED:]
         return half_up(last - Fraction(sum(before), len(before))) if before else None
 
 
@@ -77,56 +76,59 @@ class RoleStanding:
         return self.recent < SETTLED
 
 
-def oldest_first(documents: Sequence[Report], role: str | None = None) -> list[Report]:
+def oldest_first(reports: Sequence[Report], role: str | None = None) -> list[Report]:
     """The reports of a role, or all, oldest first."""
-    return sorted((d for d in documents if role in (None, d["role"])), key=when)
+    return sorted(
+        (report for report in reports if role in (None, report.role)), key=lambda report: report.started_at
+    )
 
 
-def total_line(documents: Sequence[Report]) -> TrendLine:
+def total_line(reports: Sequence[Report]) -> TrendLine:
     """The raw totals of reports, in the order given."""
-    return TrendLine("total", tuple(d["totals"]["raw"] for d in documents))
+    return TrendLine("total", tuple(report.totals.raw for report in reports))
 
 
-def dimension_lines(documents: Sequence[Report]) -> list[TrendLine]:
+def dimension_lines(reports: Sequence[Report]) -> list[TrendLine]:
     """The dimensions of reports, in the order given; one that no report has is left out."""
-    lines = [
-        TrendLine(name, tuple(d["dimensions"][name]["percent"] if name in d["dimensions"] else None
-                         for d in documents))
-        for name in DIMENSIONS
-    ]  # fmt: skip
+    lines = []
+    for name in DIMENSIONS:
+        rows = [report.dimensions.get(name) for report in reports]
+        lines.append(TrendLine(name, tuple(None if row is None else row.percent for row in rows)))
     return [line for line in lines if line.known]
 
 
-def topic_lines(documents: Sequence[Report]) -> list[TopicTrend]:
-    """The topics of reports, the weakest first. Questions that were not reached say nothing of a topic."""
-    rows: dict[str, list[list[tuple[int, int]]]] = {}
-    for index, document in enumerate(documents):
-        for item in rows_of(document):
-            own = rows.setdefault(item["topic"], [[] for _ in documents])
-            own[index].append((item["planned"], item["marks"]["total"]))
-    found = []
-    for topic, by_report in rows.items():
+def topic_lines(reports: Sequence[Report]) -> list[TopicTrend]:
+    """The topics of reports, the weakest first. Only questions that were reached count."""
+    marks: dict[str, list[list[tuple[int, int]]]] = {}
+    for index, report in enumerate(reports):
+        for question in report.reached:
+            by_report = marks.setdefault(question.asked.topic, [[] for _ in reports])
+            by_report[index].append((question.asked.planned, question.marks.total))
+    rows = []
+    for topic, by_report in marks.items():
         answered = [row for one in by_report for row in one]
         line = TrendLine(topic, tuple(mean_mark(one) if one else None for one in by_report))
-        found.append(TopicTrend(topic, len(answered), mean_mark(answered), line))
-    return sorted(found, key=lambda row: (row.mean, -row.number, row.topic))
+        rows.append(TopicTrend(topic, len(answered), mean_mark(answered), line))
+    return sorted(rows, key=lambda row: (row.mean, -row.number, row.topic))
 
 
 def weakest(topics: Sequence[TopicTrend]) -> TopicTrend | None:
-    """The topic with the lowest mean over at least three questions; over fewer where no topic has three."""
+    """The topic with the lowest mean over at least three questions, or over fewer if no topic has three."""
     return next((row for row in topics if row.number >= TRUSTED), topics[0] if topics else None)
 
 
-def standings(documents: Sequence[Report], now: datetime) -> list[RoleStanding]:
-    """Where each role stands, the one sat last first."""
-    found = []
-    newest = oldest_first(documents)[::-1]
-    for role in dict.fromkeys(d["role"] for d in newest):
-        own = [d for d in newest if d["role"] == role]
-        recent = sum((now - when(d)).days <= WINDOW_DAYS for d in own)
-        total = pooled(own[0], own)["total"]
-        found.append(RoleStanding(role, own[0]["title"], len(own), total, own[0]["pass_mark"], recent))
-    return found
+def standings(reports: Sequence[Report], now: datetime) -> list[RoleStanding]:
+    """Where each role stands, the role of the newest interview first."""
+    rows = []
+    newest = oldest_first(reports)[::-1]
+    for role in dict.fromkeys(report.role for report in newest):
+        of_role = [report for report in newest if report.role == role]
+        latest = of_role[0]
+        recent = sum((now - report.started_at).days <= WINDOW_DAYS for report in of_role)
+        totals = [(report.started_at, report.totals.raw) for report in of_role]
+        total = pooled(latest.started_at, totals).total
+        rows.append(RoleStanding(role, latest.title, len(of_role), total, latest.pass_mark, recent))
+    return rows
 
 
 def spark(percents: Sequence[int | None]) -> str:
@@ -153,29 +155,38 @@ def weakest_text(topics: Sequence[TopicTrend]) -> str:
 HEAD = f"{'id':8}  {'date':10}  {'role':23}  min  raw  adj  80 %    band"
 
 
-def list_line(document: Report, state: str = "done") -> str:
-    """An interview in one line below `HEAD`."""
-    head = f"{document['id']:8}  {day(document)}  {document['role']:23}  {document['minutes']:>3}"
-    if state == "running":
-        return f"{head}  not finished, can be resumed"
-    totals, interval = document["totals"], document["interval"]
-    reach = f"{interval['low']}-{interval['high']}"
-    return f"{head}  {totals['raw']:>3}  {totals['adjusted']:>3}  {reach:6}  {document['band']['name']}"
+def list_line(report: Report) -> str:
+    """A finished interview in one line below `HEAD`."""
+    totals, interval = report.totals, report.interval
+    head = _list_head(report.id, report.started_at, report.role, report.minutes)
+    percents = f"{interval.low}-{interval.high}"
+    return f"{head}  {totals.raw:>3}  {totals.adjusted:>3}  {percents:6}  {report.band.name}"
 
 
-def day(document: Report) -> str:
+def running_line(document: Mapping[str, Any]) -> str:
+    """An interview that is not finished, as the store holds it, in one line below `HEAD`."""
+    started = datetime.fromisoformat(document["started"])
+    head = _list_head(document["id"], started, document["role"], document["minutes"])
+    return f"{head}  not finished, can be resumed"
+
+
+def _list_head(mock_id: str, started: datetime, role: str, minutes: int) -> str:
+    return f"{mock_id:8}  {started.astimezone():%Y-%m-%d}  {role:23}  {minutes:>3}"
+
+
+def day(report: Report) -> str:
     """The local date on which an interview began."""
-    return f"{when(document).astimezone():%Y-%m-%d}"
+    return f"{report.started_at.astimezone():%Y-%m-%d}"
 
 
-def as_text(documents: Sequence[Report], now: datetime) -> Iterator[str]:
+def as_text(reports: Sequence[Report], now: datetime) -> Iterator[str]:
     """The trend of each role and of the topics, for a terminal 80 columns wide."""
-    for standing in standings(documents, now):
-        own = oldest_first(documents, standing.role)
+    for standing in standings(reports, now):
+        of_role = oldest_first(reports, standing.role)
         yield ""
         yield from textwrap.wrap(standing_text(standing), _COLUMNS)
-        yield from (_row(line, NAME_CELLS) for line in (total_line(own), *dimension_lines(own)))
-    topics = topic_lines(oldest_first(documents))
+        yield from (_row(line, NAME_CELLS) for line in (total_line(of_role), *dimension_lines(of_role)))
+    topics = topic_lines(oldest_first(reports))
     if topics:
         yield ""
         yield f"{'topic':{TOPIC_CELLS}}    n mean"
@@ -183,9 +194,9 @@ def as_text(documents: Sequence[Report], now: datetime) -> Iterator[str]:
             figures = f"{row.number:>4} {row.mean:>4}"
             yield f"{row.topic:{TOPIC_CELLS}} {figures}  {spark(row.line.known[-_SHOWN:])}".rstrip()
         yield weakest_text(topics)
-    if drifted := drift_text(documents):
+    if drift := drift_text(reports):
         yield ""
-        yield from textwrap.wrap(drifted, _COLUMNS)
+        yield from textwrap.wrap(drift, _COLUMNS)
 
 
 def _row(line: TrendLine, cells: int) -> str:
@@ -196,5 +207,5 @@ def _row(line: TrendLine, cells: int) -> str:
 
 
 def _before(line: TrendLine) -> str:
-    number = min(LAST, len(line.known) - 1)
+    number = min(MOST_COMPARED, len(line.known) - 1)
     return "one" if number == 1 else f"{number}"

@@ -7,6 +7,7 @@ from quizapp.interview.blueprint import LENGTHS, Beat
 from quizapp.interview.marking import propose as marks
 from quizapp.interview.paper.sample import sample_paper
 from quizapp.interview.report.build import build
+from quizapp.interview.report.model import load_report
 from quizapp.interview.session.question import InterviewQuestion, make_item
 from quizapp.interview.session.session import InterviewSession
 from quizapp.interview.session.state import phases_of
@@ -34,7 +35,7 @@ def report(seed: int, past: list | None = None) -> dict:
         "started": f"2026-03-{1 + seed % 27:02d}T19:00:00+00:00",
         "finished": f"2026-03-{1 + seed % 27:02d}T20:00:00+00:00",
     }  # fmt: skip
-    return build(head, session, markings, past or [])
+    return build(head, session, markings, [load_report(one) for one in past or []]).as_json()
 
 
 def happen(item: InterviewQuestion, rng: random.Random) -> None:

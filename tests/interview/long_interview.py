@@ -29,7 +29,7 @@ def long_report(folder: Path, *, before: int = 2, mark: str = "") -> dict:
         for _ in range(300):
             answer_at_length(interview, hand, mark)
         assert interview.session.ended
-        return interview.record()
+        return interview.record().as_json()
 
 
 def answer_at_length(interview: Interview, hand: Hand, mark: str) -> None:

@@ -232,7 +232,7 @@ def done(
         sit(interview, hand, seed)
         if not interview.session.ended:
             interview.session.end("early")
-        return interview.record()
+        return interview.record().as_json()
 
 
 def later(clock: FixedClock, **amount: float) -> None:

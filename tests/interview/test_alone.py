@@ -17,6 +17,7 @@ from quizapp.interview.incident_pool import list_incidents
 from quizapp.interview.paper.knowledge import variants_seen
 from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered, write_reports
+from quizapp.interview.report.model import load_report
 from quizapp.interview.service import Interview
 from quizapp.scheduling.study_day import FixedClock
 from tests.interview.mock_kit import (
@@ -55,7 +56,7 @@ def sat(made, name: str = "flat-loss", text: str = "", seconds: float = 20, **op
     solve(interview, text)
     interview.session.submit()
     interview.session.confide(75)
-    return interview.record()
+    return interview.record().as_json()
 
 
 def order(made, library=None) -> list[str]:
@@ -88,7 +89,7 @@ def test_it_runs_to_its_own_cut_as_in_an_interview(made) -> None:
     assert "cut" in said
     assert interview.session.ended
     assert (item.state, item.typed) == ("cut", "half a thought")
-    assert interview.record()["items"][0]["effect"]["why"] == "cut at 150 % of its time"
+    assert interview.record().as_json()["items"][0]["effect"]["why"] == "cut at 150 % of its time"
 
 
 def test_it_goes_on_after_the_process_was_gone_and_the_clock_went_on(made) -> None:
@@ -110,7 +111,7 @@ def test_time_that_ran_out_meanwhile_writes_no_review(made) -> None:
     made.clock.time += timedelta(hours=1)
     again = Interview.resume(made, archive.running(made).document, clock=Hand())
     assert again.session.ended
-    report = again.record()
+    report = again.record().as_json()
     assert (report["items"][0]["state"], report["items"][0]["effect"]["rating"]) == ("lost", None)
     assert made.stats().reviews == 0
 
@@ -125,7 +126,7 @@ def test_it_has_the_marks_that_the_same_answer_has_in_an_interview(made, tmp_pat
         interview, _, item = at_incident(other)
         solve(interview, POOR)
         finish(interview)
-        inside = interview.record()["items"][item.number]["marks"]
+        inside = interview.record().as_json()["items"][item.number]["marks"]
     assert sat(made, text=POOR)["items"][0]["marks"] == inside
 
 
@@ -223,10 +224,10 @@ def test_what_was_had_in_an_interview_counts_as_had(made) -> None:
     interview, _, item = at_incident(made)
     solve(interview)
     finish(interview)
-    report = interview.record()
+    report = interview.record().as_json()
     case = next(case for case in list_incidents(made, incidents()) if case.incident.id == "flat-loss")
     assert case.standing == str(report["items"][item.number]["marks"]["total"])
-    assert case.had.report["id"] == report["id"]
+    assert case.had.report.id == report["id"]
 
 
 def test_a_run_had_alone_is_no_unseen_variant_of_an_interview(made) -> None:
@@ -256,7 +257,7 @@ def test_no_figure_of_an_interview_changes_with_runs_sat_alone(tmp_path: Path) -
             interview.session.proceed()
             sit(interview, hand, 5)
             interview.session.end("early")
-            report = interview.record()
+            report = interview.record().as_json()
             standing = trends.standings(archive.done(made), made.clock.now())
             return report, standing, archive.blind_queue(archive.done(made), made.clock.now())
 
@@ -276,8 +277,8 @@ def test_an_interview_is_not_counted_among_runs_either(made) -> None:
     interview.session.end("early")
     interview.record()
     sat(made)
-    assert [report["role"] for report in archive.done(made, SINGLE_INCIDENT)] == ["incident"]
-    assert [report["role"] for report in archive.done(made)] == ["research-engineer"]
+    assert [report.role for report in archive.done(made, SINGLE_INCIDENT)] == ["incident"]
+    assert [report.role for report in archive.done(made)] == ["research-engineer"]
     assert [mock.document["role"] for mock in archive.interviews(made)] == ["research-engineer"]
 
 
@@ -290,18 +291,18 @@ def test_the_report_tells_the_parts_and_no_band(made, tmp_path: Path) -> None:
     jsonschema.validate(json.loads(json.dumps(report)), schema)
     title = incidents().incidents["flat-loss"].title
     for form in ("md", "html"):
-        text = rendered(report, form)
+        text = rendered(load_report(report), form)
         assert f"Incident: {title}" in text
         assert f"{report['items'][0]['marks']['total']} of 100: reproducibility" in text
         assert "of 35" in text
         assert "quizapp incident" in text
         for absent in ("80 % interval", "Pass mark", "ass mark", "Dimensions", "Costliest", "Brier", "Mock"):
             assert absent not in text, (form, absent)
-    told = explain(report)
+    told = explain(load_report(report))
     assert told.startswith(f"Incident {report['id']}: {title}")
     assert "replay plan" in told
     assert "Band" not in told
-    names = [path.name for path in write_reports(report, tmp_path / "out", made.bank.topics)]
+    names = [path.name for path in write_reports(load_report(report), tmp_path / "out", made.bank.topics)]
     assert all(name.startswith("incident-") for name in names)
 
 

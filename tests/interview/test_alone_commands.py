@@ -19,7 +19,7 @@ def report(home) -> dict:
         solve(interview)
         interview.session.submit()
         interview.session.confide(75)
-        return interview.record()
+        return interview.record().as_json()
 
 
 def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:

@@ -66,7 +66,7 @@ async def answered(pilot) -> dict:
     await pilot.press("enter")
     await pilot.pause()
     assert isinstance(app.screen, CardScreen)
-    return dict(archive.done(app.study, SINGLE_INCIDENT)[0])
+    return archive.done(app.study, SINGLE_INCIDENT)[0].as_json()
 
 
 async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> None:

@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from quizapp.interview import archive
-from quizapp.interview.peer_review import to_mark
+from quizapp.interview.peer_review import answers_to_mark
+from quizapp.interview.report.model import Report, load_report
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.interview.marking import BlindScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.widgets.rubric import Rubric
 from tests.interview.mock_kit import EVENING, done, small_bank, study
+from tests.interview.reports import report_with
 
 LONG = "we look at the gradient and then decide what the noise does to it, since it costs memory; " * 30
 
@@ -27,7 +29,7 @@ def made(tmp_path: Path):
 def ten(tmp_path: Path, made, typed: str = LONG) -> dict:
     """A report with ten answers in words, the first points of the tenth held, stored."""
     report = done(tmp_path / "old", 3, bank=small_bank())
-    one = to_mark(report)[0]
+    one = answers_to_mark(load_report(report))[0].as_json()
     points = [dict(p, held=1.0, ticked=True, quote="the phrase") for p in one["marking"]["points"]]
     marking = one["marking"] | {"points": points}
     report["items"] = [dict(one, number=number, typed=typed, marking=marking) for number in range(10)]
@@ -36,7 +38,7 @@ def ten(tmp_path: Path, made, typed: str = LONG) -> dict:
 
 
 def stored(made) -> dict:
-    return archive.done(made)[0]
+    return archive.done(made)[0].as_json()
 
 
 @pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
@@ -98,10 +100,10 @@ async def test_left_half_way_it_waits_on(tmp_path, made) -> None:
 
 
 def test_drift_says_who_was_kinder() -> None:
-    def report(first: list[float], again: list[float]) -> dict:
+    def report(first: list[float], again: list[float]) -> Report:
         points = [{"held": held} for held in first]
         item = {"number": 0, "marking": {"points": points}}
-        return {"items": [item], "remarks": [{"item": 0, "held": again}] if again else []}
+        return report_with(items=[item], remarks=[{"item": 0, "at": "", "held": again}] if again else [])
 
     assert archive.drift_text([report([1.0], [])]) == ""
     kinder = archive.drift_text([report([1.0, 1.0, 0.0, 0.5], [1.0, 0.0, 0.0, 0.5])])

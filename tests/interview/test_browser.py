@@ -16,9 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.interview.peer_review import interview_friend
+from quizapp.interview.peer_review import ask_reviewer
 from quizapp.interview.report.build import redacted
 from quizapp.interview.report.files import rendered
+from quizapp.interview.report.model import load_report
 from tests.interview import generated
 from tests.interview.browser import Browser, browser, chromium
 from tests.interview.long_interview import long_report
@@ -44,9 +45,9 @@ def friend(prompt: str) -> str:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A long interview that a friend marked, the same without words, and one with gaps everywhere."""
     folder = tmp_path_factory.mktemp("pages")
-    long = long_report(folder)
-    long["reviews"] = [interview_friend(long, friend, lambda text: text)]
-    patchy = generated.report(5, [generated.report(6), generated.report(9)])
+    long = load_report(long_report(folder))
+    long.reviews = [ask_reviewer(long, friend, lambda text: text)]
+    patchy = load_report(generated.report(5, [generated.report(6), generated.report(9)]))
     found = {"long": long, "redacted": redacted(long), "patchy": patchy}
     for name, document in found.items():
         (folder / f"{name}.html").write_text(rendered(document, "html"), encoding="utf-8")

@@ -94,7 +94,7 @@ def test_a_check_after_submitting_verifies_nothing(coding) -> None:
     interview.session.checked(ok=True)
     assert shares(interview, item)["verification"] == 0.0
     how = next(t.how for t in coding_terms(item, propose(item, ())) if t.name == "verification")
-    assert how.startswith("no own check before the first submission")
+    assert how.startswith("no check of your own before the first submission")
 
 
 def test_a_verdict_on_code_sent_in_time_counts_when_it_comes_late_and_no_other(coding) -> None:

@@ -20,7 +20,7 @@ def report(home) -> dict:
         interview, hand = begin(made, "applied-fine-tuning", 30, seed=2, code=False)
         sit(interview, hand, 2)
         interview.session.end("early")
-        return interview.record()
+        return interview.record().as_json()
 
 
 def test_not_in_a_terminal_it_says_one_line_and_exits_with_2(capsys: pytest.CaptureFixture[str]) -> None:

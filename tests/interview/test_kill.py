@@ -31,7 +31,7 @@ def test_a_kill_loses_at_most_two_seconds_of_typing(tmp_path: Path) -> None:
         study = Study(small_bank(), store, Settings())
         interview = Interview.resume(study, archive.running(study).document)
         interview.session.end("early")
-        rated = [row for row in interview.record()["items"] if row["effect"]["rating"]]
+        rated = [row for row in interview.record().as_json()["items"] if row["effect"]["rating"]]
         assert study.stats().reviews == len(rated)
 
 

@@ -76,7 +76,7 @@ def test_marks_and_reviews_are_stored_together_and_undone_together(tmp_path: Pat
         interview, hand = begin(made, "training-infrastructure", 30, seed=5)
         sit(interview, hand, 5)
         interview.session.end("early")
-        report = interview.record()
+        report = interview.record().as_json()
         rated = [row for row in report["items"] if row["effect"]["rating"]]
         assert rated
         assert made.stats().reviews == len(rated)
@@ -98,7 +98,7 @@ def test_what_was_not_reached_gets_no_review_but_comes_first_tomorrow(tmp_path: 
         wait(interview, hand, 9)
         answer_now(interview)
         interview.session.end("early")
-        report = interview.record()
+        report = interview.record().as_json()
         assert made.stats().reviews == 1
         unreached = [row["card"] for row in report["items"] if row["state"] == "unreached"]
         assert len(unreached) == len(report["items"]) - 1

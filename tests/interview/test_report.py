@@ -8,16 +8,17 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 
 import quizapp.interview
 from quizapp.bank.model import Topic
-from quizapp.interview.peer_review import interview_friend
-from quizapp.interview.report.build import best, costliest, redacted
+from quizapp.interview.peer_review import ask_reviewer
+from quizapp.interview.report.build import redacted
 from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered
-from quizapp.interview.report.text import moment_line
-from quizapp.interview.report.topic_names import named
+from quizapp.interview.report.model import best, costliest, load_report
+from quizapp.interview.report.text import NO_TOPICS, moment_line, name_topics
 from quizapp.tui.screens.interview.scorecard import INTERVIEW_PARTS
 from quizapp.tui.widgets.score_card import ScoreCard
 from tests.interview import generated
@@ -26,6 +27,11 @@ from tests.interview.mock_kit import done
 
 SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "report" / "schema.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
+
+
+def form_of(report: dict, form: str, topics: dict = NO_TOPICS) -> str:
+    """A stored report in one of its forms."""
+    return rendered(load_report(report), form, topics)
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +46,7 @@ def test_reports_fit_the_shipped_schema(report: dict) -> None:
     check = jsonschema.Draft202012Validator(SCHEMA)
     check.check_schema(SCHEMA)
     check.validate(json.loads(json.dumps(report)))
-    check.validate(redacted(report))
+    check.validate(redacted(load_report(report)).as_json())
     for seed in range(20):
         check.validate(json.loads(json.dumps(generated.report(seed))))
 
@@ -52,7 +58,7 @@ def test_the_schema_refuses_what_is_no_report(report: dict) -> None:
 
 
 def test_markdown_has_the_findings_and_every_item(report: dict) -> None:
-    text = rendered(report, "md")
+    text = form_of(report, "md")
     for part in (
         "## Dimensions",
         "## Where the time went",
@@ -72,14 +78,17 @@ def test_best_are_the_highest_marks_beside_the_costliest_in_every_form(report: d
     ]
     items[1]["planned"] = 900
     made = report | {"items": items}
-    assert [row["marks"]["total"] for row in best(items)] == [99, 80, 70]
-    assert 1 in [row["number"] for row in costliest(items)[:3]]
-    names = [moment_line(row, sum(row["planned"] for row in items)) for row in best(items)]
+    questions = load_report(made).questions
+    assert [row.marks.total for row in best(questions)] == [99, 80, 70]
+    assert 1 in [row.asked.number for row in costliest(questions)[:3]]
+    typed = load_report(made)
+    names = [moment_line(row, typed.planned_seconds) for row in best(typed.questions)]
     assert ["points of the total lost" in name for name in names] == [True, True, True]
-    assert " lost" not in moment_line(items[0] | {"marks": {"total": 100}}, 1000)
-    markdown = rendered(made, "md").partition("## Best moments")[2].partition("##")[0]
+    questions[0].marks.total = 100
+    assert " lost" not in moment_line(questions[0], 1000)
+    markdown = form_of(made, "md").partition("## Best moments")[2].partition("##")[0]
     assert [line[2:] for line in markdown.splitlines() if line.startswith("- ")] == names
-    page = rendered(made, "html").partition("<h3>Best</h3>")[2].partition("</section>")[0]
+    page = form_of(made, "html").partition("<h3>Best</h3>")[2].partition("</section>")[0]
     assert [unescape(found) for found in re.findall(r"<li>(.*?)</li>", page)] == names
 
 
@@ -89,33 +98,34 @@ def test_topics_are_read_by_name_and_stored_by_id(report: dict) -> None:
     drilled = [row["topic"] for row in report["weak_topics"][:2] if row["mean"] < 80]
     assert drilled
     for form in ("md", "html"):
-        text = rendered(report, form, topics)
+        text = form_of(report, form, topics)
         for item in report["items"]:
             assert f"({item['slot']}, {topics[item['topic']].name})" in text
             assert f"({item['slot']}, {item['topic']})" not in text
         for topic in drilled:
             assert f"Drill {topics[topic].name}: " in text
             assert f"quizapp drill --topic {topic}" in text
-    assert json.loads(rendered(report, "json", topics)) == report
-    assert named(report, {}) == report
+    assert json.loads(form_of(report, "json", topics)) == report
+    assert name_topics(load_report(report), {}).as_json() == report
 
 
 def test_code_in_a_question_is_code_in_every_list_of_moments(report: dict) -> None:
     prompt = "Why does `loss.item()` cost time, and which call of the loop should not hold it: `backward()`?"
     items = [dict(row, question=dict(row["question"], prompt=prompt, title="")) for row in report["items"]]
-    page = rendered(report | {"items": items}, "html").partition("<h2>Moments</h2>")[2]
+    page = form_of(report | {"items": items}, "html").partition("<h2>Moments</h2>")[2]
     page = page.partition("</section>")[0]
     assert "<code>loss.item()</code>" in page
     assert "`" not in page
     card = "\n".join(
-        line.plain for line in ScoreCard(report | {"items": items}, INTERVIEW_PARTS, id="card").lines(70)
+        line.plain
+        for line in ScoreCard(load_report(report | {"items": items}), INTERVIEW_PARTS, id="card").lines(70)
     )
     assert "loss.item()" in card
     assert "`" not in card
 
 
 def test_explain_shows_every_term_and_the_total(report: dict) -> None:
-    text = explain(report)
+    text = explain(load_report(report))
     for item in report["items"]:
         assert f"-> {item['marks']['total']}" in text
     assert f"-> {report['totals']['raw']}" in text
@@ -129,9 +139,10 @@ MINE = "Zwyxqua"
 def telling(tmp_path_factory: pytest.TempPathFactory) -> dict:
     """A long interview with a word of the learner's own wherever anything can be typed or said."""
     found = long_report(tmp_path_factory.mktemp("telling"), before=0, mark=MINE)
-    found["reviews"] = [
-        interview_friend(found, lambda ask: MINE if "Your name" in ask else "y", lambda text: text)
-    ]
+    review = ask_reviewer(
+        load_report(found), lambda ask: MINE if "Your name" in ask else "y", lambda text: text
+    )
+    found["reviews"] = [msgspec.to_builtins(review)]
     for kind in ("numeric", "cloze"):  # the paper need not hold them
         rows = (item for seed in itertools.count() for item in generated.report(seed)["items"])
         item = next(row for row in rows if row["kind"] == kind)
@@ -151,12 +162,13 @@ def telling(tmp_path_factory: pytest.TempPathFactory) -> dict:
 def test_a_long_hour_is_a_small_page(telling: dict) -> None:
     assert telling["minutes"] == 60
     assert sum(len(item["typed"]) + len(item["code"]) for item in telling["items"]) > 40_000
-    assert len(rendered(telling, "html").encode()) <= 300_000
+    assert len(form_of(telling, "html").encode()) <= 300_000
 
 
 @pytest.mark.parametrize("form", ["md", "html", "json"])
 def test_redacted_reports_hold_no_word_of_the_learner(telling: dict, form: str) -> None:
-    text, plain = rendered(telling, form), rendered(redacted(telling), form)
+    text = form_of(telling, form)
+    plain = rendered(redacted(load_report(telling)), form)
     kinds = {item["kind"] for item in telling["items"]}
     assert {"recall", "numeric", "cloze", "incident", "coding"} <= kinds
     assert text.count(MINE) >= 20
@@ -169,12 +181,12 @@ def test_redacted_reports_hold_no_word_of_the_learner(telling: dict, form: str) 
 
 
 def test_redacted_reports_keep_every_mark_and_say_what_is_left_out(telling: dict) -> None:
-    plain = redacted(telling)
+    plain = redacted(load_report(telling)).as_json()
     assert plain["totals"] == telling["totals"]
     assert [item["marks"] for item in plain["items"]] == [item["marks"] for item in telling["items"]]
     for form in ("md", "html"):
-        assert "left out" in rendered(plain, form)
-        assert "left out" not in rendered(telling, form)
+        assert "left out" in form_of(plain, form)
+        assert "left out" not in form_of(telling, form)
     jsonschema.validate(json.loads(json.dumps(plain)), SCHEMA)
 
 
@@ -193,10 +205,10 @@ def test_friends_stand_beside_the_own_marks(telling: dict) -> None:
     number = next(iter(review["items"]))
     item, mark = telling["items"][int(number)], review["items"][number]["mark"]
     row = f"| {int(number) + 1}. {item['card']} | {item['marks']['total']} | {mark} |"
-    assert row in rendered(telling, "md")
-    page = rendered(telling, "html")
+    assert row in form_of(telling, "md")
+    page = form_of(telling, "html")
     assert f'>{item["marks"]["total"]}</td><td class="n">{mark}</td>' in page
-    for text in (rendered(telling, "md"), page):
+    for text in (form_of(telling, "md"), page):
         assert f"{review['agreement']['percent']} % of {review['agreement']['points']} key points" in text
 
 
@@ -229,7 +241,7 @@ class Page(HTMLParser):
 
 
 def test_html_is_one_small_file_without_network_or_script(report: dict) -> None:
-    text = rendered(report, "html")
+    text = form_of(report, "html")
     assert len(text.encode()) <= 300_000
     assert "<script" not in text
     assert not re.search(r"(?:src|href)=|url\(|@import|https?://", text)
@@ -239,7 +251,7 @@ def test_html_is_one_small_file_without_network_or_script(report: dict) -> None:
 
 
 def test_html_is_accessible_by_its_structure(report: dict) -> None:
-    page = Page(rendered(report, "html"))
+    page = Page(form_of(report, "html"))
     assert page.open == []
     assert page.all("html")[0]["lang"] == "en"
     assert len(page.all("title")) >= 1

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.interview.archive import kappa
-from quizapp.interview.history import calibration, inflation_of
+from quizapp.interview.report.model import DimensionMark, TopicInflation
 from quizapp.interview.scoring import score
+from quizapp.interview.scoring.calibration import calibration, inflation_of, kappa
 from tests.interview import generated, recompute
 from tests.interview.mock_kit import begin, done, sit, study
+from tests.interview.reports import report_with
 
 
 def test_a_second_program_recomputes_a_thousand_reports_from_their_json(
@@ -48,27 +49,28 @@ def test_rounding_is_half_up_and_exact() -> None:
 
 
 def test_a_dimension_at_level_one_keeps_the_band_below() -> None:
-    good = {"correctness": {"percent": 90, "level": 4}}
-    assert score.band(85, 70, good)[0] == "strong"
-    assert score.band(84, 70, good)[0] == "pass"
-    assert score.band(69, 70, good)[0] == "below"
-    name, why = score.band(90, 70, {**good, "code": {"percent": 20, "level": 1}})
-    assert name == "below"
-    assert "code" in why
+    good = {"correctness": DimensionMark(90, 4)}
+    assert score.band(85, 70, good).name == "strong"
+    assert score.band(84, 70, good).name == "pass"
+    assert score.band(69, 70, good).name == "below"
+    result = score.band(90, 70, {**good, "code": DimensionMark(20, 1)})
+    assert result.name == "below"
+    assert "code" in result.why
 
 
 def test_inflation_is_shrunk_by_the_number_of_pairs() -> None:
-    row = {"self_sum": 180, "self_n": 2, "machine_sum": 250, "machine_n": 5}
+    row = TopicInflation(self_sum=180, self_n=2, machine_sum=250, machine_n=5)
     assert inflation_of(row) == (90 - 50) * Fraction(2, 12)
-    assert inflation_of({**row, "machine_n": 0}) == 0
+    row.machine_n = 0
+    assert inflation_of(row) == 0
 
 
 def test_calibration_says_how_far_and_on_which_side() -> None:
     items = [{"confidence": 100, "marks": {"total": 50}}, {"confidence": 0, "marks": {"total": 0}},
              {"confidence": None, "marks": {"total": 9}}]  # fmt: skip
-    found = calibration(items)
-    assert (found["items"], found["brier"], found["bias"]) == (2, 0.125, 25.0)
-    assert [row["items"] for row in found["bins"]] == [1, 0, 0, 0, 1]
+    found = calibration(report_with(items=items).questions)
+    assert (found.items, found.brier, found.bias) == (2, 0.125, 25.0)
+    assert [row.items for row in found.bins] == [1, 0, 0, 0, 1]
 
 
 def test_weighted_kappa_of_known_tables() -> None:
@@ -82,7 +84,7 @@ def test_content_changes_never_alter_an_old_score(tmp_path: Path) -> None:
         interview, hand = begin(made, seed=3)
         sit(interview, hand, 3)
         interview.session.end("early")
-        before = interview.record()
+        before = interview.record().as_json()
         stored = made.mock(before["id"]).document
     from quizapp.interview.session.question import InterviewQuestion
 

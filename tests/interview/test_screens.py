@@ -9,6 +9,7 @@ from textual import events
 from quizapp.errors import QuizError
 from quizapp.interview.marking import propose as marks
 from quizapp.interview.marking.self_check import SelfCheckResult
+from quizapp.interview.report.model import load_report
 from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.interview.marking import MarkScreen
@@ -374,7 +375,7 @@ async def test_every_screen_fits_and_names_its_keys(tmp_path: Path, size: tuple[
                 for act in actions.of_place(place):
                     assert act.help
                     assert act.key_list()
-            app.push_screen(CardScreen(report))
+            app.push_screen(CardScreen(load_report(report)))
             await pilot.pause()
             assert app.screen.query_one("#scroll").virtual_size.width <= size[0]
 

@@ -7,6 +7,7 @@ import pytest
 
 from quizapp.cli.main import main
 from quizapp.interview import trends
+from quizapp.interview.report.model import Report, load_report
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp
@@ -14,6 +15,7 @@ from quizapp.tui.screens.interview.past import PastLines, PastScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import EVENING, small_bank, study
+from tests.interview.reports import complete
 
 TOTALS = (40, 50, 60, 90)
 ROLE, OTHER = "research-engineer", "applied-fine-tuning"
@@ -36,21 +38,25 @@ def report(number: int, total: int, role: str = ROLE, days: int = 0) -> dict:
     dims = {"correctness": {"percent": total, "level": 3}, "depth": {"percent": 100 - total, "level": 2}}
     if number % 2:
         dims["code"] = {"percent": 10 * number, "level": 1}
-    return {
-        "id": f"{number:08x}", "role": role, "title": role.replace("-", " ").capitalize(), "minutes": 30,
-        "started": (EVENING + timedelta(days=days)).isoformat(), "finished": EVENING.isoformat(),
-        "pass_mark": 70, "totals": {"raw": total, "adjusted": total - 2}, "dimensions": dims,
-        "interval": {"low": total - 10, "high": total + 10}, "remarks": [], "reviews": [],
-        "band": {"name": "pass" if total >= 70 else "below", "why": "so"},
-        "items": [item("optimizers", 90), item("gradient-flow", total // 2),
-                  item("gradient-flow", 0, reached=False)],
-    }  # fmt: skip
+    return complete(
+        id=f"{number:08x}", role=role, title=role.replace("-", " ").capitalize(), minutes=30,
+        started=(EVENING + timedelta(days=days)).isoformat(), finished=EVENING.isoformat(),
+        pass_mark=70, totals={"raw": total, "adjusted": total - 2}, dimensions=dims,
+        interval={"low": total - 10, "high": total + 10},
+        band={"name": "pass" if total >= 70 else "below", "why": "so"},
+        items=[item("optimizers", 90), item("gradient-flow", total // 2),
+               item("gradient-flow", 0, reached=False)],
+    )  # fmt: skip
 
 
 def several() -> list[dict]:
     """Four of one role, five days apart, and one of another role, newest first as the store gives them."""
     made = [report(number, total, days=5 * number) for number, total in enumerate(TOTALS)]
     return [*made, report(9, 70, OTHER, days=1)][::-1]
+
+
+def typed(documents: list[dict]) -> list[Report]:
+    return [load_report(document) for document in documents]
 
 
 def store(made: Study, reports: list[dict]) -> None:
@@ -66,7 +72,7 @@ def test_change_is_against_the_mean_of_up_to_three_before() -> None:
 
 
 def test_topics_count_what_was_reached_and_the_weakest_has_three_questions() -> None:
-    reports = trends.oldest_first(several(), ROLE)
+    reports = trends.oldest_first(typed(several()), ROLE)
     topics = trends.topic_lines(reports)
     assert [(row.topic, row.number, row.mean) for row in topics] == [
         ("gradient-flow", 4, 30),
@@ -81,7 +87,7 @@ def test_topics_count_what_was_reached_and_the_weakest_has_three_questions() -> 
 
 
 def test_a_role_stands_by_totals_that_halve_in_fourteen_days() -> None:
-    reports = [report(1, 60, days=-14), report(2, 90), report(3, 10, days=-40)]
+    reports = typed([report(1, 60, days=-14), report(2, 90), report(3, 10, days=-40)])
     now = EVENING + timedelta(days=1)
     found = trends.standings(reports[:2], now)[0]
     assert (found.pooled, found.interviews, found.recent, found.provisional) == (80, 2, 2, True)
@@ -91,7 +97,7 @@ def test_a_role_stands_by_totals_that_halve_in_fourteen_days() -> None:
 
 
 def test_a_dimension_that_was_not_asked_leaves_a_gap() -> None:
-    lines = {line.name: line for line in trends.dimension_lines(trends.oldest_first(several(), ROLE))}
+    lines = {line.name: line for line in trends.dimension_lines(trends.oldest_first(typed(several()), ROLE))}
     assert lines["code"].percents == (None, 10, None, 30)
     assert "debugging" not in lines
     assert trends.spark((None, 0, 49, 100)) == "·▁▄█"
@@ -152,7 +158,7 @@ async def test_history_fits_and_every_interview_can_be_opened(
             assert lines.lines(width)[lines.cursor_line(width)].plain.startswith("▸")
             assert scroll.scroll_offset.y <= at < scroll.scroll_offset.y + scroll.size.height
             oldest = screen.reports[0]
-            assert oldest["started"][:10] in lines.lines(width)[lines.cursor_line(width)].plain
+            assert oldest.started[:10] in lines.lines(width)[lines.cursor_line(width)].plain
             for _ in range(40):
                 await pilot.press("down")
             assert scroll.scroll_offset.y == scroll.max_scroll_y
@@ -169,20 +175,20 @@ async def test_another_role_another_history_and_enter_opens_the_scorecard(tmp_pa
             await pilot.press("t")
             await pilot.pause()
             screen = app.screen
-            titles = {row["title"] for row in screen.reports}
+            titles = {row.title for row in screen.reports}
             seen = [titles]
             for _ in range(3):
                 await pilot.press("right")
-                titles = {row["title"] for row in screen.reports}
+                titles = {row.title for row in screen.reports}
                 seen.append(titles)
             assert sorted(map(len, seen)) == [1, 1, 1, 3]
-            while {row["title"] for row in screen.reports} != {"Real"}:
+            while {row.title for row in screen.reports} != {"Real"}:
                 await pilot.press("right")
             assert "training-infrastructure" not in shown(app)
             await pilot.press("enter")
             await pilot.pause()
             assert isinstance(app.screen, CardScreen)
-            assert app.screen.document["id"] == real["id"]
+            assert app.screen.report.id == real["id"]
             await pilot.press("q")
             await pilot.pause()
             assert app.screen is screen

@@ -5,16 +5,18 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quizapp.errors import UnknownName
+from quizapp.interview.report.model import Report
 from quizapp.interview.topic_weights import OTHER_TOPICS, gaps, plan_weights
 from tests.interview.mock_kit import ROLES, blueprint, real_bank
+from tests.interview.reports import report_with
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 ROLE = blueprint().role("research-engineer")
 
 
-def report(topic: str, marks: int, *, days: float = 0, number: int = 1, planned: int = 90) -> dict:
+def report(topic: str, marks: int, *, days: float = 0, number: int = 1, planned: int = 90) -> Report:
     item = {"topic": topic, "planned": planned, "marks": {"total": marks, "reached": True}}
-    return {"started": (NOW - timedelta(days=days)).isoformat(), "items": [item] * number}
+    return report_with(started=(NOW - timedelta(days=days)).isoformat(), items=[item] * number)
 
 
 def weights(role: str | None = None, documents=()):
@@ -81,7 +83,7 @@ def test_old_mocks_count_half_after_fourteen_days() -> None:
 
 def test_what_was_not_reached_says_nothing() -> None:
     document = report("data", 0)
-    document["items"][0]["marks"]["reached"] = False
+    document.questions[0].marks.reached = False
     assert gaps([document], ROLE, NOW) == {}
 
 

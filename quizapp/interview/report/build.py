@@ -1,145 +1,169 @@
-"""The report of an interview as one document: `quizapp.mock/1`, from which every other form is made."""
+"""Builds the typed report of a finished interview, and redacts one for showing to others."""
 
+import dataclasses
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
+import msgspec
+
 from quizapp.interview import history
-from quizapp.interview.blueprint import form_of
-from quizapp.interview.scoring import score
+from quizapp.interview.blueprint import Beat, form_of_role
+from quizapp.interview.report.model import (
+    ClockEvent,
+    ClockLog,
+    MarkedQuestion,
+    Marks,
+    MarkTerm,
+    NextStep,
+    Report,
+    ReportCalibration,
+    TotalInterval,
+    Totals,
+    WeakTopic,
+    costliest,
+)
+from quizapp.interview.scoring import calibration, score
+from quizapp.interview.scoring.terms import Term
+from quizapp.interview.session.question import InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
 
-SCHEMA = "quizapp.mock/1"
+GOOD_MARK = 80  # topics and exercises below it are worth a next step
+MOST_STEPS = 5
 
 
 def build(
     head: Mapping[str, Any],
     session: InterviewSession,
-    markings: Sequence[Mapping[str, Any]],
-    past: Sequence[Mapping[str, Any]],
-) -> dict[str, Any]:
-    """The report of a session from its markings; ``past`` are the reports before it, newest first."""
+    markings: Sequence[dict[str, Any]],
+    past: Sequence[Report],
+) -> Report:
+    """Build the report of a session from its markings.
+
+    ``head`` has the facts that were fixed when the interview began, and ``finished``. ``past`` are the
+    reports before it of the same form, newest first.
+    """
     scored = [
-        (item, score.terms_of(item, marking)) for item, marking in zip(session.items, markings, strict=True)
+        (asked, score.terms_of(asked, marking))
+        for asked, marking in zip(session.items, markings, strict=True)
     ]
-    rows = []
-    for (item, terms), marking in zip(scored, markings, strict=True):
-        marks = {
-            "total": score.mark_of(terms),
-            "reached": item.reached,
-            "terms": [term.as_json() for term in terms],
-        }
-        rows.append(item.as_json() | {"marking": dict(marking), "marks": marks, "effect": None})
-    pairs = [(row["planned"], row["marks"]["total"]) for row in rows]
-    reached = [(row["planned"], row["marks"]["total"]) for row in rows if row["marks"]["reached"]]
-    dims = score.dimensions(scored)
-    raw = score.mean_mark(pairs)
-    band, why = score.band(raw, head["pass_mark"], dims)
-    low, high = score.interval(pairs)
-    document: dict[str, Any] = {
-        **head,
-        "clock": {"elapsed_ms": session.elapsed_ms, "events": list(session.log)},
-        "phases": [
-            {"name": p.name, "title": p.title, "seconds": p.seconds, "used_ms": p.used_ms}
-            for p in session.phases
-        ],
-        "items": rows,
-        "dimensions": dims,
-        "band": {"name": band, "why": why},
-        "interval": {"low": low, "high": high, "draws": score.DRAWS, "seed": score.DRAW_SEED},
-        "reviews": [],
-        "remarks": [],
-        "tomorrow": [],
-    }
-    table = history.inflation([document, *past])
-    document["totals"] = {
-        "raw": raw,
-        "adjusted": history.adjusted(raw, rows, table),
-        "reached": score.mean_mark(reached),
-        "items": len(rows),
-        "items_reached": len(reached),
-    }
-    document["inflation"] = {
-        topic: row | {"inflation": round(float(history.inflation_of(row)), 2)}
-        for topic, row in sorted(table.items())
-    }
-    document["calibration"] = history.calibration(history.rows_of(document))
-    document["calibration"]["topics"] = history.topic_calibration([document, *past])
-    document["comparison"] = history.comparison(document, past)
-    document["pooled"] = history.pooled(document, past)
-    document["weak_topics"] = history.weak_topics(rows)
-    document["next_steps"] = _next_steps(document)
-    return document
-
-
-def _next_steps(document: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What to do next, as commands."""
-    steps = [
-        {"what": f"Drill {row['topic']}", "command": f"quizapp drill --topic {row['topic']}"}
-        for row in document["weak_topics"][:2]
-        if row["mean"] < 80
+    questions = [
+        _marked(asked, terms, marking) for (asked, terms), marking in zip(scored, markings, strict=True)
     ]
-    costly = sorted(
-        document["items"], key=lambda i: (-i["planned"] * (100 - i["marks"]["total"]), i["number"])
+    reached = [question for question in questions if question.marks.reached]
+    raw = _mean_mark(questions)
+    dimensions = score.dimensions(scored)
+    low, high = score.interval([(question.asked.planned, question.marks.total) for question in questions])
+    all_reached = [*reached, *(question for report in past for question in report.reached)]
+    inflation = calibration.inflation(all_reached)
+    confidence = calibration.calibration(reached)
+    earlier = history.earlier_of_role(head["role"], head["id"], past)
+    started = datetime.fromisoformat(head["started"])
+    weak_topics = history.weak_topics(questions)
+    return Report(
+        **{**head, "beats": msgspec.convert(head["beats"], dict[str, list[Beat]])},
+        clock=ClockLog(session.elapsed_ms, msgspec.convert(session.log, list[ClockEvent])),
+        phases=list(session.phases),
+        questions=questions,
+        dimensions=dimensions,
+        band=score.band(raw, head["pass_mark"], dimensions),
+        interval=TotalInterval(low, high, score.DRAWS, score.DRAW_SEED),
+        reviews=[],
+        remarks=[],
+        tomorrow=[],
+        totals=Totals(
+            raw,
+            calibration.adjusted(raw, questions, inflation),
+            _mean_mark(reached),
+            len(questions),
+            len(reached),
+        ),
+        inflation=inflation,
+        calibration=ReportCalibration(
+            confidence.items,
+            confidence.brier,
+            confidence.bias,
+            confidence.bins,
+            calibration.topic_calibration(all_reached),
+        ),
+        comparison=history.comparison(raw, earlier),
+        pooled=history.pooled(
+            started, [(started, raw), *((report.started_at, report.totals.raw) for report in earlier)]
+        ),
+        weak_topics=weak_topics,
+        next_steps=_next_steps(head["role"], head["minutes"], weak_topics, questions),
     )
-    slugs = list(dict.fromkeys(item["exercise"] for item in costly if item["marks"]["total"] < 80))
-    steps += [
-        {"what": f"Write {slug}", "command": f"quizapp exercise {slug}"} for slug in slugs[: 5 - len(steps)]
+
+
+def _marked(asked: InterviewQuestion, terms: Sequence[Term], marking: Mapping[str, Any]) -> MarkedQuestion:
+    marks = Marks(score.mark_of(terms), asked.reached, [_decimal(term) for term in terms])
+    return MarkedQuestion(asked, dict(marking), marks)
+
+
+def _decimal(term: Term) -> MarkTerm:
+    """The term in decimals, for reading; the mark itself follows from exact fractions."""
+    share, points = round(float(term.share), 6), round(float(term.points), 4)
+    return MarkTerm(term.name, term.dimension, float(term.weight), share, points, term.how)
+
+
+def _mean_mark(questions: Sequence[MarkedQuestion]) -> int:
+    return score.mean_mark([(question.asked.planned, question.marks.total) for question in questions])
+
+
+def _next_steps(
+    role: str, minutes: int, weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
+) -> list[NextStep]:
+    """What to do next, as commands: drill weak topics, write costly exercises, sit again."""
+    steps = [
+        NextStep(f"Drill {row.topic}", f"quizapp drill --topic {row.topic}")
+        for row in weak_topics[:2]
+        if row.mean < GOOD_MARK
     ]
-    what, command = form_of(document).another(document["role"], document["minutes"])
-    return [*steps, {"what": what, "command": command}]
+    slugs = dict.fromkeys(
+        question.asked.exercise for question in costliest(questions) if question.marks.total < GOOD_MARK
+    )
+    room = MOST_STEPS - len(steps)
+    steps += [NextStep(f"Write {slug}", f"quizapp exercise {slug}") for slug in [*slugs][:room]]
+    return [*steps, NextStep(*form_of_role(role).another(role, minutes))]
 
 
-def costliest(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The items by marks lost, weighted with their planned time, the costliest first."""
-    return sorted(items, key=lambda item: (-lost(item), item["number"]))
+def redacted(report: Report) -> Report:
+    """Leave out the learner's own words, code and numbers, and the names of those who marked."""
+    reviews = [
+        msgspec.structs.replace(review, by=f"friend {n}") for n, review in enumerate(report.reviews, 1)
+    ]
+    questions = [_redacted_question(question) for question in report.questions]
+    return msgspec.structs.replace(report, questions=questions, reviews=reviews, redacted=True)
 
 
-def best(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """The three with the highest marks from 50 on, of those that are not among the three costliest."""
-    dear = [item["number"] for item in costliest(items)[:3] if lost(item)]
-    good = [item for item in items if item["marks"]["total"] >= 50 and item["number"] not in dear]
-    return sorted(good, key=lambda item: (-item["marks"]["total"], -item["planned"], item["number"]))[:3]
+def _redacted_question(question: MarkedQuestion) -> MarkedQuestion:
+    asked, marking = question.asked, dict(question.marking)
+    if "points" in marking:
+        marking["points"] = [dict(point, words=[], quote="") for point in marking["points"]]
+    if "note" in marking:
+        marking["note"] = ""
+    asked = dataclasses.replace(
+        asked,
+        typed="",
+        given=None,
+        code="",
+        probes=[dataclasses.replace(probe, typed="") for probe in asked.probes],
+        submissions=[_without_source(submission) for submission in asked.submissions],
+        bought=[dict(row, predicted="") for row in asked.bought],
+    )
+    return msgspec.structs.replace(question, asked=asked, marking=marking)
 
 
-def lost(item: Mapping[str, Any]) -> int:
-    """Marks lost times planned seconds."""
-    return int(item["planned"] * (100 - item["marks"]["total"]))
-
-
-def redacted(document: Mapping[str, Any]) -> dict[str, Any]:
-    """The report without the learner's own words, code and numbers, and without a friend's name."""
-    items = []
-    for item in document["items"]:
-        marking = dict(item["marking"])
-        if "points" in marking:
-            marking["points"] = [dict(point, words=[], quote="") for point in marking["points"]]
-        if "note" in marking:
-            marking["note"] = ""
-        items.append(
-            dict(
-                item,
-                typed="",
-                given=None,
-                code="",
-                marking=marking,
-                probes=[dict(probe, typed="") for probe in item["probes"]],
-                submissions=[_without_source(submission) for submission in item["submissions"]],
-                bought=[dict(row, predicted="") for row in item.get("bought", ())],
-            )
-        )
-    reviews = [dict(review, by=f"friend {n}") for n, review in enumerate(document["reviews"], 1)]
-    return {**document, "items": items, "reviews": reviews, "redacted": True}
-
-
-_VERDICT = ("schema", "exercise", "device", "status", "passed", "seconds", "seed", "tier", "versions")
-_TEST = ("name", "behaviour", "passed", "seconds")
+_VERDICT_KEYS = ("schema", "exercise", "device", "status", "passed", "seconds", "seed", "tier", "versions")
+_TEST_KEYS = ("name", "behaviour", "passed", "seconds")
 
 
 def _without_source(submission: Mapping[str, Any]) -> dict[str, Any]:
-    """Only what the hidden tests say by themselves: messages, output and notes quote the learner's code."""
+    """Keep only what the hidden tests decide: messages, output and notes quote the learner's code."""
     full = submission["verdict"]
-    verdict = {key: full[key] for key in _VERDICT if key in full}
+    verdict = {key: full[key] for key in _VERDICT_KEYS if key in full}
     verdict["tests"] = [
-        {key: test[key] for key in _TEST if key in test} | {"message": ""} for test in full.get("tests", ())
+        {key: test[key] for key in _TEST_KEYS if key in test} | {"message": ""}
+        for test in full.get("tests", ())
     ]
     return dict(submission, source="", verdict=verdict)

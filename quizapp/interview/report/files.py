@@ -3,35 +3,34 @@
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from quizapp.bank.model import Topic
-from quizapp.interview.blueprint import form_of
-from quizapp.interview.report.topic_names import NONE, named
+from quizapp.interview.report.model import Report
+from quizapp.interview.report.text import NO_TOPICS, name_topics
+from quizapp.util.atomic import write_atomic
 
 FORMATS = ("md", "html", "json")
 
 
-def rendered(document: Mapping[str, Any], form: str, topics: Mapping[str, Topic] = NONE) -> str:
-    """The report as Markdown or HTML, which name the ``topics``, or as it is stored, in JSON."""
+def rendered(report: Report, form: str, topics: Mapping[str, Topic] = NO_TOPICS) -> str:
+    """Return the report as Markdown or HTML with the names of ``topics``, or as JSON with their ids."""
     if form == "html":
         from quizapp.interview.report.html import as_html
 
-        return as_html(named(document, topics))
+        return as_html(name_topics(report, topics))
     if form == "json":
-        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+        return json.dumps(report.as_json(), indent=1, ensure_ascii=False) + "\n"
     from quizapp.interview.report.markdown import as_markdown
 
-    return as_markdown(named(document, topics))
+    return as_markdown(name_topics(report, topics))
 
 
-def write_reports(document: Mapping[str, Any], folder: Path, topics: Mapping[str, Topic]) -> list[Path]:
-    """Write all three forms; raises ``OSError``."""
+def write_reports(report: Report, folder: Path, topics: Mapping[str, Topic]) -> list[Path]:
+    """Write all three forms into the folder. Raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    name = form_of(document).name
+    paths = []
     for form in FORMATS:
-        path = folder / f"{name}-{document['started'][:10]}-{document['id']}.{form}"
-        path.write_text(rendered(document, form, topics), encoding="utf-8")
-        written.append(path)
-    return written
+        path = folder / f"{report.form.name}-{report.started[:10]}-{report.id}.{form}"
+        write_atomic(path, rendered(report, form, topics))
+        paths.append(path)
+    return paths

@@ -1,45 +1,52 @@
 """The report as one HTML file: no network, no script, light and dark, prints on A4."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from html import escape
 from pathlib import Path
 from typing import Any
 
-from quizapp.interview.blueprint import form_of
-from quizapp.interview.report import incident
-from quizapp.interview.report.build import best, costliest
-from quizapp.interview.report.svg import reliability, sideways, timeline
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from quizapp.interview.report.model import MarkedQuestion, Report, best, costliest
+from quizapp.interview.report.svg import reliability, scrollable, timeline
 from quizapp.interview.report.text import (
     STATES,
     absent_text,
     adjusted_line,
     agreement_line,
+    away_lines,
     band_line,
     calibration_line,
-    clock,
-    friend_rows,
+    effect_line,
     given_text,
-    item_title,
-    judged,
+    minutes_text,
     moment_line,
     parts_line,
+    peer_rows,
+    pooled_lines,
+    prompt_text,
+    question_title,
     right_text,
     terms_line,
     title_line,
+    verdict_line,
+    weak_topic_lines,
 )
-from quizapp.util.text import plural
-
-_MARKS = {1: ("yes", "✓", "held"), 0: ("no", "✗", "missing")}
+from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 
 
-def as_html(document: Mapping[str, Any]) -> str:
-    """The whole report."""
-    title = title_line(document)
+def as_html(report: Report) -> str:
+    """Return the whole report."""
+    title = title_line(report)
+    body = "".join(part + "\n" for part in _parts(report, title))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{escape(title)}</title><style>{_style()}</style></head>\n<body>\n"
-        f"{''.join(part + chr(10) for part in _parts(document, title))}</body></html>\n"
+        f"<title>{escape(title)}</title><style>{_style()}</style></head>\n<body>\n{body}</body></html>\n"
     )
 
 
@@ -47,56 +54,76 @@ def _style() -> str:
     return (Path(__file__).parent / "report.css").read_text(encoding="utf-8")
 
 
-def _parts(document: Mapping[str, Any], title: str) -> Iterator[str]:
-    form = form_of(document)
+def _parts(report: Report, title: str) -> Iterator[str]:
     yield f"<header><h1>{escape(title)}</h1>"
-    when = document["started"][:16].replace("T", " ")
-    yield f'<p class="dim">{when} UTC, id {escape(document["id"])}, seed {document["seed"]}</p></header>'
+    when = report.started[:16].replace("T", " ")
+    yield f'<p class="dim">{when} UTC, id {escape(report.id)}, seed {report.seed}</p></header>'
     yield "<main>"
-    total = document["totals"]["raw"]
-    yield f'<section aria-labelledby="result"><h2 id="result">Result</h2><p class="score">{total}</p>'
-    if form.has_total:
-        yield from _result(document)
+    yield '<section aria-labelledby="result"><h2 id="result">Result</h2>'
+    yield f'<p class="score">{report.totals.raw}</p>'
+    if report.form.has_total:
+        yield from _result(report)
     else:
-        yield f"<p>{escape(parts_line(document))}.</p>"
-        yield from _away(document)
+        yield f"<p>{escape(parts_line(report))}.</p>"
+        yield from _away(report)
         yield "</section>"
-    yield from _after(document)
-    if form.has_total:
-        yield from _confidence(document["calibration"])
-        yield from _comparison(document)
-    yield from _friends(document)
-    yield "<section><h2>Items</h2>"
-    absent = f"<em>{absent_text(document)}</em>"
-    for item in document["items"]:
-        yield from _item(item, absent)
+    yield from _next(report)
+    if report.form.has_total:
+        yield from _confidence(report)
+        if report.comparison.last:
+            rows = _list(map(escape, pooled_lines(report)))
+            yield f"<section><h2>Compared with the last interviews for this role</h2>{rows}</section>"
+    yield from _peer_reviews(report)
+    yield "<section><h2>Questions</h2>"
+    absent = f"<em>{absent_text(report)}</em>"
+    for question in report.questions:
+        yield from _question(question, absent)
     yield "</section></main>"
-    facts = (
-        f"quizapp {document['app']}, blueprint {document['blueprint']}, content {document['content_hash']}"
-    )
-    command = f"<code>quizapp mock --explain {escape(document['id'])}</code>"
+    facts = f"quizapp {report.app}, blueprint {report.blueprint}, content {report.content_hash}"
+    command = f"<code>quizapp mock --explain {escape(report.id)}</code>"
     yield f'<footer><p class="dim">{escape(facts)}. The arithmetic: {command}</p></footer>'
 
 
-def _result(document: Mapping[str, Any]) -> Iterator[str]:
-    """The band, which ends the section of the result; dimensions, time and moments of several items."""
-    items = document["items"]
-    seconds = sum(item["planned"] for item in items)
-    yield f'<p class="band">{escape(band_line(document))}.</p>'
-    why = document["band"]["why"].capitalize()
-    yield f"<p>{escape(why)}; {escape(adjusted_line(document))}.</p></section>"
-    yield from _dimensions(document)
-    yield from _time(document)
-    yield '<section><h2>Moments</h2><div class="cols"><div><h3>Costliest</h3><ul>'
-    yield from (f"<li>{_code(moment_line(item, seconds))}</li>" for item in costliest(items)[:3])
-    yield "</ul></div><div><h3>Best</h3><ul>"
-    good = best(items)
-    yield from (f"<li>{_code(moment_line(item, seconds))}</li>" for item in good)
-    yield "</ul></div></div></section>" if good else "<li>no other from 50 on</li></ul></div></div></section>"
+def _result(report: Report) -> Iterator[str]:
+    """End the result with the band; then dimensions, time and moments."""
+    yield f'<p class="band">{escape(band_line(report))}.</p>'
+    yield f"<p>{escape(report.band.why.capitalize())}; {escape(adjusted_line(report))}.</p></section>"
+    dimensions = (
+        (escape(name.capitalize()), _bar(row.percent), str(row.percent), str(row.level))
+        for name, row in report.dimensions.items()
+    )
+    heads = ("Dimension", "Share", "Percent", "Level")
+    table = _table("Marks by dimension, level 1 to 4", heads, dimensions)
+    yield f"<section><h2>Dimensions</h2>{table}</section>"
+    phases = (
+        (escape(phase.title), minutes_text(1000 * phase.seconds), minutes_text(phase.used_ms))
+        for phase in report.phases
+    )
+    yield f"<section><h2>Where the time went</h2>{timeline(report)}"
+    yield _table("Planned and used time by phase", ("Phase", "Planned", "Used"), phases)
+    yield from _away(report)
+    yield "</section>"
+    costly = _moments(report, costliest(report.questions)[:3])
+    good = _moments(report, best(report.questions)) or "<ul><li>No other mark of 50 or more</li></ul>"
+    yield (
+        f'<section><h2>Moments</h2><div class="cols"><div><h3>Costliest</h3>{costly}</div>'
+        f"<div><h3>Best</h3>{good}</div></div></section>"
+    )
+
+
+def _moments(report: Report, questions: Sequence[MarkedQuestion]) -> str:
+    seconds = report.planned_seconds
+    return _list(_inline(moment_line(question, seconds)) for question in questions)
+
+
+def _list(rows: Iterable[str]) -> str:
+    """A list of HTML rows; empty where there are none."""
+    items = "".join(f"<li>{row}</li>" for row in rows)
+    return f"<ul>{items}</ul>" if items else ""
 
 
 def _table(caption: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table whose first column heads its rows; cells are HTML, all but the first two columns numbers."""
+    """A table of numbers whose first column heads its rows; the cells are HTML."""
     first, *others = heads
     top = f'<th scope="col">{first}</th>' + "".join(
         f'<th scope="col" class="n">{head}</th>' for head in others
@@ -105,133 +132,88 @@ def _table(caption: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]
     for name, *rest in rows:
         cells = "".join(f'<td class="n">{cell}</td>' for cell in rest)
         body += f'<tr><th scope="row">{name}</th>{cells}</tr>'
-    head = f"<caption>{caption}</caption><thead><tr>{top}</tr></thead>"
-    return f"<table>{head}<tbody>{body}</tbody></table>"
-
-
-def _dimensions(document: Mapping[str, Any]) -> Iterator[str]:
-    rows = (
-        (escape(name.capitalize()), _bar(row["percent"]), str(row["percent"]), str(row["level"]))
-        for name, row in document["dimensions"].items()
-    )
-    heads = ("Dimension", "Share", "Percent", "Level")
-    yield f"<section><h2>Dimensions</h2>{_table('Marks by dimension, level 1 to 4', heads, rows)}</section>"
+    return f"<table><caption>{caption}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>"
 
 
 def _bar(percent: int) -> str:
     return f'<span class="bar" aria-hidden="true"><span style="width:{percent}%"></span></span>'
 
 
-def _time(document: Mapping[str, Any]) -> Iterator[str]:
-    rows = (
-        (escape(phase["title"]), clock(1000 * phase["seconds"]), clock(phase["used_ms"]))
-        for phase in document["phases"]
-    )
-    yield f"<section><h2>Where the time went</h2>{timeline(document)}"
-    yield _table("Planned and used time by phase", ("Phase", "Planned", "Used"), rows)
-    yield from _away(document)
-    yield "</section>"
+def _away(report: Report) -> Iterator[str]:
+    yield from (f"<p>{line}</p>" for line in away_lines(report))
 
 
-def _away(document: Mapping[str, Any]) -> Iterator[str]:
-    for event in document["clock"]["events"]:
-        if event["event"] == "lost":
-            yield f"<p>The terminal was away for {clock(event['ms'])}; the clock went on.</p>"
+def _next(report: Report) -> Iterator[str]:
+    rows = [f"Costly topic {escape(line)}" for line in weak_topic_lines(report)]
+    if report.tomorrow:
+        names = ", ".join(f"<code>{escape(name)}</code>" for name in report.tomorrow)
+        rows.append(f"First in tomorrow's queue, without a review: {names}")
+    rows += [f"{escape(step.what)}: <code>{escape(step.command)}</code>" for step in report.next_steps]
+    yield f"<section><h2>What comes next</h2>{_list(rows)}</section>"
 
 
-def _after(document: Mapping[str, Any]) -> Iterator[str]:
-    yield "<section><h2>What comes next</h2><ul>"
-    for row in document["weak_topics"][:4] if form_of(document).has_total else ():
-        if row["mean"] < 80:
-            mean = f"{row['mean']:g} of 100 over {plural(row['items'], 'item')}"
-            yield f"<li>Costly topic {escape(row['topic'])}: {mean}</li>"
-    if document["tomorrow"]:
-        names = ", ".join(f"<code>{escape(name)}</code>" for name in document["tomorrow"])
-        yield f"<li>First in tomorrow's queue, without a review: {names}</li>"
-    for step in document["next_steps"]:
-        yield f"<li>{escape(step['what'])}: <code>{escape(step['command'])}</code></li>"
-    yield "</ul></section>"
-
-
-def _confidence(found: Mapping[str, Any]) -> Iterator[str]:
-    if not found["items"]:
+def _confidence(report: Report) -> Iterator[str]:
+    calibration = report.calibration
+    if not calibration.items:
         return
     rows = (
         (
-            f"{row['confidence']} %",
-            str(row["items"]),
-            "–" if row["mean_mark"] is None else f"{row['mean_mark']:g}",
+            f"{row.confidence} %",
+            str(row.items),
+            "–" if row.mean_mark is None else f"{row.mean_mark:g}",
         )
-        for row in found["bins"]
+        for row in calibration.bins
     )
-    table = _table("Mean mark by confidence", ("Confidence", "Items", "Mean mark"), rows)
-    yield f"<section><h2>Confidence</h2><p>{escape(calibration_line(found))}</p>"
-    yield f'<div class="cols"><div>{reliability(found)}</div><div>{table}</div></div></section>'
+    table = _table("Mean mark by confidence", ("Confidence", "Questions", "Mean mark"), rows)
+    yield f"<section><h2>Confidence</h2><p>{escape(calibration_line(calibration))}</p>"
+    yield f'<div class="cols"><div>{reliability(calibration)}</div><div>{table}</div></div></section>'
 
 
-def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
-    found = document["comparison"]
-    if not found["last"]:
+def _peer_reviews(report: Report) -> Iterator[str]:
+    if not report.reviews:
         return
-    yield "<section><h2>Against the last interviews for this role</h2><ul>"
-    for row in found["last"]:
-        yield f"<li>{row['started'][:10]}, {row['minutes']} minutes: {row['total']}</li>"
-    pooled = document["pooled"]["total"]
-    yield f"<li>Difference to their mean {found['difference']:+d}; pooled {pooled}</li></ul></section>"
-
-
-def _friends(document: Mapping[str, Any]) -> Iterator[str]:
-    if not document["reviews"]:
-        return
-    names = [review["by"] for review in document["reviews"]]
+    rows = ((escape(title), str(yours), *map(str, marks)) for title, yours, marks in peer_rows(report))
+    heads = ("Question", "You", *(escape(review.by) for review in report.reviews))
     yield "<section><h2>Marked by others</h2>"
-    rows = ((escape(title), str(own), *map(str, marks)) for title, own, marks in friend_rows(document))
-    heads = ("Item", "You", *(escape(name) for name in names))
-    yield sideways("Marks by others", _table("Your marks beside theirs", heads, rows))
-    yield "<ul>"
-    yield from (f"<li>{escape(agreement_line(review))}</li>" for review in document["reviews"])
-    yield "</ul></section>"
+    yield scrollable("Marks by others", _table("Your marks beside theirs", heads, rows))
+    yield _list(escape(agreement_line(review)) for review in report.reviews)
+    yield "</section>"
 
 
-def _item(item: Mapping[str, Any], absent: str) -> Iterator[str]:
-    marking, question = item["marking"], item["question"]
-    yield f"<article><h3>{escape(item_title(item))}: {item['marks']['total']} of 100</h3>"
-    sure = "" if item["confidence"] is None else f", confidence {item['confidence']} %"
-    used = f"{clock(item['used_ms'])} of {clock(1000 * item['budget'])}"
-    yield f'<p class="dim">{STATES[item["state"]].capitalize()}, {used}{sure}</p>'
-    asked = question["title"] if item["kind"] == "coding" else question["prompt"]
-    cols = "cols code" if item["kind"] == "coding" else "cols"
-    yield f'{_blocks(asked)}<div class="{cols}"><div><h4>Your answer</h4>'
-    given = given_text(item)
-    tag = "pre" if item["kind"] in {"coding", "order"} else "div class=own"
-    yield f"<{tag}>{escape(given) or absent}</{tag.split(maxsplit=1)[0]}>"
-    if item["kind"] == "coding":
-        yield from _verdict(item)
+def _question(question: MarkedQuestion, absent: str) -> Iterator[str]:
+    asked, marking = question.asked, question.marking
+    coding = asked.kind == "coding"
+    yield f"<article><h3>{escape(question_title(question))}: {question.marks.total} of 100</h3>"
+    confidence = "" if asked.confidence is None else f", confidence {asked.confidence} %"
+    used = f"{minutes_text(asked.used_ms)} of {minutes_text(1000 * asked.budget)}"
+    yield f'<p class="dim">{STATES[asked.state].capitalize()}, {used}{confidence}</p>'
+    yield f'{_markdown(prompt_text(asked))}<div class="{"cols code" if coding else "cols"}">'
+    yield "<div><h4>Your answer</h4>"
+    given = escape(given_text(asked)) or absent
+    yield f"<pre>{given}</pre>" if asked.kind in {"coding", "order"} else f'<div class="own">{given}</div>'
+    if coding:
+        yield f"<p>Verdict: {escape(verdict_line(marking, len(asked.submissions)))}.</p>"
+        if explained := asked.typed.strip():
+            yield f'<h4>Explained</h4><div class="own">{escape(explained)}</div>'
     yield "</div><div>"
     if marking.get("points"):
-        yield "<h4>Key points</h4><ul>"
-        yield from (_point(point) for point in marking["points"])
-        for wrong in marking["misconceptions"]:
-            if wrong["stated"]:
-                both = f"{_code(wrong['wrong'])} {_code(wrong['right'])}"
-                yield f'<li><span class="no">Said wrongly:</span> {both}</li>'
-        yield "</ul>"
-    elif right_text(item):
-        yield f"<h4>Right</h4><pre>{escape(right_text(item))}</pre>"
+        stated = [row for row in marking["misconceptions"] if row["stated"]]
+        yield "<h4>Key points</h4>"
+        yield _list([*map(_point, marking["points"]), *map(_wrong, stated)])
+    elif right := right_text(asked):
+        yield f"<h4>Right</h4><pre>{escape(right)}</pre>"
     yield "</div></div>"
-    if item["kind"] == "incident":
-        yield from incident.as_html(item, absent)
-    for probe, marked in zip(item["probes"], marking.get("probes", ()), strict=False):
+    if asked.kind == "incident":
+        yield from _incident(question, absent)
+    for probe, marked in zip(asked.probes, marking.get("probes", ()), strict=False):
         if marked["asked"]:
-            yield f"<h4>Asked next: {_code(probe['ask'])}</h4>{_mark(marked['held'])}"
-            typed = escape(probe["typed"].strip()) or absent
-            yield f'<div class="own">{typed}</div><p>{_code(probe["answer"])}</p>'
-    if item["kind"] != "coding" and question["answer"].strip():
-        yield f"<h4>A strong answer</h4>{_blocks(question['answer'])}"
-    effect = item["effect"] or {"rating": None, "why": "not recorded"}
-    rated = f"{effect['rating']}, " if effect["rating"] else ""
-    schedule = f"Schedule: {rated}{escape(effect['why'])}"
-    yield f'<p class="dim">Marks: {escape(terms_line(item))}. {schedule}.</p></article>'
+            yield f"<h4>Follow-up: {_inline(probe.ask)}</h4>{_mark(marked['held'])}"
+            typed = escape(probe.typed.strip()) or absent
+            yield f'<div class="own">{typed}</div>{_markdown(probe.answer)}'
+    if not coding and asked.question["answer"].strip():
+        yield f"<h4>A strong answer</h4>{_markdown(asked.question['answer'])}"
+    terms, effect = escape(terms_line(question.marks.terms)), escape(effect_line(question.effect))
+    yield f'<p class="dim">Marks: {terms}. Schedule: {effect}.</p></article>'
 
 
 def _point(point: Mapping[str, Any]) -> str:
@@ -240,52 +222,119 @@ def _point(point: Mapping[str, Any]) -> str:
     if point["ticked"] and not point["supported"]:
         note = ' <span class="dim">unsupported</span>'
     must = " <strong>must</strong>" if point["weight"] == 3 else ""
-    return f"<li>{_mark(point['held'])} {_code(point['text'])}{must}{note}</li>"
+    return f"{_mark(point['held'])} {_inline(point['text'])}{must}{note}"
+
+
+def _wrong(row: Mapping[str, Any]) -> str:
+    return f'<span class="no">You said:</span> {_inline(row["wrong"])} {_inline(row["right"])}'
 
 
 def _mark(held: float) -> str:
-    style, sign, word = _MARKS.get(int(held) if held in (0, 1) else -1, ("half", "½", "half"))
+    style, sign, word = (
+        ("yes", "✓", "held") if held == 1 else ("half", "½", "half") if held else ("no", "✗", "missing")
+    )
     return f'<span class="{style}"><span aria-hidden="true">{sign}</span> {word}</span>'
 
 
-def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
-    yield f"<p>Verdict: {escape(judged(item['marking'], len(item['submissions'])))}.</p>"
-    if item["typed"].strip():
-        yield f'<h4>Explained</h4><div class="own">{escape(item["typed"].strip())}</div>'
+def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
+    """The diagnosis beside the right one, then the readings that were taken."""
+    row = question.asked.as_json()
+    number = question.asked.number + 1
+    diagnosis = [
+        (escape(name.capitalize()), escape(stated) or absent, "the same" if held == 1 else escape(right))
+        for name, stated, right, held in committed(row)
+    ]
+    yield _wide_table(number, "Diagnosis", ("Part", "Your diagnosis", "Right"), diagnosis)
+    readings = [
+        (
+            escape(reading["title"]),
+            minutes_text(reading["at_ms"]),
+            f"{reading['seconds']} s",
+            escape(reading["predicted"]),
+            f"{escape(reading['outcome'])} {_prediction(reading['right'])}",
+            escape(reading["shows"]),
+        )
+        for reading in readings_bought(row)
+    ]
+    if readings:
+        heads = ("Reading", "At", "Price", "Predicted", "Was", "Numbers")
+        yield _wide_table(number, "Readings taken", heads, readings)
+    cheapest = escape(cheapest_text(row["question"]))
+    yield f'<p class="dim">Cheapest path: {cheapest}. Hints shown: {row["hints"]}.</p>'
 
 
-def _code(text: str) -> str:
-    """Escaped text with `code` spans."""
-    parts = escape(text).split("`")
-    if len(parts) % 2 == 0:
-        return "`".join(parts)
-    return "".join(f"<code>{part}</code>" if index % 2 else part for index, part in enumerate(parts))
+def _wide_table(number: int, caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """A table of texts that scrolls sideways in a small window."""
+    top = "".join(f'<th scope="col">{head}</th>' for head in heads)
+    body = ""
+    for name, *rest in rows:
+        cells = "".join(f"<td>{cell}</td>" for cell in rest)
+        body += f'<tr><th scope="row">{name}</th>{cells}</tr>'
+    table = f"<caption>{caption}</caption><thead><tr>{top}</tr></thead><tbody>{body}</tbody>"
+    return scrollable(f"{caption}, question {number}", f'<table class="many">{table}</table>')
 
 
-def _blocks(text: str) -> str:
-    """Paragraphs and fenced code."""
-    out: list[str] = []
-    lines: list[str] = []
-    fence = False
-    for line in [*text.strip().splitlines(), ""]:
-        if line.strip().startswith("```"):
-            out.append(_block(lines, code=fence))
-            lines, fence = [], not fence
-        elif line.strip() or fence:
-            lines.append(line)
-        else:
-            out.append(_block(lines, code=False))
-            lines = []
-    out.append(_block(lines, code=fence))
-    return "".join(out)
-
-
-def _block(lines: list[str], *, code: bool) -> str:
-    if not lines:
+def _prediction(right: bool | None) -> str:
+    if right is None:  # a redacted report leaves predictions out
         return ""
-    if code or all(line.lstrip().startswith("|") for line in lines):
-        return f"<pre>{escape(chr(10).join(lines))}</pre>"
-    if all(line.startswith(("- ", "  ")) for line in lines):
-        rows = " ".join(lines).split("- ")[1:] if lines[0].startswith("- ") else [" ".join(lines)]
-        return "<ul>" + "".join(f"<li>{_code(row.strip())}</li>" for row in rows) + "</ul>"
-    return f"<p>{_code(' '.join(lines))}</p>"
+    style, sign, word = ("yes", "✓", "as predicted") if right else ("no", "✗", "not as predicted")
+    return f'<span class="{style}"><span aria-hidden="true">{sign}</span> {word}</span>'
+
+
+# Markdown of questions and answers
+
+
+@cache
+def _parser() -> MarkdownIt:
+    """A parser for content that is not trusted: HTML is escaped, and links and pictures stay plain text.
+
+    The page must load nothing from the network. Headings become paragraphs, because headings inside a
+    question would break the outline of the page. Tables get what the page's own tables have for screen
+    readers.
+    """
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": True}).enable("table")
+    parser.disable(["link", "image", "autolink", "reference"])
+    parser.add_render_rule("heading_open", _heading)
+    parser.add_render_rule("heading_close", _heading)
+    parser.add_render_rule("table_open", _table_open)
+    parser.add_render_rule("table_close", _table_close)
+    parser.add_render_rule("th_open", _head_cell)
+    return parser
+
+
+def _heading(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    del self, options, env
+    return "<p><strong>" if tokens[index].nesting == 1 else "</strong></p>\n"
+
+
+def _table_open(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    del self, tokens, index, options, env
+    return '<div class="wide" role="group" tabindex="0" aria-label="Table"><table><caption>Table</caption>'
+
+
+def _table_close(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    del self, tokens, index, options, env
+    return "</table></div>\n"
+
+
+def _head_cell(
+    self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
+) -> str:
+    tokens[index].attrSet("scope", "col")
+    return self.renderToken(tokens, index, options, env)
+
+
+def _markdown(text: str) -> str:
+    """Markdown as HTML blocks."""
+    return str(_parser().render(text.strip()))
+
+
+def _inline(text: str) -> str:
+    """One line of Markdown as HTML without a paragraph around it."""
+    return str(_parser().renderInline(text))

@@ -1,233 +1,199 @@
-"""The report as Markdown: one page of findings, then a section per item."""
+"""The report as Markdown: one page of findings, then a section per question."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from quizapp.interview.blueprint import form_of
-from quizapp.interview.report import incident
-from quizapp.interview.report.build import best, costliest
+from quizapp.interview.report.model import MarkedQuestion, Report, best, costliest
 from quizapp.interview.report.text import (
     STATES,
     absent_text,
     adjusted_line,
     agreement_line,
+    away_lines,
     band_line,
     calibration_line,
-    clock,
-    friend_rows,
+    effect_line,
     given_text,
-    item_title,
-    judged,
+    minutes_text,
     moment_line,
     parts_line,
+    peer_rows,
+    pooled_lines,
+    prompt_text,
+    question_title,
+    reviews_line,
     right_text,
     terms_line,
     title_line,
+    verdict_line,
+    weak_topic_lines,
 )
+from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 from quizapp.util.text import plural
 
-BAR = 20
+BAR_CELLS = 20
 
 
-def as_markdown(document: Mapping[str, Any]) -> str:
-    """The whole report."""
-    return "\n".join(_lines(document)).rstrip() + "\n"
+def as_markdown(report: Report) -> str:
+    """Return the whole report."""
+    return "\n".join(_lines(report)).rstrip() + "\n"
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    form = form_of(document)
-    yield f"# {title_line(document)}"
+def _lines(report: Report) -> Iterator[str]:
+    yield f"# {title_line(report)}"
     yield ""
-    yield f"{document['started'][:16].replace('T', ' ')} UTC, id `{document['id']}`, seed {document['seed']}"
+    yield f"{report.started[:16].replace('T', ' ')} UTC, id `{report.id}`, seed {report.seed}"
     yield ""
-    if form.has_total:
-        yield from _result(document)
+    if report.form.has_total:
+        yield from _result(report)
     else:
-        yield f"**{parts_line(document)}.**"
+        yield f"**{parts_line(report)}.**"
         yield ""
-        yield from _away(document)
-    yield from _after(document)
-    if form.has_total:
-        yield from _calibration(document["calibration"])
-        yield from _comparison(document)
-    yield from _friends(document)
-    yield "## Items"
-    absent = f"*{absent_text(document)}*"
-    for item in document["items"]:
-        yield from _item(item, absent)
+        yield from _away(report)
+    yield from _list("Topics that cost most", weak_topic_lines(report))
+    yield from _tomorrow(report)
+    if report.form.has_total:
+        yield from _confidence(report)
+        if report.comparison.last:
+            yield from _list("Compared with the last interviews for this role", pooled_lines(report))
+    yield from _peer_reviews(report)
+    yield "## Questions"
+    absent = f"*{absent_text(report)}*"
+    for question in report.questions:
+        yield from _question(question, absent)
 
 
-def _result(document: Mapping[str, Any]) -> Iterator[str]:
-    """Band, dimensions, time and moments: what only an interview of several items has."""
-    items = document["items"]
-    seconds = sum(item["planned"] for item in items)
-    yield f"**{band_line(document)}.**"
-    yield f"{document['band']['why'].capitalize()}; {adjusted_line(document)}."
+def _result(report: Report) -> Iterator[str]:
+    """Band, dimensions, time and moments, which only an interview of several questions has."""
+    yield f"**{band_line(report)}.**"
+    yield f"{report.band.why.capitalize()}; {adjusted_line(report)}."
     yield ""
     yield "## Dimensions"
     yield ""
     yield "```"
-    for name, row in document["dimensions"].items():
-        yield f"{name:17} {bar(row['percent'])} {row['percent']:>3}  level {row['level']} of 4"
+    for name, row in report.dimensions.items():
+        yield f"{name:17} {_bar(row.percent)} {row.percent:>3}  level {row.level} of 4"
     yield "```"
     yield ""
-    yield from _time(document)
-    yield from _moments("Costliest moments", costliest(items)[:3], seconds)
-    yield from _moments("Best moments", best(items), seconds)
-
-
-def bar(percent: int) -> str:
-    """A bar of blocks."""
-    full = round(percent * BAR / 100)
-    return "█" * full + "░" * (BAR - full)
-
-
-def _time(document: Mapping[str, Any]) -> Iterator[str]:
     yield "## Where the time went"
     yield ""
     yield "| phase | planned | used |"
     yield "| --- | ---: | ---: |"
-    for phase in document["phases"]:
-        yield f"| {phase['title']} | {clock(1000 * phase['seconds'])} | {clock(phase['used_ms'])} |"
+    for phase in report.phases:
+        yield f"| {phase.title} | {minutes_text(1000 * phase.seconds)} | {minutes_text(phase.used_ms)} |"
     yield ""
-    yield from _away(document)
+    yield from _away(report)
+    seconds = report.planned_seconds
+    for title, questions in (
+        ("Costliest moments", costliest(report.questions)[:3]),
+        ("Best moments", best(report.questions)),
+    ):
+        yield from _list(title, (moment_line(question, seconds) for question in questions))
 
 
-def _away(document: Mapping[str, Any]) -> Iterator[str]:
-    for event in document["clock"]["events"]:
-        if event["event"] == "lost":
-            yield f"The terminal was away for {clock(event['ms'])}; the clock went on."
-            yield ""
+def _bar(percent: int) -> str:
+    full = round(percent * BAR_CELLS / 100)
+    return "█" * full + "░" * (BAR_CELLS - full)
 
 
-def _moments(title: str, items: list[Mapping[str, Any]], seconds: int) -> Iterator[str]:
-    if items:
-        yield f"## {title}"
+def _away(report: Report) -> Iterator[str]:
+    for line in away_lines(report):
+        yield line
         yield ""
-        for item in items:
-            yield f"- {moment_line(item, seconds)}"
-        yield ""
 
 
-def _after(document: Mapping[str, Any]) -> Iterator[str]:
-    weak = [row for row in document["weak_topics"] if row["mean"] < 80]
-    if weak and form_of(document).has_total:
-        yield "## Topics that cost most"
-        yield ""
-        for row in weak[:4]:
-            yield f"- {row['topic']}: {row['mean']:g} of 100 over {plural(row['items'], 'item')}"
-        yield ""
+def _list(title: str, lines: Iterator[str]) -> Iterator[str]:
+    """A section with a list; nothing where there are no lines."""
+    if rows := [f"- {line}" for line in lines]:
+        yield from (f"## {title}", "", *rows, "")
+
+
+def _tomorrow(report: Report) -> Iterator[str]:
     yield "## What happens tomorrow"
     yield ""
-    rated = [item for item in document["items"] if item["effect"] and item["effect"]["rating"]]
-    counts = {
-        name: sum(i["effect"]["rating"] == name for i in rated) for name in ("Again", "Hard", "Good", "Easy")
-    }
-    said = ", ".join(f"{number} {name}" for name, number in counts.items() if number) or "none"
-    yield f"- Reviews written: {said}."
-    if document["tomorrow"]:
-        names = ", ".join(f"`{name}`" for name in document["tomorrow"])
+    yield f"- Reviews written: {reviews_line(report)}."
+    if report.tomorrow:
+        names = ", ".join(f"`{name}`" for name in report.tomorrow)
         yield f"- First in tomorrow's queue, without a review: {names}."
-    for step in document["next_steps"]:
-        yield f"- {step['what']}: `{step['command']}`"
+    for step in report.next_steps:
+        yield f"- {step.what}: `{step.command}`"
     yield ""
 
 
-def _calibration(found: Mapping[str, Any]) -> Iterator[str]:
-    if not found["items"]:
+def _confidence(report: Report) -> Iterator[str]:
+    calibration = report.calibration
+    if not calibration.items:
         return
     yield "## Confidence"
     yield ""
-    yield calibration_line(found)
+    yield calibration_line(calibration)
     yield ""
-    yield "| confidence | items | mean mark |"
+    yield "| confidence | questions | mean mark |"
     yield "| ---: | ---: | ---: |"
-    for row in found["bins"]:
-        mean = "" if row["mean_mark"] is None else f"{row['mean_mark']:g}"
-        yield f"| {row['confidence']} % | {row['items']} | {mean} |"
+    for row in calibration.bins:
+        mean = "" if row.mean_mark is None else f"{row.mean_mark:g}"
+        yield f"| {row.confidence} % | {row.items} | {mean} |"
     yield ""
-    for topic, row in found["topics"].items():
-        yield f"- {topic}: bias {row['bias']:+.1f} over {row['items']} answers"
-    if found["topics"]:
+    for topic, by_topic in calibration.topics.items():
+        yield f"- {topic}: bias {by_topic.bias:+.1f} over {plural(by_topic.items, 'answer')}"
+    if calibration.topics:
         yield ""
 
 
-def _comparison(document: Mapping[str, Any]) -> Iterator[str]:
-    found = document["comparison"]
-    if not found["last"]:
+def _peer_reviews(report: Report) -> Iterator[str]:
+    if not report.reviews:
         return
-    yield "## Against the last interviews for this role"
-    yield ""
-    for row in found["last"]:
-        yield f"- {row['started'][:10]}, {row['minutes']} minutes: {row['total']}"
-    yield (
-        f"- Difference to their mean: {found['difference']:+d}. "
-        f"Pooled with halves per 14 days: {document['pooled']['total']}."
-    )
-    yield ""
-
-
-def _friends(document: Mapping[str, Any]) -> Iterator[str]:
-    if not document["reviews"]:
-        return
-    names = [review["by"].replace("|", "\\|") for review in document["reviews"]]
+    names = [_cell(review.by) for review in report.reviews]
     yield "## Marked by others"
     yield ""
-    yield f"| item | you | {' | '.join(names)} |"
+    yield f"| question | you | {' | '.join(names)} |"
     yield f"| --- | ---: |{' ---: |' * len(names)}"
-    for title, own, marks in friend_rows(document):
-        yield f"| {title} | {own} | {' | '.join(map(str, marks))} |"
+    for title, yours, marks in peer_rows(report):
+        yield f"| {title} | {yours} | {' | '.join(map(str, marks))} |"
     yield ""
-    yield from (f"- {agreement_line(review)}" for review in document["reviews"])
+    yield from (f"- {agreement_line(review)}" for review in report.reviews)
     yield ""
 
 
-def _item(item: Mapping[str, Any], absent: str) -> Iterator[str]:
-    marking = item["marking"]
+def _question(question: MarkedQuestion, absent: str) -> Iterator[str]:
+    asked, marking = question.asked, question.marking
     yield ""
-    yield f"### {item_title(item)}: {item['marks']['total']} of 100"
+    yield f"### {question_title(question)}: {question.marks.total} of 100"
     yield ""
-    sure = "" if item["confidence"] is None else f", confidence {item['confidence']} %"
-    first = "" if item["first_key_ms"] is None else f", first key after {clock(item['first_key_ms'])}"
-    used = f"{clock(item['used_ms'])} of {clock(1000 * item['budget'])}"
-    yield f"{STATES[item['state']].capitalize()}, {used}{first}{sure}."
+    confidence = "" if asked.confidence is None else f", confidence {asked.confidence} %"
+    first = "" if asked.first_key_ms is None else f", first key after {minutes_text(asked.first_key_ms)}"
+    used = f"{minutes_text(asked.used_ms)} of {minutes_text(1000 * asked.budget)}"
+    yield f"{STATES[asked.state].capitalize()}, {used}{first}{confidence}."
     yield ""
-    yield _quoted(item["question"]["prompt"] if item["kind"] != "coding" else item["question"]["title"])
+    yield "\n".join(f"> {line}".rstrip() for line in prompt_text(asked).strip().splitlines())
     yield ""
-    given = given_text(item)
-    if item["marks"]["reached"]:
-        yield "**Your answer**"
-        yield ""
-        fence = item["kind"] in {"coding", "order"}
-        yield (f"```\n{given}\n```" if fence and given else given) or absent
-        yield ""
-    if right_text(item):
-        yield "**Right**"
-        yield ""
-        yield f"```\n{right_text(item)}\n```" if item["kind"] == "order" else right_text(item)
-        yield ""
-    if item["kind"] == "incident":
-        yield from incident.as_markdown(item, absent)
+    if question.marks.reached:
+        given = given_text(asked)
+        fenced = given and asked.kind in {"coding", "order"}
+        yield from _block("Your answer", f"```\n{given}\n```" if fenced else given or absent)
+    if right := right_text(asked):
+        yield from _block("Right", f"```\n{right}\n```" if asked.kind == "order" else right)
+    if asked.kind == "incident":
+        yield from _incident(question, absent)
     for point in marking.get("points", ()):
         yield f"- {_box(point['held'])} {point['text']}{_evidence(point)}"
     for wrong in marking.get("misconceptions", ()):
         if wrong["stated"]:
-            yield f"- ✗ said: “{wrong['wrong']}” {wrong['right']}"
+            yield f"- ✗ you said: “{wrong['wrong']}” {wrong['right']}"
     if marking.get("points"):
         yield ""
-    yield from _probes(item, absent)
-    if item["kind"] == "coding":
-        yield from _verdict(item)
-    elif item["question"]["answer"].strip():
-        yield "**A strong answer**"
-        yield ""
-        yield item["question"]["answer"].strip()
-        yield ""
-    yield f"Marks: {terms_line(item)}."
-    if item["effect"]:
-        rated = f"{item['effect']['rating']}, " if item["effect"]["rating"] else ""
-        due = f", due {item['effect']['due'][:10]}" if item["effect"]["due"] else ""
-        yield f"Schedule: {rated}{item['effect']['why']}{due}."
+    yield from _follow_ups(question, absent)
+    if asked.kind == "coding":
+        yield from _verdict(question)
+    elif answer := asked.question["answer"].strip():
+        yield from _block("A strong answer", answer)
+    yield f"Marks: {terms_line(question.marks.terms)}."
+    if question.effect:
+        yield f"Schedule: {effect_line(question.effect)}."
+
+
+def _block(title: str, text: str) -> Iterator[str]:
+    yield from (f"**{title}**", "", text, "")
 
 
 def _box(held: float) -> str:
@@ -242,29 +208,55 @@ def _evidence(point: Mapping[str, Any]) -> str:
     return f"{must} *(you said: {shown})*" if point["held"] and shown else must
 
 
-def _probes(item: Mapping[str, Any], absent: str) -> Iterator[str]:
-    for probe, marked in zip(item["probes"], item["marking"].get("probes", ()), strict=False):
-        if not marked["asked"]:
-            continue
-        yield f"**Asked next:** {probe['ask']}"
-        yield ""
-        yield f"{_box(marked['held'])} {probe['typed'].strip() or absent}"
-        yield ""
-        yield f"*{probe['answer']}*"
-        yield ""
+def _follow_ups(question: MarkedQuestion, absent: str) -> Iterator[str]:
+    for probe, marked in zip(question.asked.probes, question.marking.get("probes", ()), strict=False):
+        if marked["asked"]:
+            yield f"**Follow-up:** {probe.ask}"
+            yield ""
+            yield f"{_box(marked['held'])} {probe.typed.strip() or absent}"
+            yield ""
+            yield f"*{probe.answer}*"
+            yield ""
 
 
-def _verdict(item: Mapping[str, Any]) -> Iterator[str]:
-    yield f"Verdict: {judged(item['marking'], len(item['submissions']))}."
-    if item["submissions"]:
-        for test in item["submissions"][-1]["verdict"].get("tests", ()):
+def _verdict(question: MarkedQuestion) -> Iterator[str]:
+    asked = question.asked
+    yield f"Verdict: {verdict_line(question.marking, len(asked.submissions))}."
+    if asked.submissions:
+        for test in asked.submissions[-1]["verdict"].get("tests", ()):
             if not test["passed"] and test["message"]:
                 yield f"- {test['message'].splitlines()[0]}"
-    if item["typed"].strip():
+    if asked.typed.strip():
         yield ""
-        yield f"Explained: {item['typed'].strip()}"
+        yield f"Explained: {asked.typed.strip()}"
     yield ""
 
 
-def _quoted(text: str) -> str:
-    return "\n".join(f"> {line}".rstrip() for line in text.strip().splitlines())
+def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
+    """The diagnosis beside the right one, then the readings that were taken."""
+    row = question.asked.as_json()
+    yield "| | your diagnosis | right |"
+    yield "| --- | --- | --- |"
+    for name, stated, right, held in committed(row):
+        yield f"| {name} | {_cell(stated) or absent} | {'the same' if held == 1 else _cell(right)} |"
+    yield ""
+    bought = list(readings_bought(row))
+    if bought:
+        yield "| reading | at | price | predicted | was | |"
+        yield "| --- | ---: | ---: | --- | --- | --- |"
+        for reading in bought:
+            sign = {True: " ✓", False: " ✗"}.get(reading["right"], "")
+            yield (
+                f"| {reading['title']} | {minutes_text(reading['at_ms'])} | {reading['seconds']} s "
+                f"| {reading['predicted']} | {reading['outcome']}{sign} | {_cell(reading['shows'])} |"
+            )
+    else:
+        yield "No reading was taken."
+    yield ""
+    yield f"Cheapest path: {cheapest_text(row['question'])}. Hints shown: {row['hints']}."
+    yield ""
+
+
+def _cell(text: str) -> str:
+    """Text that cannot end its table cell or row."""
+    return " ".join(text.split()).replace("|", "\\|")

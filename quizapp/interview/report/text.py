@@ -1,15 +1,30 @@
-"""Small texts that all forms of the report share."""
+"""Sentences and names that all forms of the report share."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import msgspec
 
 from quizapp.bank.answers import GAP
-from quizapp.interview.blueprint import form_of
-from quizapp.interview.scoring.incident_terms import parts
-from quizapp.interview.session.question import EMPTY, IN_WORDS
+from quizapp.bank.model import Topic
+from quizapp.interview.report.model import (
+    Agreement,
+    Band,
+    Calibration,
+    MarkedQuestion,
+    MarkTerm,
+    NextStep,
+    PeerReview,
+    QuestionEffect,
+    Report,
+)
+from quizapp.interview.scoring.terms import own_check
+from quizapp.interview.session.question import EMPTY, IN_WORDS, InterviewQuestion
 from quizapp.util.text import number_text, plural
 
-BANDS = {"strong": "Strong", "pass": "Pass", "below": "Below the pass mark"}
+BANDS = {Band.STRONG: "Strong", Band.PASS: "Pass", Band.BELOW: "Below the pass mark"}
 STATES = {
     "frozen": "answered",
     "cut": "cut at 150 % of its time",
@@ -17,149 +32,287 @@ STATES = {
     "abandoned": "opened, not answered",
     "unreached": "not reached",
 }
+RATINGS = ("Again", "Hard", "Good", "Easy")
+NO_TOPICS: Mapping[str, Topic] = MappingProxyType({})
+"""Without names the report shows the ids of topics."""
+
+_NAME_CELLS = 80
 
 
-def clock(ms: float) -> str:
-    """Milliseconds as minutes and seconds."""
+def minutes_text(ms: float) -> str:
+    """Milliseconds as minutes and seconds, ``64:05`` for more than an hour."""
     seconds = round(ms / 1000)
     return f"{seconds // 60}:{seconds % 60:02d}"
 
 
-def band_line(document: Mapping[str, Any]) -> str:
-    """Band, total and interval in one sentence."""
-    totals, interval = document["totals"], document["interval"]
-    name = BANDS[document["band"]["name"]]
-    provisional = (
-        " (provisional: fewer than three mocks in 30 days)" if document["pooled"]["provisional"] else ""
-    )
+# the whole report
+
+
+def title_line(report: Report) -> str:
+    """The title of the report."""
+    return report.form.title(report.title, report.minutes)
+
+
+def band_line(report: Report) -> str:
+    """Band, total and interval in one phrase."""
+    interval = report.interval
+    provisional = " (provisional: fewer than three mocks in 30 days)" if report.pooled.provisional else ""
     return (
-        f"{name}{provisional}: {totals['raw']} of 100, 80 % interval {interval['low']} to {interval['high']}"
+        f"{BANDS[report.band.name]}{provisional}: {report.totals.raw} of 100, "
+        f"80 % interval {interval.low} to {interval.high}"
     )
 
 
-def adjusted_line(document: Mapping[str, Any]) -> str:
-    """Raw and adjusted side by side, with sign."""
-    totals = document["totals"]
-    change = totals["adjusted"] - totals["raw"]
+def adjusted_line(report: Report) -> str:
+    """The raw and the adjusted total, and the one over the questions reached."""
+    totals = report.totals
+    change = totals.adjusted - totals.raw
     return (
-        f"raw {totals['raw']}, adjusted {totals['adjusted']} ({change:+d} against the machine-marked items), "
-        f"over the {totals['items_reached']} of {totals['items']} items reached {totals['reached']}"
+        f"raw {totals.raw}, adjusted {totals.adjusted} ({change:+d} against the machine-marked questions), "
+        f"{totals.reached} over the {totals.items_reached} of {totals.items} questions reached"
     )
 
 
-def title_line(document: Mapping[str, Any]) -> str:
-    """What was sat, as the title of its report."""
-    return form_of(document).title(document["title"], document["minutes"])
+def away_lines(report: Report) -> Iterator[str]:
+    """A sentence for each time that the terminal was away."""
+    for event in report.clock.events:
+        if event.ms is not None:
+            yield f"The terminal was away for {minutes_text(event.ms)}; the clock kept running."
 
 
-def parts_line(document: Mapping[str, Any]) -> str:
-    """The mark of an incident sat by itself, and its parts, in one sentence."""
-    item = document["items"][0]
-    told = ", ".join(
-        f"{part.name} {part.points:.3g}{f' of {part.weight:g}' if part.weight else ''}"
-        for part in parts(item["marks"]["terms"])
+def weak_topic_lines(report: Report) -> Iterator[str]:
+    """The topics that cost the most marks; none for a single incident, which has one topic."""
+    for row in report.weak_topics[:4] if report.form.has_total else ():
+        if row.mean < 80:
+            yield f"{row.topic}: {row.mean:g} of 100 over {plural(row.items, 'question')}"
+
+
+def reviews_line(report: Report) -> str:
+    """How many reviews of each rating were written."""
+    ratings = [question.effect.rating for question in report.questions if question.effect]
+    counts = [(name, ratings.count(name)) for name in RATINGS]
+    return ", ".join(f"{number} {name}" for name, number in counts if number) or "none"
+
+
+def calibration_line(calibration: Calibration) -> str:
+    """Brier score and bias in a sentence; empty without any confidence."""
+    if calibration.brier is None or calibration.bias is None:
+        return ""
+    side = confidence_side(calibration.bias)
+    brier = f"Brier score {calibration.brier:.3f} (0 is perfect, 0.25 is a coin toss)"
+    return f"{brier}, bias {calibration.bias:+.1f} points ({side})."
+
+
+def confidence_side(bias: float) -> str:
+    """Which way confidence missed."""
+    return "overconfident" if bias > 0 else "underconfident" if bias < 0 else "even"
+
+
+def pooled_lines(report: Report) -> Iterator[str]:
+    """The last interviews for the role, and where this one stands."""
+    comparison = report.comparison
+    for row in comparison.last:
+        yield f"{row.started[:10]}, {row.minutes} minutes: {row.total}"
+    yield (
+        f"Difference from their mean: {comparison.difference:+d}. "
+        f"Pooled total, each interview's weight halving every 14 days: {report.pooled.total}."
     )
-    return f"{item['marks']['total']} of 100: {told}"
 
 
-def given_text(item: Mapping[str, Any]) -> str:
-    """The learner's answer as text, whatever the kind."""
-    given, question = item["given"], item["question"]
-    if item["kind"] in IN_WORDS:
-        return str(item["typed"]).strip()
-    if item["kind"] == "coding":
-        return str(item["code"]).strip("\n")
+def absent_text(report: Report) -> str:
+    """What is shown in place of a missing answer."""
+    return "left out" if report.redacted else "nothing"
+
+
+def peer_rows(report: Report) -> Iterator[tuple[str, int, list[int | str]]]:
+    """(question, your mark, the others' marks) for each question that others marked, then the totals."""
+    for question in report.questions:
+        number = question.asked.number
+        columns = [review.items.get(str(number)) for review in report.reviews]
+        if any(columns):
+            marks = ["–" if column is None else column.mark for column in columns]
+            yield f"{number + 1}. {question.asked.card}", question.marks.total, marks
+    yield "Total", report.totals.raw, [review.total for review in report.reviews]
+
+
+def agreement_line(review: PeerReview) -> str:
+    """How far somebody agrees with the learner, in a sentence."""
+    agreement = review.agreement
+    points = f"{agreement.points} key points"
+    return f"{review.by} marks {agreement.percent} % of {points} as you do{kappa_text(agreement)}"
+
+
+def kappa_text(agreement: Agreement) -> str:
+    """The weighted kappa after a comma; empty where there is none."""
+    return "" if agreement.kappa is None else f", weighted kappa {agreement.kappa:.2f}"
+
+
+# one question
+
+
+def question_title(question: MarkedQuestion) -> str:
+    """A question in one line."""
+    asked = question.asked
+    name = asked.question.get("title") or asked.card
+    return f"{asked.number + 1}. {name} ({asked.slot}, {asked.topic})"
+
+
+def prompt_text(asked: InterviewQuestion) -> str:
+    """What was asked: of a coding task only the title, since its page is long."""
+    return str(asked.question["title"] if asked.kind == "coding" else asked.question["prompt"])
+
+
+def given_text(asked: InterviewQuestion) -> str:
+    """The learner's answer as text, whatever its kind."""
+    given, question = asked.given, asked.question
+    if asked.kind in IN_WORDS:
+        return asked.typed.strip()
+    if asked.kind == "coding":
+        return asked.code.strip("\n")
     if given in EMPTY:
         return ""
-    if item["kind"] == "choice":
+    if asked.kind == "choice":
         return str(question["options"][given]["text"])
-    if item["kind"] == "order":
+    if asked.kind == "order":
         return "\n".join(f"{place}. {question['steps'][step]}" for place, step in enumerate(given, 1))
-    if item["kind"] == "cloze":
+    if asked.kind == "cloze":
         return ", ".join(str(gap) or "–" for gap in given)
     return f"{given} {question.get('unit', '')}".strip()
 
 
-def absent_text(document: Mapping[str, Any]) -> str:
-    """What stands where there is no answer."""
-    return "left out" if document.get("redacted") else "nothing"
-
-
-def friend_rows(document: Mapping[str, Any]) -> Iterator[tuple[str, int, list[int | str]]]:
-    """(item, own mark, the others' marks) of what others marked, and the totals."""
-    reviews = document["reviews"]
-    for item in document["items"]:
-        columns = [review["items"].get(str(item["number"])) for review in reviews]
-        if any(columns):
-            marks = ["–" if column is None else column["mark"] for column in columns]
-            yield f"{item['number'] + 1}. {item['card']}", item["marks"]["total"], marks
-    yield "Total", document["totals"]["raw"], [review["total"] for review in reviews]
-
-
-def agreement_line(review: Mapping[str, Any]) -> str:
-    """How far somebody agrees with the learner, in a sentence."""
-    found = review["agreement"]
-    kappa = "" if found["kappa"] is None else f", weighted kappa {found['kappa']:.2f}"
-    points = f"{found['points']} key points"
-    return f"{review['by']} marks {found['percent']} % of {points} as you do{kappa}"
-
-
-def right_text(item: Mapping[str, Any]) -> str:
-    """The right answer of a machine-marked item in short; empty for others."""
-    question = item["question"]
-    if item["kind"] == "numeric":
+def right_text(asked: InterviewQuestion) -> str:
+    """The right answer of a machine-marked question in short; empty for other kinds."""
+    question = asked.question
+    if asked.kind == "numeric":
         return f"{number_text(question['result'])} {question['unit']}".strip()
-    if item["kind"] == "choice":
-        return next(str(o["text"]) for o in question["options"] if o["right"])
-    if item["kind"] == "order":
+    if asked.kind == "choice":
+        return next(str(option["text"]) for option in question["options"] if option["right"])
+    if asked.kind == "order":
         return "\n".join(f"{place}. {step}" for place, step in enumerate(question["steps"], 1))
-    if item["kind"] == "cloze":
+    if asked.kind == "cloze":
         return str(GAP.sub(lambda match: match[1].split("|")[0].strip(), question["text"]))
     return ""
 
 
-def item_title(item: Mapping[str, Any]) -> str:
-    """An item in one line."""
-    name = item["question"].get("title") or item["card"]
-    return f"{item['number'] + 1}. {name} ({item['slot']}, {item['topic']})"
+def moment_line(question: MarkedQuestion, seconds: int) -> str:
+    """A costly or good moment: the mark, and how much of the total of all ``seconds`` it cost."""
+    asked, mark = question.asked, question.marks.total
+    name = " ".join(str(asked.question.get("title") or asked.question["prompt"]).split()).rstrip(".")
+    name = name if len(name) <= _NAME_CELLS else f"{name[: _NAME_CELLS - 1]}…"
+    name += "`" * (name.count("`") % 2)  # closes a code span that was cut off
+    cost = f", {question.lost / max(1, seconds):.1f} points of the total lost" if mark < 100 else ""
+    return f"{name}: {mark} of 100{cost}, {STATES[asked.state]}"
 
 
-def moment_line(item: Mapping[str, Any], seconds: int) -> str:
-    """A costly or good moment: what was lost of the whole."""
-    lost = item["planned"] * (100 - item["marks"]["total"]) / max(1, seconds)
-    name = " ".join(str(item["question"].get("title") or item["question"]["prompt"]).split()).rstrip(".")
-    name = name if len(name) <= 80 else f"{name[:79]}…"
-    name += "`" * (name.count("`") % 2)  # code that was cut ends with the line
-    mark = item["marks"]["total"]
-    cost = f", {lost:.1f} points of the total lost" if mark < 100 else ""
-    return f"{name}: {mark} of 100{cost}, {STATES[item['state']]}"
-
-
-def own_check(*, ran: bool) -> str:
-    """Whether the code was checked before it was submitted for the first time, which is what counts."""
-    return f"{'an' if ran else 'no'} own check before the first submission"
-
-
-def judged(marking: Mapping[str, Any], submissions: int) -> str:
-    """What the hidden tests said of the code, and how it was submitted."""
+def verdict_line(marking: Mapping[str, Any], submissions: int) -> str:
+    """What the hidden tests found in the code, and how it was submitted."""
     text = f"{marking['status']}, {marking['behaviours_passed']} of {marking['behaviours']} behaviours"
     if not submissions:
         return text
     return f"{text}, {plural(submissions, 'submission')}, {own_check(ran=marking['checked'])}"
 
 
-def calibration_line(found: Mapping[str, Any]) -> str:
-    """Brier score and bias in a sentence."""
-    side = "too sure" if found["bias"] > 0 else "too modest" if found["bias"] < 0 else "even"
-    brier = f"Brier score {found['brier']:.3f} (0 is perfect, 0.25 is a coin)"
-    return f"{brier}, bias {found['bias']:+.1f} points ({side})."
-
-
-def terms_line(item: Mapping[str, Any]) -> str:
-    """The terms of a mark in a sentence; what takes marks away stands with its sign alone."""
+def terms_line(marks: Sequence[MarkTerm]) -> str:
+    """The terms of a mark in a phrase; a term that takes marks away shows its points alone."""
     return ", ".join(
-        f"{t['term']} {t['points']:g} of {t['weight']:g}"
-        if t["weight"] > 0
-        else f"{t['term']} {t['points']:g}"
-        for t in item["marks"]["terms"]
+        f"{term.term} {term.points:g} of {term.weight:g}"
+        if term.weight > 0
+        else f"{term.term} {term.points:g}"
+        for term in marks
     )
+
+
+def effect_line(effect: QuestionEffect | None) -> str:
+    """What the question did to the schedule."""
+    if effect is None:
+        return "not recorded"
+    rated = f"{effect.rating}, " if effect.rating else ""
+    due = f", due {effect.due[:10]}" if effect.due else ""
+    return f"{rated}{effect.why}{due}"
+
+
+# the parts of an incident's mark
+
+_PARTS = {"replay plan": "reproducibility", "cause": "diagnosis", "fix": "fix", "explanation": "explanation",
+          "hints": "hints"}  # fmt: skip
+"""The parts of the mark, by the term that each begins with."""
+
+
+class MarkPart(NamedTuple):
+    """A part of an incident's mark: the points earned, of how many marks, from which terms."""
+
+    name: str
+    points: float
+    weight: float
+    terms: tuple[MarkTerm, ...]
+
+
+def incident_parts(terms: Sequence[MarkTerm]) -> list[MarkPart]:
+    """Group the terms of an incident's mark; the part of the hints only takes marks away."""
+    groups: list[list[MarkTerm]] = []
+    for term in terms:
+        if term.term in _PARTS:
+            groups.append([])
+        groups[-1].append(term)
+    return [
+        MarkPart(
+            _PARTS[group[0].term],
+            sum(term.points for term in group),
+            sum(max(0, term.weight) for term in group),
+            tuple(group),
+        )
+        for group in groups
+    ]
+
+
+def parts_line(report: Report) -> str:
+    """The mark of a single incident, and its parts, in one phrase."""
+    marks = report.questions[0].marks
+    parts = ", ".join(
+        f"{part.name} {part.points:.3g}{f' of {part.weight:g}' if part.weight else ''}"
+        for part in incident_parts(marks.terms)
+    )
+    return f"{marks.total} of 100: {parts}"
+
+
+# names of topics
+
+
+def name_question_topics(report: Report, topics: Mapping[str, Topic]) -> Report:
+    """A copy whose questions have the names of their topics, which is all that trends read."""
+    questions = [
+        msgspec.structs.replace(
+            question,
+            asked=dataclasses.replace(question.asked, topic=_topic_name(question.asked.topic, topics)),
+        )
+        for question in report.questions
+    ]
+    return msgspec.structs.replace(report, questions=questions)
+
+
+def name_topics(report: Report, topics: Mapping[str, Topic]) -> Report:
+    """A copy for reading, with the name of each topic in place of its id; unknown ids stay."""
+    replace = msgspec.structs.replace
+    calibration = report.calibration
+    return replace(
+        name_question_topics(report, topics),
+        inflation={_topic_name(topic, topics): row for topic, row in report.inflation.items()},
+        calibration=replace(
+            calibration,
+            topics={_topic_name(topic, topics): row for topic, row in calibration.topics.items()},
+        ),
+        weak_topics=[replace(row, topic=_topic_name(row.topic, topics)) for row in report.weak_topics],
+        next_steps=[_name_step(step, topics) for step in report.next_steps],
+    )
+
+
+def _topic_name(topic: str, topics: Mapping[str, Topic]) -> str:
+    return topics[topic].name if topic in topics else topic
+
+
+def _name_step(step: NextStep, topics: Mapping[str, Topic]) -> NextStep:
+    """Only the words change: the command keeps the id."""
+    command, _, topic = step.command.partition(" --topic ")
+    if command != "quizapp drill" or not topic:
+        return step
+    return NextStep(f"Drill {_topic_name(topic, topics)}", step.command)

@@ -5,9 +5,9 @@ explanation by key points, since no code runs in an interview's scenario. Caps a
 own with a negative weight.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from quizapp.interview.scoring.terms import DIMENSIONS, Term, weighted
 from quizapp.interview.session.question import InterviewQuestion
@@ -17,36 +17,6 @@ REPLAY, STATE, CAUSE, PLACE, PREDICTIONS, EVIDENCE, FIX, EXPLAIN, TOLD_WHOLE = 3
 CAP_NO_EVIDENCE, CAP_NO_VERIFICATION = 10, 13
 PRICE, SECONDS_PER_MARK = 6, 10
 HINT, MOST_HINTS = 10, 2
-PARTS = {"replay plan": "reproducibility", "cause": "diagnosis", "fix": "fix", "explanation": "explanation",
-         "hints": "hints"}  # fmt: skip
-"""The parts of the mark by the term that each begins with."""
-
-
-class MarkPart(NamedTuple):
-    """A part of an incident's mark: what it earned, of how many marks, from which terms."""
-
-    name: str
-    points: float
-    weight: float
-    terms: tuple[Mapping[str, Any], ...]
-
-
-def parts(terms: Sequence[Mapping[str, Any]]) -> list[MarkPart]:
-    """The parts of a mark from its terms as a report holds them; hints only take marks away."""
-    groups: list[list[Mapping[str, Any]]] = []
-    for term in terms:
-        if term["term"] in PARTS:
-            groups.append([])
-        groups[-1].append(term)
-    return [
-        MarkPart(
-            PARTS[own[0]["term"]],
-            sum(row["points"] for row in own),
-            sum(max(0, row["weight"]) for row in own),
-            tuple(own),
-        )
-        for own in groups
-    ]
 
 
 def incident_terms(item: InterviewQuestion, marking: Mapping[str, Any]) -> list[Term]:

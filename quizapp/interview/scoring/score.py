@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from quizapp.interview.report.text import own_check
+from quizapp.interview.report.model import Band, BandResult, DimensionMark
 from quizapp.interview.scoring.incident_terms import incident_terms
-from quizapp.interview.scoring.terms import DIMENSIONS, Term, half_up, time_share, weighted
+from quizapp.interview.scoring.terms import DIMENSIONS, Term, half_up, own_check, time_share, weighted
 from quizapp.interview.session.question import INCIDENT, InterviewQuestion
 from quizapp.util.text import plural
 
@@ -139,7 +139,7 @@ def mean_mark(rows: Sequence[tuple[int, int]]) -> int:
     return half_up(Fraction(sum(planned * mark for planned, mark in rows), seconds)) if seconds else 0
 
 
-def dimensions(scored: Sequence[tuple[InterviewQuestion, Sequence[Term]]]) -> dict[str, dict[str, Any]]:
+def dimensions(scored: Sequence[tuple[InterviewQuestion, Sequence[Term]]]) -> dict[str, DimensionMark]:
     """The same terms regrouped: percent earned and level 1 to 4 by dimension; only those that were asked."""
     found = {}
     for name in DIMENSIONS:
@@ -151,7 +151,7 @@ def dimensions(scored: Sequence[tuple[InterviewQuestion, Sequence[Term]]]) -> di
                     possible += item.planned * max(Fraction(0), term.weight)
         if possible:
             percent = half_up(100 * max(Fraction(0), earned) / possible)
-            found[name] = {"percent": percent, "level": level_of(percent)}
+            found[name] = DimensionMark(percent, level_of(percent))
     return found
 
 
@@ -175,13 +175,14 @@ def interval(rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return low, high
 
 
-def band(total: int, pass_mark: int, dims: Mapping[str, Mapping[str, Any]]) -> tuple[str, str]:
-    """strong, pass or below, with the reason."""
-    weak = [name for name, row in dims.items() if row["level"] == 1]
+def band(total: int, pass_mark: int, dims: Mapping[str, DimensionMark]) -> BandResult:
+    """Place a total against the pass mark; a dimension at level 1 keeps it below, whatever the total."""
+    weak = [name for name, row in dims.items() if row.level == 1]
     if total >= pass_mark and weak:
-        return "below", f"{total} reaches the pass mark {pass_mark}, but {' and '.join(weak)} is at level 1"
+        names = " and ".join(weak)
+        return BandResult(Band.BELOW, f"{total} reaches the pass mark {pass_mark}, but {names} is at level 1")
     if total >= pass_mark + STRONG_ABOVE:
-        return "strong", f"{total} is at least {pass_mark} + {STRONG_ABOVE}"
+        return BandResult(Band.STRONG, f"{total} is at least {pass_mark} + {STRONG_ABOVE}")
     if total >= pass_mark:
-        return "pass", f"{total} is at least the pass mark {pass_mark}"
-    return "below", f"{total} is below the pass mark {pass_mark}"
+        return BandResult(Band.PASS, f"{total} is at least the pass mark {pass_mark}")
+    return BandResult(Band.BELOW, f"{total} is below the pass mark {pass_mark}")

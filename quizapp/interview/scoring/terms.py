@@ -26,21 +26,15 @@ class Term:
         """What it adds to the mark."""
         return self.weight * self.share
 
-    def as_json(self) -> dict[str, Any]:
-        """The term in decimals, for reading; the mark follows from the item's own fields."""
-        return {
-            "term": self.name,
-            "dimension": self.dimension,
-            "weight": float(self.weight),
-            "share": round(float(self.share), 6),
-            "points": round(float(self.points), 4),
-            "how": self.how,
-        }
-
 
 def half_up(value: Fraction) -> int:
     """Rounded to the nearest whole number, halves up."""
     return int((value + Fraction(1, 2)).__floor__())
+
+
+def own_check(*, ran: bool) -> str:
+    """Say whether the learner ran a check before the first submission, which is what the mark counts."""
+    return f"{'a' if ran else 'no'} check of your own before the first submission"
 
 
 def time_share(used_ms: int, budget_s: int, *, sure: bool) -> Fraction:

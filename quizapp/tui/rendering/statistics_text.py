@@ -159,11 +159,10 @@ def _mocks(study: Study, width: int) -> list[Content]:
     """The finished interviews, newest first: day, marks, whether passed, role."""
     reports = archive.done(study)
     lines = [Content.styled(f"Mock interviews: {len(reports)}", "bold $primary")]
-    for document in reports:
-        total, band = document["totals"]["raw"], document["band"]["name"]
+    for report in reports:
         row = Content.assemble(
-            document["started"][:10], (f"  {total:>3} of 100", "bold"),
-            (f"  {one_line(band)}  {document['minutes']} min  {one_line(document['title'])}", "$text-muted"),
+            report.started[:10], (f"  {report.totals.raw:>3} of 100", "bold"),
+            (f"  {report.band.name}  {report.minutes} min  {one_line(report.title)}", "$text-muted"),
         )  # fmt: skip
         lines.append(row.truncate(width, ellipsis=True))
     return lines

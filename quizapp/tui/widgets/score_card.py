@@ -1,17 +1,16 @@
 """A scorecard: the parts of a report, one below the other."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from textual.content import Content
 
+from quizapp.interview.report.model import Report
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines
 
 LEVEL_COLORS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
 """By the level of a mark, see `level_of`."""
-Report = Mapping[str, Any]
 CardPart = Callable[[Report, int], list[Content]]
 """Lays out one part of a report at a width; no lines where the report has nothing of the kind."""
 
@@ -36,6 +35,6 @@ class ScoreCard(Lines):
 def next_steps(report: Report, width: int) -> list[Content]:
     """What to do next, as commands."""
     lines: list[Content] = []
-    for step in report["next_steps"]:
-        lines += hanging(Content("· "), plain(f"{step['what']}: {step['command']}"), width)
+    for step in report.next_steps:
+        lines += hanging(Content("· "), plain(f"{step.what}: {step.command}"), width)
     return lines

@@ -184,4 +184,4 @@ def _facts(case: ListedIncident, topic: str, seconds: int) -> tuple[str, str]:
 
 
 def _report(case: ListedIncident) -> str:
-    return "" if case.had is None else str(case.had.report["id"])
+    return "" if case.had is None else case.had.report.id

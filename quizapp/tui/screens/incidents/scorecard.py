@@ -1,29 +1,25 @@
 """The scorecard of a single incident: the parts of its mark and the terms of each."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from textual.content import Content
 
-from quizapp.interview.report.text import STATES
-from quizapp.interview.scoring.incident_terms import MarkPart, parts
+from quizapp.interview.report.model import MarkTerm, Report
+from quizapp.interview.report.text import STATES, MarkPart, incident_parts
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.meter import meter
-from quizapp.tui.widgets.score_card import LEVEL_COLORS, Report, next_steps
+from quizapp.tui.widgets.score_card import LEVEL_COLORS, next_steps
 from quizapp.util.text import clock
 
 _NAME = 17
 
 
 def _result(report: Report, width: int) -> list[Content]:
-    item = report["items"][0]
-    mark = item["marks"]["total"]
-    used = f"{clock(item['used_ms'] / 1000)} of {clock(item['budget'])}"
-    sure = "" if item["confidence"] is None else f", {item['confidence']} % sure"
-    about = f"{item['level'].capitalize()}, {item['topic']}"
-    facts = f"{STATES[item['state']].capitalize()}, {used}{sure}. {about}."
+    asked, mark = report.questions[0].asked, report.questions[0].marks.total
+    used = f"{clock(asked.used_ms / 1000)} of {clock(asked.budget)}"
+    sure = "" if asked.confidence is None else f", {asked.confidence} % sure"
+    about = f"{asked.level.capitalize()}, {asked.topic}"
+    facts = f"{STATES[asked.state].capitalize()}, {used}{sure}. {about}."
     head = Content.assemble((f"{mark}", f"bold {LEVEL_COLORS[level_of(mark)]}"), (" of 100", "$text-muted"))
     return [head, *Content.styled(facts, "$text-muted").wrap(width)]
 
@@ -31,7 +27,7 @@ def _result(report: Report, width: int) -> list[Content]:
 def _marks(report: Report, width: int) -> list[Content]:
     lines = [Content.styled("Marks", "bold")]
     bar = max(8, min(40, width - 34))
-    for part in parts(report["items"][0]["marks"]["terms"]):
+    for part in incident_parts(report.questions[0].marks.terms):
         name = f"{part.name.capitalize():{_NAME}}"
         if not part.weight:
             lines.append(Content(name).append(Content.styled(f"{part.points:.3g}", "$error")))
@@ -44,12 +40,14 @@ def _marks(report: Report, width: int) -> list[Content]:
 
 
 def _schedule(report: Report, width: int) -> list[Content]:
-    effect = report["items"][0]["effect"]
-    rated = f"{effect['rating']}: " if effect["rating"] else ""
-    due = f", so its kind of fault is due on {effect['due'][:10]}" if effect["due"] else ""
-    lines = [Content.styled("Next", "bold"), *plain(f"{rated}{effect['why']}{due}.").wrap(width)]
-    if tomorrow := report["tomorrow"]:
-        names = ", ".join(name.replace("exercise:", "the exercise ") for name in tomorrow)
+    effect = report.questions[0].effect
+    lines = [Content.styled("Next", "bold")]
+    if effect is not None:
+        rated = f"{effect.rating}: " if effect.rating else ""
+        due = f", so its kind of fault is due on {effect.due[:10]}" if effect.due else ""
+        lines += plain(f"{rated}{effect.why}{due}.").wrap(width)
+    if report.tomorrow:
+        names = ", ".join(name.replace("exercise:", "the exercise ") for name in report.tomorrow)
         lines += plain(f"First in tomorrow's queue: {names}.").wrap(width)
     return [*lines, *next_steps(report, width)]
 
@@ -58,9 +56,9 @@ def _terms(part: MarkPart) -> str:
     return "; ".join(map(_term, part.terms))
 
 
-def _term(row: Mapping[str, Any]) -> str:
-    of = f" of {row['weight']:g}" if row["weight"] > 0 else ""
-    return f"{row['term']} {row['points']:.3g}{of} ({row['how']})"
+def _term(term: MarkTerm) -> str:
+    of = f" of {term.weight:g}" if term.weight > 0 else ""
+    return f"{term.term} {term.points:.3g}{of} ({term.how})"
 
 
 RUN_PARTS = (_result, _marks, _schedule)

@@ -6,7 +6,7 @@ from typing import Any
 from textual.content import Content
 from textual.visual import VisualType
 
-from quizapp.interview.report.text import given_text, judged, right_text
+from quizapp.interview.report.text import given_text, right_text, verdict_line
 from quizapp.interview.scoring.score import terms_of
 from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 from quizapp.interview.session.question import IN_WORDS, INCIDENT, InterviewQuestion, points_of
@@ -29,7 +29,7 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
         )
     if item.kind == "coding" and item.typed.strip():
         return plain(item.typed.strip())
-    shown = given_text({**item.as_json(), "code": ""})
+    shown = "" if item.kind == "coding" else given_text(item)
     return plain(shown) if shown else Content.styled("no answer", "$text-muted")
 
 
@@ -43,7 +43,7 @@ def found_text(item: InterviewQuestion, marking: Mapping[str, Any]) -> VisualTyp
     if item.kind == "recall":
         return _silence(item) if marking["empty"] else Content("")
     if item.kind == "coding":
-        return plain(judged(marking, len(item.submissions)), "bold")
+        return plain(verdict_line(marking, len(item.submissions)), "bold")
     right = marking["right_parts"] == marking["parts"]
     mark = f"{marking['right_parts']} of {marking['parts']}"
     head = "✓ right" if right else f"✗ {mark} right" if marking["parts"] > 1 else "✗ wrong"
@@ -53,7 +53,7 @@ def found_text(item: InterviewQuestion, marking: Mapping[str, Any]) -> VisualTyp
     lines += [
         Content(""),
         Content.styled("Right", "bold"),
-        Content(escape_controls(right_text(item.as_json()))),
+        Content(escape_controls(right_text(item))),
     ]
     return Content("\n").join(lines)
 

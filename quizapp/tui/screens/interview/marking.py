@@ -13,6 +13,7 @@ from quizapp.errors import QuizError, TakenOver
 from quizapp.interview import archive
 from quizapp.interview.marking import propose as marks
 from quizapp.interview.marking.text_evidence import says_quote
+from quizapp.interview.report.model import Report
 from quizapp.interview.report.text import STATES
 from quizapp.interview.session.question import INCIDENT, InterviewQuestion
 from quizapp.tui import actions
@@ -286,7 +287,7 @@ class MarkScreen(RubricScreen):
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         try:
-            document = self.interview.record()
+            report = self.interview.record()
         except TakenOver as error:
             self.interview.taken = str(error)
             self._leave_taken()
@@ -294,7 +295,7 @@ class MarkScreen(RubricScreen):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
-        self.quiz.switch_screen(CardScreen(document))
+        self.quiz.switch_screen(CardScreen(report))
 
     def _leave_taken(self) -> None:
         if self.app.screen is not self:
@@ -308,10 +309,10 @@ class BlindScreen(RubricScreen):
 
     blind = True
 
-    def __init__(self, document: dict[str, Any], number: int) -> None:
-        row = archive.item_of(document, number)
-        super().__init__([InterviewQuestion.from_json(row)], [marks.unmarked(row["marking"])])
-        self.document, self.number = document, number
+    def __init__(self, report: Report, number: int) -> None:
+        question = report.question(number)
+        super().__init__([question.asked], [marks.unmarked(question.marking)])
+        self.report, self.number = report, number
         self.held: dict[int, float] = {}
 
     def show(self) -> None:
@@ -321,7 +322,7 @@ class BlindScreen(RubricScreen):
 
     def _show_head(self) -> None:
         left = Content.styled("Marked again", "bold $primary")
-        left = left.append(Content.styled(f"  an answer of {self.document['started'][:10]}", "$text-muted"))
+        left = left.append(Content.styled(f"  an answer of {self.report.started[:10]}", "$text-muted"))
         right = f"{len(self.held)} of {len(self.marking['points'])} decided"
         gap = max(1, self.size.width - 2 - left.cell_length - len(right))
         self.query_one("#head", Static).update(left.append(" " * gap).append(right))
@@ -344,6 +345,6 @@ class BlindScreen(RubricScreen):
     def finish(self) -> None:
         """Store the blind marks beside the first."""
         held = [point["held"] for point in self.marking["points"]]
-        agreement = archive.store_remark(self.quiz.study, self.document, self.number, held)
+        agreement = archive.store_remark(self.quiz.study, self.report, self.number, held)
         self.quiz.say(f"{agreement}. The first marks stay.")
         self.quiz.go_back(self)

@@ -10,7 +10,8 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.interview import archive, trends
-from quizapp.interview.report.topic_names import items_named, named
+from quizapp.interview.report.model import Report
+from quizapp.interview.report.text import name_question_topics, name_topics
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui import actions
 from quizapp.tui.rendering.text import link
@@ -19,7 +20,7 @@ from quizapp.tui.widgets.lines import Lines
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.row_list import keep_in_view
 from quizapp.tui.widgets.ruler import ruler
-from quizapp.tui.widgets.score_card import LEVEL_COLORS, Report
+from quizapp.tui.widgets.score_card import LEVEL_COLORS
 from quizapp.tui.widgets.tab_strip import tab
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
@@ -113,21 +114,21 @@ class PastLines(Lines):
 
     def _interview(self, report: Report, place: int, *, wide: bool, room: int) -> Content:
         here = place == self.cursor
-        totals, interval, band = report["totals"], report["interval"], report["band"]["name"]
+        totals, interval, band = report.totals, report.interval, report.band.name
         colour = "$warning" if band == "below" else "$success"
-        reach = f"{interval['low']}-{interval['high']}"
+        reach = f"{interval.low}-{interval.high}"
         row = Content.assemble(
             ("▸ " if here else "  ", "$primary bold"),
             (self._days()[len(self.reports) - 1 - place], "bold" if here else ""),
-            f"  {report['minutes']:>3}", (f"  {totals['raw']:>4}", f"bold {colour}"),
-            (f"  {totals['adjusted']:>3}  {reach:6}", "$text-muted"),
+            f"  {report.minutes:>3}", (f"  {totals.raw:>4}", f"bold {colour}"),
+            (f"  {totals.adjusted:>3}  {reach:6}", "$text-muted"),
         )  # fmt: skip
         if wide:
-            low, high, mark = interval["low"], interval["high"], report["pass_mark"]
-            row = row.append("  ").append(ruler(totals["raw"], low, high, mark, _RULER))
+            low, high, mark = interval.low, interval.high, report.pass_mark
+            row = row.append("  ").append(ruler(totals.raw, low, high, mark, _RULER))
         row = row.append(Content.styled(f"  {band:6}", colour))
         if room >= 8:
-            row = row.append(Content(f"  {one_line(report['title'])}").truncate(room, ellipsis=True))
+            row = row.append(Content(f"  {one_line(report.title)}").truncate(room, ellipsis=True))
         return link(row, f"screen.at({place})")
 
     # topics
@@ -185,7 +186,7 @@ class PastScreen(Place):
     def opened(self) -> None:
         """Read the reports."""
         self.all = trends.oldest_first(archive.done(self.quiz.study))
-        roles = list(dict.fromkeys(report["role"] for report in reversed(self.all)))
+        roles = list(dict.fromkeys(report.role for report in reversed(self.all)))
         self.roles = [*roles, None] if len(roles) > 1 else [None]
         self.chosen = min(self.chosen, len(self.roles) - 1)
         self._show()
@@ -208,14 +209,14 @@ class PastScreen(Place):
         reports = self.reports
         self.cursor = max(0, min(self.cursor, len(reports) - 1))
         standings = trends.standings(reports, self.quiz.study.clock.now())
-        shown = [items_named(report, self.quiz.bank.topics) for report in reports]
+        shown = [name_question_topics(report, self.quiz.bank.topics) for report in reports]
         self.query_one(PastLines).show(shown, standings, self.cursor)
         self._show_head()
         self.enter_phase("list" if reports else "empty")
 
     def _show_head(self) -> None:
         parts = [Content.styled(f"History  {plural(len(self.all), 'interview')}", "bold $primary")]
-        titles = {report["role"]: one_line(report["title"]) for report in self.all}
+        titles = {report.role: one_line(report.title) for report in self.all}
         for index, role in enumerate(self.roles if len(self.roles) > 1 else []):
             name = "All roles" if role is None else titles[role]
             parts.append(tab(name, f"screen.role({index - self.chosen})", current=index == self.chosen))
@@ -284,4 +285,4 @@ class PastScreen(Place):
         from quizapp.interview.report.markdown import as_markdown
 
         if (report := self._here()) is not None:
-            self.quiz.read("Report", as_markdown(named(report, self.quiz.bank.topics)))
+            self.quiz.read("Report", as_markdown(name_topics(report, self.quiz.bank.topics)))

@@ -1,7 +1,7 @@
 """Mock interview, before it begins: role, length, code, seed; and the interviews so far."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -12,6 +12,7 @@ from textual.widgets import Input, Label, Static
 from quizapp.errors import QuizError
 from quizapp.interview import archive, trends
 from quizapp.interview.blueprint import LENGTHS, Blueprint, InterviewPlan, load_blueprint
+from quizapp.interview.report.model import Report
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.screens.interview.start import StartScreen, link, unfinished_lines
@@ -44,7 +45,7 @@ class MockScreen(StartScreen):
         self.seed = seed
         self.cursor = 0
         self.blueprint: Blueprint | None = None
-        self.reports: list[Mapping[str, Any]] = []
+        self.reports: list[Report] = []
         self.blind: list[tuple[str, int]] = []
 
     def body(self) -> ComposeResult:
@@ -78,7 +79,7 @@ class MockScreen(StartScreen):
         self.returned()
         if not self.role:
             tracks = [t for t in self.quiz.study.settings.tracks if t in self.blueprint.roles]
-            latest = [r["role"] for r in self.reports if r["role"] in self.blueprint.roles]
+            latest = [report.role for report in self.reports if report.role in self.blueprint.roles]
             self.role = [*tracks, *latest, *self.blueprint.roles][0]
         self._show()
 
@@ -251,8 +252,8 @@ class MockScreen(StartScreen):
         from quizapp.tui.screens.interview.marking import BlindScreen
 
         name, number = self.blind[0]
-        document = next(dict(report) for report in self.reports if report["id"] == name)
-        self.quiz.push_screen(BlindScreen(document, number))
+        report = next(report for report in self.reports if report.id == name)
+        self.quiz.push_screen(BlindScreen(report, number))
 
 
 def _fields(values: Mapping[str, str], cursor: int) -> list[Content]:
@@ -284,7 +285,7 @@ def _shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[C
 
 
 def _past_interviews(
-    reports: Sequence[Mapping[str, Any]], role: str, cursor: int, first: int, width: int
+    reports: Sequence[Report], role: str, cursor: int, first: int, width: int
 ) -> list[Content]:
     """One line for each report, newest first, with rows counted from ``first``."""
     if not reports:
@@ -297,20 +298,20 @@ def _past_interviews(
     ]
 
 
-def _report(document: Mapping[str, Any], here: bool, width: int) -> Content:
-    total, adjusted = document["totals"]["raw"], document["totals"]["adjusted"]
-    band = document["band"]["name"]
+def _report(report: Report, here: bool, width: int) -> Content:
+    total, adjusted = report.totals.raw, report.totals.adjusted
+    band = report.band.name
     colour = "$success" if band in {"strong", "pass"} else "$warning"
     row = Content.assemble(
-        ("▸ " if here else "  ", "$primary bold"), (document["started"][:10], "bold" if here else ""),
+        ("▸ " if here else "  ", "$primary bold"), (report.started[:10], "bold" if here else ""),
         (f"  {total:>3}", f"bold {colour}"), (f"  {band:6}", colour),
         (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
-        (f"  {document['minutes']} min  {one_line(document['title'])}", ""),
+        (f"  {report.minutes} min  {one_line(report.title)}", ""),
     )  # fmt: skip
     return row.truncate(width, ellipsis=True)
 
 
-def _remarking(reports: Sequence[Mapping[str, Any]], blind: int, width: int) -> list[Content]:
+def _remarking(reports: Sequence[Report], blind: int, width: int) -> list[Content]:
     """How many old answers wait to be marked again, and how the marks have drifted."""
     lines: list[Content] = []
     if blind:
@@ -321,7 +322,7 @@ def _remarking(reports: Sequence[Mapping[str, Any]], blind: int, width: int) -> 
     return lines
 
 
-def _trend(reports: Sequence[Mapping[str, Any]], role: str) -> Content:
+def _trend(reports: Sequence[Report], role: str) -> Content:
     totals = trends.total_line(trends.oldest_first(reports, role)).known[-24:]
     title = Content.styled("Interviews so far", "bold").append(Content.styled("  t history", "$primary"))
     title = link(title, "history")
