@@ -1,4 +1,4 @@
-"""The one family of errors that a user can cause, and what the command line makes of them."""
+"""The errors that a user can cause, and the exit codes of the command line."""
 
 DONE, FAULTS, USAGE, INTERNAL = 0, 1, 2, 3
 
@@ -17,7 +17,7 @@ class UnknownName(QuizError):
 
 
 class TakenOver(QuizError):
-    """Another window of the program went on with the same thing, or finished it."""
+    """Another window of the program has continued or finished the same interview."""
 
 
 class ContentError(QuizError):

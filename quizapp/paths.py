@@ -7,11 +7,11 @@ _PACKAGE = Path(__file__).resolve().parent
 
 
 def home() -> Path:
-    """The folder for everything of the user's; ``QUIZAPP_HOME`` overrides the platform's own."""
+    """The folder of all the user's files; ``QUIZAPP_HOME`` overrides the platform's folder."""
     override = os.environ.get("QUIZAPP_HOME")
     if override:
         return Path(override).expanduser()
-    import platformdirs  # 4 ms, not needed where QUIZAPP_HOME is set
+    import platformdirs  # 4 ms, which QUIZAPP_HOME saves
 
     return Path(platformdirs.user_data_dir("quizapp", appauthor=False))
 
@@ -32,7 +32,7 @@ def config() -> Path:
 
 
 def workspace() -> Path:
-    """The folder in which the user's exercise files lie."""
+    """The folder of the user's exercise files."""
     return home() / "exercises"
 
 

@@ -33,13 +33,13 @@ def export(options: Namespace) -> int:
 
 def import_log(options: Namespace) -> int:
     """Add the reviews of another log."""
-    from quizapp.exchange.folder_sync import read_file, take
+    from quizapp.exchange.folder_sync import merge_content, read_file
     from quizapp.scheduling.service import Study
 
     complaints: list[str] = []
     imported = read_file(options.path, complaints)
     with Study.open(load_user_bank()) as study:
-        events, documents = take(study, imported)
+        events, documents = merge_content(study, imported)
     return _report(f"{_new(events, documents)} imported from {options.path}", complaints)
 
 
@@ -50,7 +50,7 @@ def sync(options: Namespace) -> int:
 
     with Study.open(load_user_bank()) as study:
         done = share(study, options.folder)
-    if done.made:
+    if done.created:
         sys.stderr.write(
             f"quizapp: {options.folder} did not exist and was created; is it the shared folder?\n"
         )

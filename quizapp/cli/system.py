@@ -33,10 +33,10 @@ def restore(options: Namespace) -> int:
     """List the backups, or restore one and keep the database that it replaces."""
     from datetime import UTC, datetime
 
-    from quizapp.store.backups import listed
+    from quizapp.store.backups import list_backups
     from quizapp.store.backups import restore as put_back
 
-    backups = listed(paths.backups())
+    backups = list_backups(paths.backups())
     if options.backup is None:
         for backup in backups:
             when = backup.time.astimezone().strftime("%Y-%m-%d %H:%M:%S")

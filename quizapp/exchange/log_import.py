@@ -1,16 +1,19 @@
-"""Events written by another device, read back: every field is checked before any is taken."""
+"""Reads events and documents that another device wrote; every field is checked before any is merged."""
 
 import json
 import math
 from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime
-from typing import Any
+from enum import StrEnum
 
+from quizapp.errors import QuizError
 from quizapp.scheduling.events import TYPES, Event, EventType
 from quizapp.scheduling.fsrs import DEFAULT_MODEL
 from quizapp.store.documents import MockDocument, Submission
 
-_LAST = datetime(2200, 1, 1, tzinfo=UTC)  # later dates come from a broken clock and would stay in the log
+_LAST = datetime(
+    2200, 1, 1, tzinfo=UTC
+)  # a later date comes from a broken clock, and it could never be removed from the log
 _LAST_MS = int(_LAST.timestamp()) * 1000
 _MOST_DAYS = 36_500
 _TEXTS = frozenset(
@@ -32,28 +35,38 @@ _RANGES = {
 _ANY = (-(2**63), 2**63 - 1)
 
 
-class LogLineError(ValueError):
-    """A line that is no event of the log; the text says what is wrong with it."""
+class DocumentKind(StrEnum):
+    """The one key of a line that holds a document."""
+
+    SUBMISSION = "submission"
+    MOCK = "mock"
 
 
-def read_object(line: str) -> dict[str, Any]:
+Document = Submission | MockDocument
+
+
+class LogLineError(QuizError):
+    """A line that is not an event or a document; the text says what is wrong with it."""
+
+
+def read_object(line: str) -> dict[str, object]:
     """The JSON object of a line; raises `BadLine`."""
     try:
-        found = json.loads(line)
+        row = json.loads(line)
     except ValueError:
-        raise LogLineError("is no JSON") from None
+        raise LogLineError("is not JSON") from None
     except RecursionError:
         raise LogLineError("is nested too deeply") from None
-    if not isinstance(found, dict):
-        raise LogLineError("is no JSON object")
-    return found
+    if not isinstance(row, dict):
+        raise LogLineError("is not a JSON object")
+    return row
 
 
-def read_event(row: Mapping[str, Any]) -> Event:
+def read_event(row: Mapping[str, object]) -> Event:
     """The event of a row as `Event._asdict` writes it; raises `BadLine`."""
-    strange = sorted(set(row) - set(Event._fields))
-    if strange:
-        raise LogLineError(f"has a field {strange[0]!r} that this version does not know")
+    unknown = sorted(set(row) - set(Event._fields))
+    if unknown:
+        raise LogLineError(f"has a field {unknown[0]!r} that this version does not know")
     for name in Event._fields:
         if name not in row:
             raise LogLineError(f"lacks the field '{name}'")
@@ -71,30 +84,30 @@ def read_event(row: Mapping[str, Any]) -> Event:
     return event
 
 
-def read_document(row: Mapping[str, Any]) -> Submission | MockDocument:
+def read_document(row: Mapping[str, object]) -> Document:
     """The submission or the finished interview of a row ``{kind: fields}``; raises `BadLine`."""
     ((kind, fields),) = row.items()
-    types = _DOCUMENTS.get(kind)
-    if types is None:
+    if kind not in _FIELDS:
         raise LogLineError(f"holds {kind!r}, which this version does not know")
+    types = _FIELDS[DocumentKind(kind)]
     if not isinstance(fields, dict) or set(fields) != set(types):
-        raise LogLineError(f"is no {kind} of this version")
+        raise LogLineError(f"is not a {kind} of this version")
     for name, value in fields.items():
         good = type(value) in types[name]
         if not good or (isinstance(value, str) and not _encodes(value)):
             raise LogLineError(f"is a {kind} with a bad '{name}'")
-    return Submission(**fields) if kind == "submission" else MockDocument(**fields)
+    return Submission(**fields) if kind == DocumentKind.SUBMISSION else MockDocument(**fields)
 
 
-_DOCUMENTS: dict[str, dict[str, tuple[type, ...]]] = {
-    "submission": {
+_FIELDS: dict[DocumentKind, dict[str, tuple[type, ...]]] = {
+    DocumentKind.SUBMISSION: {
         **dict.fromkeys(("slug", "status", "source", "event"), (str,)),
         **dict.fromkeys(("id", "time", "tests_passed", "tests"), (int,)),
         "passed": (bool,),
         "seconds": (int, float),
         "verdict": (dict,),
     },
-    "mock": {
+    DocumentKind.MOCK: {
         **dict.fromkeys(("id", "state", "event"), (str,)),
         **dict.fromkeys(("created", "updated"), (int,)),
         "document": (dict,),
@@ -105,7 +118,7 @@ _DOCUMENTS: dict[str, dict[str, tuple[type, ...]]] = {
 def _check(name: str, value: object) -> None:
     if name in _TEXTS:
         if not isinstance(value, str) or not _encodes(value):
-            raise LogLineError(f"has a '{name}' that is no text")
+            raise LogLineError(f"has a '{name}' that is not text")
         shape = _JSON.get(name)
         if shape and value and not shape(value):
             raise LogLineError(f"has a '{name}' that cannot be read")
@@ -114,20 +127,20 @@ def _check(name: str, value: object) -> None:
         return
     low, high = _RANGES.get(name, _ANY)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise LogLineError(f"has a '{name}' that is no number it can be")
+        raise LogLineError(f"has a '{name}' that is out of range or not a number")
 
 
 def _check_details(event: Event) -> None:
-    """What a replay reads from ``data``: weights of the model, caps in days."""
+    """Check what a replay reads from ``data``: weights of the model, caps in days."""
     details = event.details
     if event.type == EventType.SETTINGS and "weights" in details and not _is_model(details):
         raise LogLineError("brings a memory model that this version does not know")
     caps = details.get("caps") or []
     if not isinstance(caps, list) or not all(type(days) is int and 1 <= days <= _MOST_DAYS for days in caps):
-        raise LogLineError("has caps that are no numbers of days")
+        raise LogLineError("has caps that are not numbers of days")
 
 
-def _is_model(details: Mapping[str, Any]) -> bool:
+def _is_model(details: Mapping[str, object]) -> bool:
     weights = details["weights"]
     return (
         details.get("model") == DEFAULT_MODEL.name
@@ -138,7 +151,7 @@ def _is_model(details: Mapping[str, Any]) -> bool:
 
 
 def _encodes(text: str) -> bool:
-    """Whether SQLite can store it: a lone surrogate it cannot."""
+    """Whether SQLite can store the text; it cannot store a lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:

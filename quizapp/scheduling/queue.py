@@ -19,17 +19,17 @@ LIMITED = frozenset({"drill", "script"})  # sources whose reviews count towards 
 class _DayPlan:
     """The cards still to come today under one filter, in order; dicts keep order and delete fast.
 
-    ``new`` is None until it is asked for: finding the unseen among many cards takes time.
+    ``new`` is None until it is asked for, because finding the unseen among many cards is slow.
     """
 
-    def __init__(self, reviews: Iterable[str], kin: "_Relatives") -> None:
+    def __init__(self, reviews: Iterable[str], relatives: "_Relatives") -> None:
         self.reviews = dict.fromkeys(reviews)
         self.new: dict[str, None] | None = None
-        self.kin = kin
+        self.relatives = relatives
 
 
 class _Relatives:
-    """Cards that keep their siblings, parent and variants away for the day."""
+    """The cards of a day, whose siblings, parents and variants do not come on the same day."""
 
     def __init__(self) -> None:
         self.chosen: set[str] = set()
@@ -37,12 +37,12 @@ class _Relatives:
         self.siblings: set[str] = set()
 
     def add(self, question: Question) -> None:
-        """From now on the relatives of ``question`` are kept away."""
+        """Exclude the relatives of ``question`` from now on."""
         self.chosen.add(question.id)
         self.families.add(question.parent or question.id)
         self.siblings.update(question.siblings)
 
-    def keeps_away(self, question: Question) -> bool:
+    def exclude(self, question: Question) -> bool:
         """Whether a relative was chosen already."""
         return (
             (question.parent or question.id) in self.families
@@ -118,7 +118,7 @@ class Queue:
                 if plan.new is not None:
                     plan.new.pop(name, None)
         else:
-            self._plans.clear()  # out of turn: its relatives may have to leave
+            self._plans.clear()  # It came out of turn, so its relatives may have to leave.
 
     def upcoming(self, flt: CardFilter, now: int, skip: Collection[str] = ()) -> QueuedCard | None:
         """The next card: learning cards whose time has come, reviews, new ones, learning ahead of time."""
@@ -162,19 +162,19 @@ class Queue:
     def _new(self, flt: CardFilter) -> dict[str, None]:
         plan = self._plan(flt)
         if plan.new is None:
-            plan.new = dict.fromkeys(self._choose_new(self._wants(flt), plan.kin))
+            plan.new = dict.fromkeys(self._choose_new(self._wants(flt), plan.relatives))
         return plan.new
 
     def _plan(self, flt: CardFilter) -> _DayPlan:
         if flt not in self._plans:
             wanted = self._wants(flt)
-            kin = _Relatives()
+            relatives = _Relatives()
             for name in (*self._touched, *self._learning):
-                kin.add(self._bank.questions[name])
-            self._plans[flt] = _DayPlan(self._choose_reviews(wanted, kin), kin)
+                relatives.add(self._bank.questions[name])
+            self._plans[flt] = _DayPlan(self._choose_reviews(wanted, relatives), relatives)
         return self._plans[flt]
 
-    def _choose_reviews(self, wanted: Callable[[Question], bool], kin: _Relatives) -> list[str]:
+    def _choose_reviews(self, wanted: Callable[[Question], bool], relatives: _Relatives) -> list[str]:
         room = self._settings.reviews_per_day - self._reviewed
         day = self.day
         due = sorted(
@@ -188,13 +188,13 @@ class Queue:
             question = self._bank.questions[name]
             if len(first) + len(rest) >= room:
                 break
-            if not wanted(question) or (name not in self._touched and kin.keeps_away(question)):
+            if not wanted(question) or (name not in self._touched and relatives.exclude(question)):
                 continue
-            kin.add(question)
+            relatives.add(question)
             (rest if later else first).append(question)
         return [*interleaved(first), *interleaved(rest)]
 
-    def _choose_new(self, wanted: Callable[[Question], bool], kin: _Relatives) -> list[str]:
+    def _choose_new(self, wanted: Callable[[Question], bool], relatives: _Relatives) -> list[str]:
         room = self._settings.new_per_day - self._introduced
         if room <= 0:
             return []
@@ -204,8 +204,8 @@ class Queue:
         urgent = [name for name, row in self._rows.items() if row.state == NEW and name not in seen]
         chosen: list[str] = []
         for question in self._introductions(wanted, seen, urgent):
-            if not kin.keeps_away(question):
-                kin.add(question)
+            if not relatives.exclude(question):
+                relatives.add(question)
                 chosen.append(question.id)
                 if len(chosen) >= room:
                     break
@@ -221,7 +221,7 @@ class Queue:
     def _introductions(
         self, wanted: Callable[[Question], bool], seen: Collection[str], urgent: Sequence[str]
     ) -> Iterator[Question]:
-        """New questions in the order of the paths, each behind those that it requires."""
+        """New questions in the order of the paths, each after those that it requires."""
         questions = self._bank.questions
         given: set[str] = set()
         for start in (*urgent, *self._order()):
@@ -273,7 +273,7 @@ class Queue:
 
 
 def interleaved(questions: Sequence[Question]) -> list[str]:
-    """The ids in the same order as far as no two neighbours share a topic (where that can be had)."""
+    """The ids in the same order, except that neighbors do not share a topic where that is possible."""
     lines: dict[str, deque[tuple[int, str]]] = {}
     for rank, question in enumerate(questions):
         lines.setdefault(question.topic, deque()).append((rank, question.id))

@@ -1,4 +1,4 @@
-"""Backups of the database: taken by SQLite itself, thinned with age, restored without loss."""
+"""Backups of the database: made by SQLite itself, thinned out with age, restored without loss."""
 
 import os
 import re
@@ -13,11 +13,11 @@ from quizapp.store.errors import Corrupt, explain, explained
 from quizapp.util.atomic import publish
 
 _NAME = re.compile(r"quizapp-(\d{8}T\d{6}Z)-(\d+)(?:-([a-z]+))?\.db")
-SPACING = timedelta(minutes=30)  # scripts may start the program every second
+SPACING = timedelta(minutes=30)  # a script may start the program every second
 
 
 class Backup(NamedTuple):
-    """One file of the backup folder: when it was taken, the events in it, and why."""
+    """One file of the backup folder: when it was made, how many events it holds, and why."""
 
     path: Path
     time: datetime
@@ -25,21 +25,21 @@ class Backup(NamedTuple):
     reason: str
 
 
-def listed(folder: Path) -> list[Backup]:
+def list_backups(folder: Path) -> list[Backup]:
     """The backups in a folder, newest first."""
-    found = []
+    backups = []
     for path in folder.glob("quizapp-*.db") if folder.is_dir() else ():
         match = _NAME.fullmatch(path.name)
         if match:
             time = datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC)
-            found.append(Backup(path, time, int(match[2]), match[3] or "start"))
-    return sorted(found, key=lambda backup: (backup.time, backup.events), reverse=True)
+            backups.append(Backup(path, time, int(match[2]), match[3] or "start"))
+    return sorted(backups, key=lambda backup: (backup.time, backup.events), reverse=True)
 
 
-def thinned(times: Sequence[datetime], now: datetime) -> set[datetime]:
-    """The times to keep: all of 2 days, then of the older ones the newest of each day, week and month.
+def times_to_keep(times: Sequence[datetime], now: datetime) -> set[datetime]:
+    """The times to keep: all of 2 days, and of the older ones the newest of each day, week and month.
 
-    12 days, behind them 10 weeks, behind those 9 months that have one; the rest goes.
+    That is 12 days, before them 10 weeks and before those 9 months, counting only periods with a backup.
     """
     keep = {time for time in times if now - time <= timedelta(days=2)}
     older = sorted(set(times) - keep, reverse=True)
@@ -58,24 +58,24 @@ def thinned(times: Sequence[datetime], now: datetime) -> set[datetime]:
     return keep
 
 
-def thin(folder: Path, now: datetime) -> None:
+def thin_out(folder: Path, now: datetime) -> None:
     """Delete the backups that age has made superfluous."""
-    backups = listed(folder)
-    keep = thinned([backup.time for backup in backups], now)
+    backups = list_backups(folder)
+    keep = times_to_keep([backup.time for backup in backups], now)
     for backup in backups:
         if backup.time not in keep:
             backup.path.unlink(missing_ok=True)
 
 
-def take(source: Path, folder: Path, *, now: datetime, reason: str = "start") -> Backup:
-    """Copy the database while others may use it; the copy is checked and complete or not there at all.
+def create_backup(source: Path, folder: Path, *, now: datetime, reason: str = "start") -> Backup:
+    """Copy the database while others may use it; the copy is complete and checked, or there is none.
 
     Raises ``Corrupt`` where the database is damaged, ``BrokenData`` where the copy cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BrokenData(f"The backup folder {folder} cannot be made ({error.strerror}).") from error
+        raise BrokenData(f"The backup folder {folder} cannot be created ({error.strerror}).") from error
     part = folder / f".{os.getpid()}-{now:%H%M%S%f}.part"
     try:
         events = _copy(source, part)
@@ -92,12 +92,12 @@ def take(source: Path, folder: Path, *, now: datetime, reason: str = "start") ->
 def _copy(source: Path, target: Path) -> int:
     """Copy, check the copy, and return the number of events in it."""
     try:
-        origin = reading(source)
+        origin = open_read_only(source)
         copy = sqlite3.connect(target, isolation_level=None)
         try:
             copy.execute("PRAGMA synchronous = OFF")  # the whole file is synced once, below
             origin.backup(copy)
-            copy.execute("PRAGMA journal_mode = DELETE")  # one file, no -wal beside it
+            copy.execute("PRAGMA journal_mode = DELETE")  # leaves one file without a -wal beside it
             if not is_sound(copy):
                 raise Corrupt(f"{source} is damaged: run `quizapp restore` to bring back a backup.")
             return int(copy.execute("SELECT count(*) FROM events").fetchone()[0])
@@ -113,7 +113,7 @@ def _copy(source: Path, target: Path) -> int:
 
 def newest_good(folder: Path | None) -> Backup | None:
     """The newest backup that passes SQLite's own check."""
-    for backup in listed(folder) if folder else ():
+    for backup in list_backups(folder) if folder else ():
         if is_good(backup.path):
             return backup
     return None
@@ -122,7 +122,7 @@ def newest_good(folder: Path | None) -> Backup | None:
 def is_good(path: Path) -> bool:
     """Whether a file is a sound database of ours."""
     try:
-        db = reading(path)
+        db = open_read_only(path)
         try:
             db.execute("SELECT count(*) FROM events")
             return is_sound(db)
@@ -132,7 +132,7 @@ def is_good(path: Path) -> bool:
         return False
 
 
-def reading(path: Path) -> sqlite3.Connection:
+def open_read_only(path: Path) -> sqlite3.Connection:
     """A connection that can only read, usable from any thread."""
     return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, check_same_thread=False)
 
@@ -148,7 +148,7 @@ def is_sound(db: sqlite3.Connection) -> bool:
 
 
 def set_aside(path: Path, now: datetime) -> Path:
-    """Move a damaged database and its companions out of the way; where it lies now."""
+    """Move a damaged database and its companions out of the way; returns where it is now."""
     aside = path.with_name(f"{path.name}.broken-{now:%Y%m%dT%H%M%SZ}")
     number = 1
     while aside.exists():
@@ -164,23 +164,27 @@ def set_aside(path: Path, now: datetime) -> Path:
 def restore(path: Path, backup: Path, folder: Path, *, now: datetime) -> Path | None:
     """Put a backup in place of the database at ``path``; what was there is kept.
 
-    Returns where the former database lies now (a backup, or the damaged file set aside), None where
+    Returns where the former database is now (a backup, or the damaged file set aside), None where
     there was none. Raises ``BrokenData`` where the backup is damaged: nothing is changed then.
     """
     if not is_good(backup):
-        raise BrokenData(f"{backup} is damaged or no backup of quizapp: choose another one.")
+        raise BrokenData(f"{backup} is damaged or not a backup of quizapp: choose another one.")
     kept = None
     if path.exists():
-        kept = take(path, folder, now=now, reason="replaced").path if is_good(path) else set_aside(path, now)
+        kept = (
+            create_backup(path, folder, now=now, reason="replaced").path
+            if is_good(path)
+            else set_aside(path, now)
+        )
     path.parent.mkdir(parents=True, exist_ok=True)
     with explained(path):
-        origin = reading(backup)
-        # through SQLite and not by renaming: another process may have the file open
+        origin = open_read_only(backup)
+        # Copied by SQLite instead of renamed, because another process may have the file open.
         target = sqlite3.connect(path, timeout=3, isolation_level=None)
         try:
             target.execute("PRAGMA synchronous = FULL")
             origin.backup(target)
-            # events appended from now on must not look like a continuation of the replaced ones
+            # With a new device id, new events do not look like a continuation of the replaced ones.
             target.execute("INSERT INTO identity (device) VALUES (lower(hex(randomblob(16))))")
         finally:
             target.close()

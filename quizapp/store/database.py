@@ -31,7 +31,7 @@ class Database:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise BrokenData(
-                f"The folder {path.parent} cannot be made ({error.strerror}): set QUIZAPP_HOME."
+                f"The folder {path.parent} cannot be created ({error.strerror}): set QUIZAPP_HOME."
             ) from error
         with explained(path):
             self.connection = sqlite3.connect(
@@ -55,8 +55,7 @@ class Database:
 
     def check(self) -> None:
         """Raise ``Corrupt`` unless every page of the file is sound."""
-        found = self.rows("PRAGMA quick_check(1)")
-        if found != [("ok",)]:
+        if self.rows("PRAGMA quick_check(1)") != [("ok",)]:
             raise Corrupt(f"{self.path} is damaged: run `quizapp restore` to bring back a backup.")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
@@ -71,8 +70,8 @@ class Database:
         """The first row of a query."""
         try:
             with self.lock:
-                found: Row | None = self.connection.execute(sql, values).fetchone()
-                return found
+                row: Row | None = self.connection.execute(sql, values).fetchone()
+                return row
         except sqlite3.Error as error:
             raise explain(error, self.path) from error
 
@@ -108,9 +107,7 @@ class Database:
 
     def data_version(self) -> int:
         """A number that changes when another connection has written."""
-        found = self.row("PRAGMA data_version")
-        assert found is not None
-        return int(found[0])
+        return int(self.rows("PRAGMA data_version")[0][0])
 
     def close(self) -> None:
         """Close the connection; closing twice is harmless."""

@@ -33,7 +33,7 @@ class Submission(NamedTuple):
 
 
 class MockState(StrEnum):
-    """Where a saved mock interview stands; the first two words are stored."""
+    """The state of a saved mock interview. ``undone`` is not stored: an undo of its mark makes it so."""
 
     RUNNING = "running"
     DONE = "done"
@@ -60,7 +60,7 @@ class Documents:
     def add_submission(
         self, slug: str, time: int, verdict: Mapping[str, Any], source: str, event: str = ""
     ) -> None:
-        """Keep a submission and what the judge found."""
+        """Keep a submission and its verdict."""
         tests = list(verdict.get("tests") or ())
         values = (
             slug,
@@ -99,24 +99,27 @@ class Documents:
         return [*map(_submission, submissions), *map(_mock, mocks)]
 
     def merge(self, documents: Iterable[Submission | MockDocument]) -> int:
-        """Keep what another device kept, where it is not known yet; how many were new."""
+        """Add the documents of another device that are not here yet; returns how many were new."""
         new = 0
         with self._db.transaction():
             for document in documents:
                 new += self._add_mock(document) if isinstance(document, MockDocument) else self._add(document)
         return new
 
-    def _add(self, found: Submission) -> int:
-        same = (found.slug, found.time, found.source)
+    def _add(self, submission: Submission) -> int:
+        same = (submission.slug, submission.time, submission.source)
         if self._db.row("SELECT 1 FROM submissions WHERE slug = ? AND time = ? AND source = ?", same):
             return 0
-        self.add_submission(found.slug, found.time, found.verdict, found.source, found.event)
+        self.add_submission(
+            submission.slug, submission.time, submission.verdict, submission.source, submission.event
+        )
         return 1
 
-    def _add_mock(self, found: MockDocument) -> int:
-        if self._db.row("SELECT 1 FROM mocks WHERE id = ?", (found.id,)):
+    def _add_mock(self, mock: MockDocument) -> int:
+        if self._db.row("SELECT 1 FROM mocks WHERE id = ?", (mock.id,)):
             return 0
-        values = found._replace(document=compact(dict(found.document)))  # type: ignore[arg-type]
+        document = compact(dict(mock.document))
+        values = (mock.id, str(mock.state), mock.created, mock.updated, document, mock.event)
         self._db.run("INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?)", values)
         return 1
 
@@ -135,7 +138,7 @@ class Documents:
 
     def save_mock(
         self,
-        document: Mapping[str, Any],
+        document: Mapping[str, object],
         time: int,
         *,
         mock_id: str = "",
@@ -145,8 +148,8 @@ class Documents:
     ) -> str:
         """Write a mock interview, new or again (autosave); its id.
 
-        ``sitting`` names the window that sits it: raises ``TakenOver`` where the stored one is another's, or
-        where an interview that is finished already would be sat on or finished again.
+        ``sitting`` names the window in which it runs. Raises ``TakenOver`` where another window has it, or
+        where it is finished already.
         """
         name = mock_id or str(document.get("id") or new_id()[:12])
         with self._db.transaction():
@@ -161,12 +164,12 @@ class Documents:
         return name
 
     def _refuse_taken(self, name: str, sitting: str) -> None:
-        found = self._db.rows(
+        stored = self._db.row(
             "SELECT state, json_extract(document, '$.running.sitting') FROM mocks WHERE id = ?", (name,)
         )
-        if not found:
+        if stored is None:
             return
-        state, holder = found[0]
+        state, holder = stored
         if state != MockState.RUNNING:
             raise TakenOver("It was marked in another window already; nothing was changed here.")
         if sitting and holder and holder != sitting:
@@ -179,8 +182,8 @@ class Documents:
 
     def mocks(self, state: str = "") -> list[MockDocument]:
         """All mock interviews, newest first; with ``state`` only those in it."""
-        found = [_mock(row) for row in self._db.rows(self._mocks("ORDER BY created DESC, rowid DESC"))]
-        return [mock for mock in found if not state or mock.state == state]
+        mocks = [_mock(row) for row in self._db.rows(self._mocks("ORDER BY created DESC, rowid DESC"))]
+        return [mock for mock in mocks if not state or mock.state == state]
 
     @staticmethod
     def _mocks(rest: str) -> str:
@@ -193,9 +196,18 @@ class Documents:
 
 def _submission(row: Row) -> Submission:
     number, slug, time, status, passed, tests_passed, tests, seconds, source, verdict, event = row
-    found = json.loads(verdict)
     return Submission(
-        number, slug, time, status, bool(passed), tests_passed, tests, seconds, source, found, event
+        number,
+        slug,
+        time,
+        status,
+        bool(passed),
+        tests_passed,
+        tests,
+        seconds,
+        source,
+        json.loads(verdict),
+        event,
     )
 
 

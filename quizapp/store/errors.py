@@ -15,7 +15,7 @@ class Busy(QuizError):
 
 
 class Corrupt(BrokenData):
-    """The file is no intact database."""
+    """The file is damaged, or not a database."""
 
 
 class Newer(BrokenData):
@@ -24,13 +24,13 @@ class Newer(BrokenData):
 
 def explain(error: sqlite3.Error, path: Path) -> QuizError:
     """The sentence for a SQLite error on the database at ``path``."""
-    # the low byte is the primary code, the rest says more
+    # The low byte is the primary code; the rest is more specific.
     code = (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF
     if code in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
         return Busy(f"Another quizapp is writing to {path}: try again in a moment.")
     if code == sqlite3.SQLITE_FULL:
         return BrokenData(
-            f"The disk that holds {path} is full: free some space and repeat the last step, it was not saved."
+            f"The disk that holds {path} is full: free some space and repeat the last step; it was not saved."
         )
     if code in {sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM}:
         return BrokenData(f"{path} cannot be written: make it and its folder writable, or set QUIZAPP_HOME.")

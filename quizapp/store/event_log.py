@@ -142,7 +142,7 @@ class Store:
             steps = pending(db.connection, path, MIGRATIONS)
             if steps:
                 if existed and backups and len(steps) < len(MIGRATIONS):
-                    backup_files.take(path, backups, now=datetime.now(UTC), reason="migration")
+                    backup_files.create_backup(path, backups, now=datetime.now(UTC), reason="migration")
                 with explained(path):
                     migrate(db.connection, steps)
             store = cls(db, backups)

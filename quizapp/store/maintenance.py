@@ -1,4 +1,4 @@
-"""Care for the open database in the background: the backup of the start, and a check of every page."""
+"""Background maintenance of the open database: a backup at the start, or a check of every page."""
 
 import sqlite3
 import threading
@@ -15,7 +15,7 @@ CHECK_S = 0.05  # how long quitting waits for the check
 
 
 class BackgroundMaintenance:
-    """One thread at a time; ``warning`` says what it found, ``damaged`` that the file cannot be kept."""
+    """One thread at a time; ``warning`` says what is wrong, ``damaged`` that the file cannot be kept."""
 
     def __init__(self, db: Database, folder: Path | None) -> None:
         self.path = db.path
@@ -27,7 +27,7 @@ class BackgroundMaintenance:
         self._check: sqlite3.Connection | None = None
 
     def start(self, now: datetime, events: int) -> None:
-        """Take the backup of the start where one is due, else check what was not checked yet."""
+        """Make a backup where one is due; otherwise check the file where that has not happened yet."""
         copy = self._backup_is_due(now, events)
         if copy or not self._checked:
             self._thread = threading.Thread(target=self._run, args=(now, copy), name="backup")
@@ -39,7 +39,7 @@ class BackgroundMaintenance:
         return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
-        """Wait for a backup to end; a mere check may be cut short."""
+        """Wait for a backup to end; a check is cut short."""
         if self._thread:
             self._thread.join(CHECK_S)
             if self._check:
@@ -48,30 +48,30 @@ class BackgroundMaintenance:
             self._thread = None
 
     def _backup_is_due(self, now: datetime, events: int) -> bool:
-        """Unless the newest backup is recent, or nothing happened since."""
+        """False where the newest backup is recent, or nothing happened since."""
         if self.folder is None or not events:
             return False
-        kept = backup_files.listed(self.folder)
+        backups = backup_files.list_backups(self.folder)
         spacing = backup_files.SPACING if self.path.stat().st_size < LARGE else timedelta(days=1)
-        return not kept or (kept[0].events != events and now - kept[0].time >= spacing)
+        return not backups or (backups[0].events != events and now - backups[0].time >= spacing)
 
     def _run(self, now: datetime, copy: bool) -> None:
         try:
             if copy and self.folder:
-                # reads and checks every page, so that no other check is needed
-                backup_files.take(self.path, self.folder, now=now)
-                backup_files.thin(self.folder, now)
+                # This reads and checks every page, so no other check is needed.
+                backup_files.create_backup(self.path, self.folder, now=now)
+                backup_files.thin_out(self.folder, now)
             else:
-                self._look_through()
+                self._check_pages()
         except Corrupt as error:
             self.damaged = True
             self.warning = str(error)
         except QuizError as error:
             self.warning = str(error)
 
-    def _look_through(self) -> None:
+    def _check_pages(self) -> None:
         """Check every page over a connection of its own, as far as `stop` allows."""
-        self._check = backup_files.reading(self.path)
+        self._check = backup_files.open_read_only(self.path)
         try:
             sound = backup_files.is_sound(self._check)
         except sqlite3.OperationalError:  # interrupted
@@ -80,4 +80,4 @@ class BackgroundMaintenance:
             check, self._check = self._check, None
             check.close()
         if not sound:
-            raise Corrupt(f"{self.path} is damaged: quit now, it is then set aside.")
+            raise Corrupt(f"{self.path} is damaged: quit now, and it is set aside.")

@@ -167,8 +167,8 @@ def pending(
         done = applied(db)
     except BrokenData as error:
         raise BrokenData(f"{path} cannot be used: {error}; move it away or set QUIZAPP_HOME.") from error
-    known = [step.__name__ for step in migrations]
-    unknown = [name for name in done if name not in known]
+    steps = [step.__name__ for step in migrations]
+    unknown = [name for name in done if name not in steps]
     if unknown:
         raise Newer(f"{path} was written by a newer quizapp (step {unknown[0]}): update this one to use it.")
     return [step for step in migrations if step.__name__ not in done]
@@ -183,7 +183,7 @@ def migrate(db: sqlite3.Connection, steps: list[Migration]) -> None:
                 "CREATE TABLE IF NOT EXISTS migrations"
                 " (name TEXT PRIMARY KEY, applied TEXT DEFAULT CURRENT_TIMESTAMP)"
             )
-            # another process may have been faster
+            # Another process may have run it in the meantime.
             ran = db.execute("SELECT 1 FROM migrations WHERE name = ?", (step.__name__,)).fetchone()
             if not ran:
                 step(db)

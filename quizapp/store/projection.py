@@ -17,7 +17,7 @@ _SAVE_CARD = f"INSERT OR REPLACE INTO cards VALUES ({', '.join('?' * len(CARD_CO
 _SAVE_REVIEW = f"INSERT INTO reviews VALUES ({', '.join('?' * len(ReviewRow._fields))})"
 _OF_CARDS = f"type NOT IN ('{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.RENAME}')"
 RARE = "type <> 'answer'"  # the condition of the index over types
-# an event stands unless it, or the event that it is part of, was undone
+# An event stands unless it was undone, or the event that it is part of was.
 STANDS = "NOT EXISTS (SELECT 1 FROM voids WHERE voids.event IN (events.id, events.parent))"
 _TABLES = (("cards", "card"), ("reviews", "seq"), ("voids", "event"), ("renames", "old"))  # and their order
 
@@ -34,8 +34,8 @@ class CardTables:
 
     def card(self, name: str) -> CardRow | None:
         """The row of one card."""
-        found = self._db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
-        return CardRow(*found) if found else None
+        row = self._db.row(f"SELECT {CARD_LIST} FROM cards WHERE card = ?", (name,))
+        return CardRow(*row) if row else None
 
     def cards(self) -> list[CardRow]:
         """The rows of all cards, by id."""
@@ -43,7 +43,7 @@ class CardTables:
 
     def due_cards(self, day: int) -> list[QueuedCard]:
         """The cards that fall due on or before a study day, and new ones that stand first in the queue."""
-        # new cards have due_day 0, so that one index serves both
+        # New cards have due_day 0, so one index serves both conditions.
         sql = (
             f"SELECT {', '.join(QueuedCard._fields)} FROM cards WHERE due_day <= ?"
             " AND (state > 0 OR priority > 0) AND suspended = 0 AND buried < ?"
@@ -66,14 +66,14 @@ class CardTables:
     def existing(self, names: Iterable[str]) -> list[str]:
         """Those of the names that have a card."""
         wanted = list(names)
-        found: list[str] = []
+        existing: list[str] = []
         for start in range(0, len(wanted), 500):  # SQLite limits the number of parameters
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
-            found += [
+            existing += [
                 name for (name,) in self._db.rows(f"SELECT card FROM cards WHERE card IN ({marks})", part)
             ]
-        return found
+        return existing
 
     def typical_seconds(self) -> float:
         """The mean answering time of the last 200 timed reviews in seconds, 0.0 without any."""
@@ -138,14 +138,14 @@ class Projection:
             self._db.run(_SAVE_REVIEW, review)
 
     def _canonical(self, name: str) -> str:
-        found = self._db.row("SELECT new FROM renames WHERE old = ?", (name,))
-        return str(found[0]) if found else name
+        row = self._db.row("SELECT new FROM renames WHERE old = ?", (name,))
+        return str(row[0]) if row else name
 
     def _rederive(self, name: str) -> None:
         """Derive one card anew from all its events that stand."""
         names = [name, *(old for (old,) in self._db.rows("SELECT old FROM renames WHERE new = ?", (name,)))]
         marks = ", ".join("?" * len(names))
-        # by way of the log's index: one on reviews would cost a page in every answer
+        # This uses the log's index: an index on reviews would cost a page in every answer.
         seqs = f"SELECT seq FROM events WHERE card IN ({marks})"
         self._db.run(f"DELETE FROM reviews WHERE seq IN ({seqs})", names)
         events = self._events(f"card IN ({marks}) AND {_OF_CARDS}", names)
@@ -178,8 +178,8 @@ class Projection:
 
     def _count_undo(self, name: str, step: int) -> bool:
         """Change the number of undos of an event; True where that turns it around."""
-        found = self._db.row("SELECT n FROM voids WHERE event = ?", (name,))
-        before = int(found[0]) if found else 0
+        row = self._db.row("SELECT n FROM voids WHERE event = ?", (name,))
+        before = int(row[0]) if row else 0
         after = before + step
         if after:
             self._db.run("INSERT OR REPLACE INTO voids VALUES (?, ?)", (name, after))

@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from quizapp.errors import BrokenData
 from quizapp.scheduling.reducer import CardReducer
 from quizapp.store import Store
-from quizapp.store.backups import is_good, listed, newest_good, restore, take, thin, thinned
+from quizapp.store.backups import (
+    create_backup,
+    is_good,
+    list_backups,
+    newest_good,
+    restore,
+    thin_out,
+    times_to_keep,
+)
 
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
@@ -34,7 +42,7 @@ def test_a_start_takes_a_backup_of_what_is_new(path: Path, tmp_path: Path, answe
     fill(path, answer, 3)
     for _ in range(3):
         Store.open(path, backups=folder).close()
-    (backup,) = listed(folder)
+    (backup,) = list_backups(folder)
     assert backup.events == 3
     assert is_good(backup.path)
     assert sorted(file.suffix for file in folder.iterdir()) == [".db"]
@@ -43,7 +51,7 @@ def test_a_start_takes_a_backup_of_what_is_new(path: Path, tmp_path: Path, answe
 def test_an_empty_database_is_not_backed_up(path: Path, tmp_path: Path) -> None:
     for _ in range(2):
         Store.open(path, backups=tmp_path / "backups").close()
-    assert listed(tmp_path / "backups") == []
+    assert list_backups(tmp_path / "backups") == []
 
 
 def test_scripts_that_start_often_do_not_fill_the_disk(path: Path, tmp_path: Path, answer) -> None:
@@ -51,12 +59,12 @@ def test_scripts_that_start_often_do_not_fill_the_disk(path: Path, tmp_path: Pat
         with Store.open(path, backups=tmp_path / "backups") as store:
             store.attach(CardReducer())
             store.append(answer(f"q{number}"))
-    assert len(listed(tmp_path / "backups")) == 1
+    assert len(list_backups(tmp_path / "backups")) == 1
 
 
 def test_thinning_keeps_two_days_then_days_weeks_and_months() -> None:
     times = [NOW - timedelta(hours=6 * index) for index in range(4 * 400)]
-    keep = sorted(thinned(times, NOW), reverse=True)
+    keep = sorted(times_to_keep(times, NOW), reverse=True)
     recent = [time for time in keep if NOW - time <= timedelta(days=2)]
     assert len(recent) == 9
     older = [time for time in keep if NOW - time > timedelta(days=2)]
@@ -69,10 +77,10 @@ def test_thinning_keeps_two_days_then_days_weeks_and_months() -> None:
 
 @given(st.lists(st.integers(0, 24 * 800).map(lambda hours: NOW - timedelta(hours=hours)), max_size=80))
 def test_thinning_is_bounded_stable_and_keeps_the_newest(times) -> None:
-    keep = thinned(times, NOW)
+    keep = times_to_keep(times, NOW)
     assert keep <= set(times)
     assert len([time for time in keep if NOW - time > timedelta(days=2)]) <= 31
-    assert thinned(sorted(keep), NOW) <= keep
+    assert times_to_keep(sorted(keep), NOW) <= keep
     if times:
         assert max(times) in keep
 
@@ -81,7 +89,7 @@ def test_backups_taken_every_day_reach_back_months() -> None:
     kept: list[datetime] = []
     for day in range(365):
         now = NOW + timedelta(days=day)
-        kept = sorted(thinned([*kept, now], now))
+        kept = sorted(times_to_keep([*kept, now], now))
     assert now - kept[0] > timedelta(days=200)
     assert len(kept) <= 34
 
@@ -89,10 +97,10 @@ def test_backups_taken_every_day_reach_back_months() -> None:
 def test_thin_deletes_files(tmp_path: Path, path: Path, answer) -> None:
     fill(path, answer, 1)
     for hours in (0, 1, 24 * 5, 24 * 5 + 1):
-        take(path, tmp_path, now=NOW - timedelta(hours=hours))
+        create_backup(path, tmp_path, now=NOW - timedelta(hours=hours))
     (tmp_path / "notes.txt").write_text("mine")
-    thin(tmp_path, NOW)
-    assert [backup.time for backup in listed(tmp_path)] == [
+    thin_out(tmp_path, NOW)
+    assert [backup.time for backup in list_backups(tmp_path)] == [
         NOW,
         NOW - timedelta(hours=1),
         NOW - timedelta(days=5),
@@ -103,7 +111,7 @@ def test_thin_deletes_files(tmp_path: Path, path: Path, answer) -> None:
 def test_restore_keeps_what_was_there(path: Path, tmp_path: Path, answer) -> None:
     folder = tmp_path / "backups"
     fill(path, answer, 3)
-    backup = take(path, folder, now=NOW)
+    backup = create_backup(path, folder, now=NOW)
     fill(path, answer, 4)
     assert count(path) == 7
     kept = restore(path, backup.path, folder, now=NOW + timedelta(minutes=5))
@@ -115,7 +123,7 @@ def test_restore_keeps_what_was_there(path: Path, tmp_path: Path, answer) -> Non
 
 def test_restored_database_goes_on_under_a_new_device(path: Path, tmp_path: Path, answer) -> None:
     fill(path, answer, 3)
-    backup = take(path, tmp_path, now=NOW)
+    backup = create_backup(path, tmp_path, now=NOW)
     with Store.open(path) as store:
         store.attach(CardReducer())
         (replaced,) = store.append(answer("q9"))
@@ -131,7 +139,7 @@ def test_restored_database_goes_on_under_a_new_device(path: Path, tmp_path: Path
 
 def test_restore_sets_a_damaged_database_aside(path: Path, tmp_path: Path, answer) -> None:
     fill(path, answer, 3)
-    backup = take(path, tmp_path, now=NOW)
+    backup = create_backup(path, tmp_path, now=NOW)
     path.write_bytes(b"junk" * 999)
     kept = restore(path, backup.path, tmp_path, now=NOW)
     assert kept.read_bytes() == b"junk" * 999
@@ -141,8 +149,8 @@ def test_restore_sets_a_damaged_database_aside(path: Path, tmp_path: Path, answe
 def test_damaged_backup_is_passed_over_and_refused(path: Path, tmp_path: Path, answer) -> None:
     folder = tmp_path / "backups"
     fill(path, answer, 3)
-    good = take(path, folder, now=NOW)
-    bad = take(path, folder, now=NOW + timedelta(hours=1))
+    good = create_backup(path, folder, now=NOW)
+    bad = create_backup(path, folder, now=NOW + timedelta(hours=1))
     bad.path.write_bytes(b"junk")
     assert newest_good(folder).path == good.path
     with pytest.raises(BrokenData, match="choose another"):
@@ -152,7 +160,7 @@ def test_damaged_backup_is_passed_over_and_refused(path: Path, tmp_path: Path, a
 
 def test_restore_works_while_another_process_has_the_file_open(path: Path, tmp_path: Path, answer) -> None:
     fill(path, answer, 3)
-    backup = take(path, tmp_path, now=NOW)
+    backup = create_backup(path, tmp_path, now=NOW)
     with Store.open(path) as store:
         store.attach(CardReducer())
         store.append(answer("q7"))
