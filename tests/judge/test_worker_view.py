@@ -1,4 +1,4 @@
-"""What a worker is told: inputs and probes, not the answers that the inputs were made from."""
+"""What a worker may see: inputs and probes, not the answers that the inputs were made from."""
 
 import ast
 from pathlib import Path
