@@ -19,11 +19,11 @@ from tests.judge.field import SECRET, Field, control_characters, texts
 from tests.judge.hostile import ALL
 from tests.judge.test_controls import CONTROLS
 
-UNGUARDED = {"changes_exercise", "removes_exercise"}  # below T2 a submission may write where the user may
+UNGUARDED = {"changes_exercise", "removes_exercise"}  # below T2, a submission may write wherever the user may
 
 
 def hostile(field: Field, kinds: set[str]) -> dict[str, object]:
-    """Counts by kind, what harm was done, and how far time-outs went over their limit."""
+    """Counts by kind, the harm that was done, and by how much time-outs exceeded their limit."""
     table = {}
     beyond: list[float] = []
     sentences = {}
@@ -33,16 +33,16 @@ def hostile(field: Field, kinds: set[str]) -> dict[str, object]:
             by_kind[item.kind].append(item)
     for kind, items in by_kind.items():
         judge = field.client.pid
-        knocks = len(field.connections)
+        connections = len(field.connections)
         verdicts = field.grade_all([(h.name, field.fill(h.source), h.seconds) for h in items], jobs=2)
-        told = [text for verdict in verdicts.values() for text in texts(verdict)]
+        shown = [text for verdict in verdicts.values() for text in texts(verdict)]
         table[kind] = {
             "count": len(items),
             "false_passes": sum(verdict.passed for verdict in verdicts.values()),
             "left_running": len(field.strays()),
             "files_changed": len(field.changed()),
-            "secrets_told": sum(SECRET in text or "root:x:" in text for text in told),
-            "connections": len(field.connections) - knocks,
+            "secrets_told": sum(SECRET in text or "root:x:" in text for text in shown),
+            "connections": len(field.connections) - connections,
             "control_characters": sum(len(control_characters(v)) for v in verdicts.values()),
             "judge_died": field.client.pid != judge,
         }
@@ -59,7 +59,7 @@ def hostile(field: Field, kinds: set[str]) -> dict[str, object]:
 
 
 def controls(field: Field, runs: int) -> dict[str, int]:
-    """False failures of right code, each submission ``runs`` times, several at a time."""
+    """False failures of right code: each submission ``runs`` times, several at a time."""
     orders = [(f"{name} {n}", code.encode(), 60.0) for name, code in CONTROLS.items() for n in range(runs)]
     verdicts = field.grade_all(orders, jobs=4)
     bad = {name: str(v.error) for name, v in verdicts.items() if not v.passed}
@@ -73,7 +73,7 @@ def main() -> None:
     parser.add_argument("--controls", type=int, default=0)
     parser.add_argument("--kinds", default=",".join(sorted({item.kind for item in ALL})))
     options = parser.parse_args()
-    found: dict[str, object] = {}
+    tables: dict[str, object] = {}
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as home:
         os.environ["QUIZAPP_HOME"] = home
         for tier in options.tiers.split(","):
@@ -81,13 +81,13 @@ def main() -> None:
             place.mkdir()
             field = Field(tier, place)
             try:
-                found[tier] = {
+                tables[tier] = {
                     "hostile": hostile(field, set(options.kinds.split(","))),
                     "controls": controls(field, options.controls),
                 }
             finally:
                 field.close()
-    print(json.dumps(found, indent=1))
+    print(json.dumps(tables, indent=1))
 
 
 if __name__ == "__main__":

@@ -30,14 +30,14 @@ def state(marker: str) -> dict[str, float]:
         "processes": len(processes),
         "descriptors": sum(p.num_fds() for p in everyone),
         "threads": sum(p.num_threads() for p in everyone),
-        # Private memory: the shared part depends on what else runs on the machine.
+        # Private memory only: the shared part depends on what else is running.
         "uss_mb": round(sum(p.memory_full_info().uss for p in everyone) / 1e6, 1),
         "scratch_folders": len(list(Path(tempfile.gettempdir()).glob("quizapp-judge-*/*"))),
     }
 
 
 def soak(saves: int, home: Path) -> dict[str, object]:
-    """Save ``saves`` times at random moments; every verdict must fit the last save."""
+    """Save ``saves`` times at random moments. Every verdict must match the last save."""
     exercise, faults = load_exercise(paths.exercises() / "warmup")
     assert exercise is not None, faults
     sources = {name: (exercise.folder / f"{name}.py").read_text(encoding="utf-8") for name in (RIGHT, WRONG)}

@@ -105,7 +105,7 @@ def run(*command: str, env: dict[str, str] | None = None) -> None:
 
 
 def compute(exercise: Exercise, source: Path) -> float:
-    """The exercise's own compute in seconds: its probes and hidden tests run once in a warmed process."""
+    """Seconds that the exercise itself takes: its probes and hidden tests, run once in a warmed process."""
     script = f"""
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
@@ -149,7 +149,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     call = (sys.executable, "-m", "quizapp", "grade", exercise.slug, str(path))
     pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(exercise.folder / "hidden"))
     base, cold, command, by_pytest = [], [], [], []
-    for _ in range(few):  # in turns, so that a busy moment hits all of them
+    for _ in range(few):  # in turns, so that a busy moment affects all of them
         base.append(timed(lambda: run(sys.executable, "-c", IMPORT)))
         cold.append(timed(lambda: grade(exercise, path, device="cpu")))
         command.append(timed(lambda: run(*call)))

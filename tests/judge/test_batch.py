@@ -1,5 +1,6 @@
 """A folder of submissions: every file gets exactly one verdict, whatever it is called and contains."""
 
+import contextlib
 import json
 import os
 import socket
@@ -22,15 +23,13 @@ from tests.judge.field import exercise
 
 
 class InstantJudge:
-    """Stands in for the judge's process: passes every source, and fails by itself on some."""
+    """Stands in for the judge's process: passes every source, and fails by itself or dies on some."""
 
     pid = 0
     returncode = 0
 
     def __init__(self) -> None:
-        self.most_at_once = 0
-        ours, self._theirs = socket.socketpair()
-        self.connection = ours
+        self.connection, self._theirs = socket.socketpair()
         threading.Thread(target=self._serve, daemon=True).start()
 
     def _serve(self) -> None:
@@ -38,11 +37,21 @@ class InstantJudge:
             while (request := protocol.receive_request(self._theirs)) is not None:
                 order = request.order
                 assert order is not None
+                if b"kill the judge" in order.source:
+                    self.returncode = -9
+                    return
                 verdict = Verdict("blend", order.file, "cpu", VerdictStatus.PASSED)
                 reply = GradeReply(ReplyKind.VERDICT, request.ticket, verdict)
                 if b"break the judge" in order.source:
                     reply = GradeReply(ReplyKind.BROKEN, request.ticket, text="a traceback")
-                protocol.send(self._theirs, reply)
+                if b"slow" in order.source:
+                    threading.Timer(0.1, self._send, (reply,)).start()
+                else:
+                    self._send(reply)
+
+    def _send(self, reply: GradeReply) -> None:
+        with contextlib.suppress(OSError):  # dead by now
+            protocol.send(self._theirs, reply)
 
     def wait(self, timeout: float | None = None) -> int:
         del timeout
@@ -146,6 +155,25 @@ def test_a_file_that_is_named_twice_is_graded_twice(blend: Exercise, tmp_path: P
     (tmp_path / "a.py").write_bytes(GOOD)
     files: Sequence[Path] = [tmp_path / "a.py"] * 3
     assert [v.passed for v in grade_folder(blend, files, jobs=2)] == [True] * 3
+
+
+@pytest.mark.usefixtures("instant_judge")
+@pytest.mark.parametrize("jobs", [1, 2, 3, 4])
+def test_only_what_kills_the_judge_is_blamed_for_it(blend: Exercise, tmp_path: Path, jobs: int) -> None:
+    sources = {
+        "a": b"# slow",
+        "b": b"# kill the judge",
+        "c": b"# slow",
+        "d": LATIN,
+        "e": b"# slow",
+        "f": GOOD,
+    }
+    for name, source in sources.items():
+        (tmp_path / f"{name}.py").write_bytes(source)
+    verdicts = {Path(v.file).stem: v for v in grade_folder(blend, tmp_path, jobs=jobs)}
+    assert {name for name, verdict in verdicts.items() if verdict.passed} == {"a", "c", "e", "f"}
+    assert "must not kill its parent" in (verdicts["b"].error or "")
+    assert len(verdicts) == len(sources)
 
 
 @pytest.mark.usefixtures("instant_judge")

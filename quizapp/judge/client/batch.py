@@ -2,8 +2,9 @@
 
 import contextlib
 import itertools
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from quizapp.bank.model import Exercise
@@ -12,8 +13,6 @@ from quizapp.judge import protocol
 from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
 from quizapp.judge.protocol import ClientRequest, GradeOrder, JudgeFailed, Operation, check_options
 from quizapp.judge.verdict import Verdict, VerdictStatus
-
-_ATTEMPTS = 2
 
 
 def submissions_in(folder: Path) -> list[Path]:
@@ -65,50 +64,64 @@ def _error_verdict(exercise: Exercise, file: str, device: str, seed: int | None,
 @dataclass(frozen=True)
 class _Attempt:
     order: GradeOrder
-    number: int
+    number: int = 1
 
 
 class _Batch:
-    """A judge with the orders that it is working on; replaced when a submission kills it."""
+    """A judge with the orders that it is working on; replaced when a submission kills it.
+
+    Of several orders under way, any may have killed the judge. They become suspects, which a new judge gets
+    one at a time, so that no order is blamed for the deed of another.
+    """
 
     def __init__(self, exercise: Exercise, tier: str):
         self._exercise = exercise
         self._tier = tier
-        self._attempts: dict[int, _Attempt] = {}
+        self._under_way: dict[int, _Attempt] = {}
+        self._suspects: deque[_Attempt] = deque()
         self._tickets = itertools.count(1)
         self._process, self._sock = start_judge(tier=tier)
 
     @property
     def running(self) -> int:
         """How many orders have no verdict yet."""
-        return len(self._attempts)
+        return len(self._under_way) + len(self._suspects)
 
-    def send(self, order: GradeOrder, attempt: int = 1) -> None:
-        """Give the judge one more order."""
+    def send(self, order: GradeOrder) -> None:
+        """Give the judge one more order, or keep it until the suspects are graded."""
+        if self._suspects:
+            self._suspects.append(_Attempt(order))
+        else:
+            self._send(_Attempt(order))
+
+    def _send(self, attempt: _Attempt) -> None:
         ticket = next(self._tickets)
-        self._attempts[ticket] = _Attempt(order, attempt)
+        self._under_way[ticket] = attempt
         with contextlib.suppress(OSError):  # `next_verdict` notices that the judge has gone
-            protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, order))
+            protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, attempt.order))
 
     def next_verdict(self) -> Verdict:
         """Wait for the verdict of any order. Raises `QuizError` if nothing can be graded with its options."""
         while True:
+            if self._suspects and not self._under_way:
+                self._send(self._suspects.popleft())
             try:
                 reply = protocol.receive_reply(self._sock, self._process.pid)
             except OSError:
                 reply = None
-            if reply is not None:
-                order = self._attempts.pop(reply.ticket).order
-                try:
-                    return reply.verdict_or_raise()
-                except JudgeFailed as error:  # a fault of the judge on one file must not drop the others
-                    return _error_verdict(self._exercise, order.file, order.device, order.seed, error)
-            lost = self._replace_judge()
-            if lost is not None:
-                return lost
+            if reply is None:
+                guilty = self._replace_judge()
+                if guilty is not None:
+                    return guilty.lost_verdict(self._exercise)
+                continue
+            order = self._under_way.pop(reply.ticket).order
+            try:
+                return reply.verdict_or_raise()
+            except JudgeFailed as error:  # a fault of the judge on one file must not drop the others
+                return _error_verdict(self._exercise, order.file, order.device, order.seed, error)
 
-    def _replace_judge(self) -> Verdict | None:
-        """Start another judge; the verdict of an order under which two judges died, if there is one.
+    def _replace_judge(self) -> GradeOrder | None:
+        """Start another judge; the order that killed this one and one before it, if that is certain.
 
         Raises `JudgeFailed` if the judge stopped by itself.
         """
@@ -117,15 +130,13 @@ class _Batch:
         if stopped_by_itself(self._process):
             raise judge_stopped()
         self._process, self._sock = start_judge(tier=self._tier)
-        attempts, self._attempts = list(self._attempts.values()), {}
-        guilty = None
-        for attempt in attempts:
-            if attempt.number >= _ATTEMPTS and guilty is None:
-                guilty = attempt.order
-            else:
-                # Any of the orders may have killed the judge. Once one is blamed, the others are not counted.
-                self.send(attempt.order, attempt.number + 1 if guilty is None else attempt.number)
-        return None if guilty is None else guilty.lost_verdict(self._exercise)
+        attempts = list(self._under_way.values())
+        self._under_way.clear()
+        if len(attempts) == 1 and attempts[0].number > 1:
+            return attempts[0].order
+        again = [replace(attempt, number=attempt.number + 1) for attempt in attempts]
+        self._suspects.extendleft(reversed(again))
+        return None
 
     def close(self) -> None:
         """End the judge."""
