@@ -8,6 +8,9 @@ import pytest
 
 from quizapp import paths
 from quizapp.judge.authoring.mutants import wrong_submission
+from quizapp.judge.verdict import Verdict
+from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
 WARMUP = paths.exercises() / "warmup"
@@ -139,3 +142,20 @@ def test_missing_torch_is_one_sentence(home: Path) -> None:
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "torch is not installed" in done.stderr
+
+
+def test_a_grade_counts_as_a_submission_if_the_file_parses(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, home: Path
+) -> None:
+    run(capsys, "exercise", "warmup")
+    path = next(home.rglob("warmup.py"))
+    for source, passed in (("x = 1", False), ("x = (", False), ("x = 2", True)):
+        path.write_text(source)
+        verdict = Verdict("warmup", str(path), "cpu", "passed" if passed else "failed", (), 0.1, 7, "T1")
+        monkeypatch.setattr("quizapp.judge.grade", lambda *_, found=verdict, **__: found)
+        assert run(capsys, "grade", "warmup")[0] == int(not passed)
+    with Study.open() as study:
+        (review,) = study.card("exercise:warmup").history
+        counts = [event.details["submissions"] for event in study.events()]
+    assert review.rating is Rating.GOOD
+    assert counts == [1, 1, 2]

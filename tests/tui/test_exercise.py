@@ -301,3 +301,18 @@ async def test_one_pane_is_marked_the_one_that_takes_the_keys(app: App) -> None:
         running.screen.action_show("verdict", focus=False)
         await pilot.pause()
         assert marked() == ["code"]
+
+
+async def test_a_save_that_fails_is_no_submission_and_a_grade_is_one(judged, study: Study) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        screen(running).editor.text = "def double(x):\n    return x\n"
+        for key, passed in (("ctrl+s", False), ("ctrl+r", False), ("ctrl+s", False), ("ctrl+r", True)):
+            await pilot.press(key)
+            await pilot.pause()
+            submission = judge.submissions[-1]
+            submission.on_result(submission, verdict(True, passed))
+            await pilot.pause()
+        assert "Rated Good after 2 submissions" in text(running)
+        assert len(study.submissions("double")) == 4
