@@ -93,50 +93,6 @@ def test_export_into_a_file_is_refused(capsys: pytest.CaptureFixture[str], tmp_p
     assert "cannot be written" in err
 
 
-DECK = """topic: mine
-questions:
-  - id: my-question
-    level: easy
-    kind: cloze
-    prompt: Fill in.
-    answer: It is so.
-    exercise: warmup
-    text: "A [[gap]]."
-"""
-
-
-def test_own_deck_joins_the_bank(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    deck = tmp_path / "mine.yaml"
-    deck.write_text(DECK)
-    assert run(capsys, "deck", "add", str(deck))[0] == 0
-    assert "my-question" in run(capsys, "questions")[1]
-    assert str(deck) in run(capsys, "deck", "list")[1]
-    assert run(capsys, "deck", "remove", str(deck))[0] == 0
-    assert "my-question" not in run(capsys, "questions")[1]
-
-
-def test_a_faulty_deck_leaves_the_rest_working(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    deck = tmp_path / "mine.yaml"
-    deck.write_text(DECK)
-    run(capsys, "deck", "add", str(deck))
-    deck.write_text(DECK.replace("answer", "anwser"))
-    code, out, err = run(capsys, "questions")
-    assert code == 0
-    assert "lr-warmup" in out
-    assert err == "quizapp: 2 faults in the content; 'quizapp check' names them\n"
-
-
-def test_check_of_a_deck_names_line_and_remedy(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    deck = tmp_path / "mine.yaml"
-    deck.write_text(DECK.replace("answer", "anwser"))
-    code, out, _ = run(capsys, "check", str(deck))
-    assert code == 1
-    assert f"{deck}:3: question 'my-question': unknown key 'anwser'; did you mean 'answer'?" in out
-    assert out.splitlines()[-1].endswith(": 2 faults")
-    deck.write_text(DECK + "    mood: good\n")
-    assert run(capsys, "check", str(deck))[1].splitlines()[-1].endswith(": 1 fault")
-
-
 def test_a_closed_pipe_is_no_error() -> None:
     shell = f"{sys.executable} -m quizapp questions | head -1; echo ${{PIPESTATUS[0]}}"
     done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, check=True)
