@@ -39,7 +39,7 @@ def hostile(field: Field, kinds: set[str]) -> dict[str, object]:
         table[kind] = {
             "count": len(items),
             "false_passes": sum(verdict.passed for verdict in verdicts.values()),
-            "left_running": len(field.strays()),
+            "left_running": len(field.left_running()),
             "files_changed": len(field.changed()),
             "secrets_told": sum(SECRET in text or "root:x:" in text for text in shown),
             "connections": len(field.connections) - connections,

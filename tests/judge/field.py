@@ -31,7 +31,7 @@ def exercise(name: str, folder: Path = DATA) -> Exercise:
 
 @dataclass
 class Field:
-    """A warm judge of one tier, an exercise folder of its own, a canary, doors that nobody may connect to."""
+    """A warm judge of one tier, its own exercise folder, a canary, and sockets that nobody may connect to."""
 
     tier: str
     place: Path
@@ -45,13 +45,13 @@ class Field:
         self.canary.write_text(SECRET, encoding="utf-8")
         self.canary.chmod(0o640)
         self.before = self._state()
-        self._doors = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
-        self._doors[1].bind(str(self.place / "socket"))
-        self._doors[1].listen()
-        self._doors.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
-        self._doors[2].bind(("127.0.0.1", self.port))
-        for door in self._doors:
-            threading.Thread(target=self._listen, args=(door,), daemon=True).start()
+        self._listeners = [socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)]
+        self._listeners[1].bind(str(self.place / "socket"))
+        self._listeners[1].listen()
+        self._listeners.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        self._listeners[2].bind(("127.0.0.1", self.port))
+        for listener in self._listeners:
+            threading.Thread(target=self._listen, args=(listener,), daemon=True).start()
         self.client = JudgeClient(tier=self.tier)
         self.client.start()
         while (sock := protocol.connect_running(protocol.socket_key())) is None:
@@ -64,17 +64,17 @@ class Field:
     @property
     def port(self) -> int:
         """The TCP and UDP port at which the field listens."""
-        number = self._doors[0].getsockname()[1]
+        number = self._listeners[0].getsockname()[1]
         assert isinstance(number, int)
         return number
 
-    def _listen(self, door: socket.socket) -> None:
+    def _listen(self, listener: socket.socket) -> None:
         try:
             while True:
-                if door.type == socket.SOCK_DGRAM:
-                    self.connections.append(str(door.recv(100)))
+                if listener.type == socket.SOCK_DGRAM:
+                    self.connections.append(str(listener.recv(100)))
                 else:
-                    guest, address = door.accept()
+                    guest, address = listener.accept()
                     guest.close()
                     self.connections.append(str(address))
         except OSError:
@@ -122,9 +122,9 @@ class Field:
         self.canary.write_text(SECRET, encoding="utf-8")
 
     def running(self) -> set[int]:
-        """The judge's processes and everything below them, and strays that still look like them.
+        """The judge's processes and everything below them, and orphans that still look like them.
 
-        A spawned worker that waits for a job below the judge is no stray.
+        A spawned worker that waits for a job below the judge does not count.
         """
         found: set[int] = set()
         for process in psutil.process_iter(["cmdline", "pid", "ppid", "status", "create_time"]):
@@ -144,7 +144,7 @@ class Field:
                 }
         return found
 
-    def strays(self) -> list[str]:
+    def left_running(self) -> list[str]:
         """Processes that were not there at the start and stay; on a busy machine, dying takes a moment."""
         limit = time.monotonic() + 5.0
         while (left := self.running() - self.processes) and time.monotonic() < limit:
@@ -159,8 +159,8 @@ class Field:
     def close(self) -> None:
         """End the judge and the listeners."""
         self.client.stop()
-        for door in self._doors:
-            door.close()
+        for listener in self._listeners:
+            listener.close()
 
 
 def _account(pid: int) -> str:

@@ -23,7 +23,7 @@ class Aftermath:
     """What all hostile submissions together led to on one field."""
 
     verdicts: dict[str, Verdict]
-    strays: list[str]
+    left_running: list[str]
     changed: list[str]
     connections: list[str] = field(default_factory=list)
     judge_changed: bool = False
@@ -46,7 +46,7 @@ def aftermath(field: Field) -> Aftermath:
         orders = [(f"{h.kind}/{h.name}", field.fill(h.source), h.seconds) for h in chosen(field.tier)]
         verdicts = field.grade_all(orders)
         _done[field.tier] = Aftermath(
-            verdicts, field.strays(), field.changed(), field.connections, field.client.pid != judge
+            verdicts, field.left_running(), field.changed(), field.connections, field.client.pid != judge
         )
         field.restore()
     return _done[field.tier]
@@ -85,7 +85,7 @@ def test_time_outs_and_memory_name_the_line(aftermath: Aftermath, field: Field) 
 
 
 def test_nothing_is_left_running(aftermath: Aftermath) -> None:
-    assert aftermath.strays == []
+    assert aftermath.left_running == []
 
 
 def test_verdicts_hold_no_control_characters(aftermath: Aftermath) -> None:

@@ -33,8 +33,8 @@ def blend() -> Exercise:
     return exercise("blend")
 
 
-class Told:
-    """A client and what it was told."""
+class RecordingClient:
+    """A client that keeps its answers."""
 
     def __init__(self) -> None:
         self.answers: queue.Queue[tuple[int, Verdict | QuizError]] = queue.Queue()
@@ -47,11 +47,11 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told() -> Iterator[Told]:
-    told = Told()
-    told.client.start()
-    yield told
-    told.client.stop()
+def recording() -> Iterator[RecordingClient]:
+    recording = RecordingClient()
+    recording.client.start()
+    yield recording
+    recording.client.stop()
 
 
 def until(condition: Callable[[], bool]) -> None:
@@ -61,54 +61,54 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
-def test_only_the_latest_submission_is_answered(told: Told, blend: Exercise) -> None:
+def test_only_the_latest_submission_is_answered(recording: RecordingClient, blend: Exercise) -> None:
     for source in (SLOW, WRONG, SLOW, WRONG, SLOW):
-        told.client.submit(blend, source, timeout=50)
-    last = told.client.submit(blend, RIGHT, timeout=50)
-    ticket, verdict = told.verdict()
+        recording.client.submit(blend, source, timeout=50)
+    last = recording.client.submit(blend, RIGHT, timeout=50)
+    ticket, verdict = recording.verdict()
     assert ticket == last
     assert verdict.passed
     time.sleep(0.3)
-    assert told.answers.empty()
+    assert recording.answers.empty()
 
 
-def test_a_cancelled_submission_is_never_answered(told: Told, blend: Exercise) -> None:
-    told.client.submit(blend, SLOW, timeout=50)
-    told.client.cancel()
-    last = told.client.submit(blend, WRONG, timeout=50)
-    assert told.verdict()[0] == last
+def test_a_cancelled_submission_is_never_answered(recording: RecordingClient, blend: Exercise) -> None:
+    recording.client.submit(blend, SLOW, timeout=50)
+    recording.client.cancel()
+    last = recording.client.submit(blend, WRONG, timeout=50)
+    assert recording.verdict()[0] == last
 
 
-def test_a_seed_reproduces_a_verdict_word_for_word(told: Told, blend: Exercise) -> None:
+def test_a_seed_reproduces_a_verdict_word_for_word(recording: RecordingClient, blend: Exercise) -> None:
     messages = []
     for _ in range(2):
-        told.client.submit(blend, WRONG, seed=7, timeout=50)
-        messages.append([test.message for test in told.verdict()[1].tests])
+        recording.client.submit(blend, WRONG, seed=7, timeout=50)
+        messages.append([test.message for test in recording.verdict()[1].tests])
     assert messages[0] == messages[1]
 
 
-def test_an_unreadable_source_is_refused_at_once(told: Told, blend: Exercise) -> None:
+def test_an_unreadable_source_is_refused_at_once(recording: RecordingClient, blend: Exercise) -> None:
     with pytest.raises(QuizError):
-        told.client.submit(blend, Path("/dev/zero"))
+        recording.client.submit(blend, Path("/dev/zero"))
     with pytest.raises(QuizError):
-        told.client.submit(blend, b"\xff\xfe")
+        recording.client.submit(blend, b"\xff\xfe")
 
 
-def test_an_absent_device_is_said(told: Told, blend: Exercise) -> None:
-    told.client.submit(blend, RIGHT, device="cuda:63")
-    _, outcome = told.answers.get(timeout=60)
+def test_an_absent_device_is_reported(recording: RecordingClient, blend: Exercise) -> None:
+    recording.client.submit(blend, RIGHT, device="cuda:63")
+    _, outcome = recording.answers.get(timeout=60)
     assert isinstance(outcome, QuizError)
     assert "absent" in str(outcome)
     with pytest.raises(QuizError, match="not a device"):
-        told.client.submit(blend, RIGHT, device="gpu")
+        recording.client.submit(blend, RIGHT, device="gpu")
 
 
-def test_a_seed_that_no_generator_takes_is_refused(blend: Exercise) -> None:
+def test_a_seed_that_no_generator_accepts_is_refused(blend: Exercise) -> None:
     with pytest.raises(QuizError, match="64 bits"):
         grade(blend, RIGHT, seed=10**30)
 
 
-def test_grade_uses_the_warm_judge_of_the_same_user(told: Told, blend: Exercise) -> None:
+def test_grade_uses_the_warm_judge_of_the_same_user(recording: RecordingClient, blend: Exercise) -> None:
     sock = protocol.connect_running(protocol.socket_key())
     assert sock is not None
     sock.close()
@@ -118,8 +118,8 @@ def test_grade_uses_the_warm_judge_of_the_same_user(told: Told, blend: Exercise)
     assert started == []
 
 
-def test_the_judge_outlives_its_zygote(told: Told, blend: Exercise) -> None:
-    judge = told.client.pid
+def test_the_judge_outlives_its_zygote(recording: RecordingClient, blend: Exercise) -> None:
+    judge = recording.client.pid
     marker = str(psutil.Process(judge).cmdline())
     zygotes = [
         p.pid
@@ -129,19 +129,19 @@ def test_the_judge_outlives_its_zygote(told: Told, blend: Exercise) -> None:
     assert zygotes
     for pid in zygotes:
         os.kill(pid, signal.SIGKILL)
-    told.client.submit(blend, RIGHT, timeout=50)
-    assert told.verdict()[1].passed
-    assert told.client.pid == judge
+    recording.client.submit(blend, RIGHT, timeout=50)
+    assert recording.verdict()[1].passed
+    assert recording.client.pid == judge
 
 
-def test_a_killed_judge_is_replaced(told: Told, blend: Exercise) -> None:
-    told.client.submit(blend, SLOW, timeout=50)
-    judge = told.client.pid
+def test_a_killed_judge_is_replaced(recording: RecordingClient, blend: Exercise) -> None:
+    recording.client.submit(blend, SLOW, timeout=50)
+    judge = recording.client.pid
     os.kill(judge, signal.SIGKILL)
-    last = told.client.submit(blend, RIGHT, timeout=50)
-    ticket, verdict = told.verdict()
+    last = recording.client.submit(blend, RIGHT, timeout=50)
+    ticket, verdict = recording.verdict()
     assert (ticket, verdict.passed) == (last, True)
-    assert told.client.pid not in (0, judge)
+    assert recording.client.pid not in (0, judge)
 
 
 def test_the_judge_ends_with_its_parent(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ def test_the_judge_ends_with_its_parent(tmp_path: Path) -> None:
     assert not psutil.pid_exists(judge) or psutil.Process(judge).status() == psutil.STATUS_ZOMBIE
 
 
-def test_a_folder_that_is_gone_is_no_fault_of_the_code(
+def test_a_folder_that_is_gone_is_not_blamed_on_the_code(
     blend: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))  # no warm judge there
@@ -178,7 +178,7 @@ def test_a_folder_that_is_gone_is_no_fault_of_the_code(
     assert grade(blend, RIGHT, timeout=50).passed
 
 
-def test_a_judge_that_breaks_by_itself_is_no_fault_of_the_code(
+def test_a_judge_that_breaks_by_itself_is_not_blamed_on_the_code(
     blend: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
@@ -187,10 +187,10 @@ def test_a_judge_that_breaks_by_itself_is_no_fault_of_the_code(
         grade(blend, RIGHT)
     with pytest.raises(JudgeFailed, match="cannot start"):
         list(grade_folder(blend, [DATA / "blend" / "solution.py"]))
-    told = Told()
-    told.client.submit(blend, RIGHT)
-    assert isinstance(told.answers.get(timeout=60)[1], JudgeFailed)
-    told.client.stop()
+    recording = RecordingClient()
+    recording.client.submit(blend, RIGHT)
+    assert isinstance(recording.answers.get(timeout=60)[1], JudgeFailed)
+    recording.client.stop()
 
 
 def test_the_judge_ends_when_idle() -> None:
@@ -199,7 +199,9 @@ def test_the_judge_ends_when_idle() -> None:
         assert process.wait(60) == 0
 
 
-def test_a_door_of_another_user_is_not_trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_a_folder_that_others_may_enter_is_not_trusted(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
     folder = tmp_path / f"quizapp-{os.getuid()}"
     folder.mkdir(mode=0o777)
