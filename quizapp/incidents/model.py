@@ -35,13 +35,13 @@ class Cause:
     expects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def excluded_by(self, reading: str, outcome: str) -> bool:
-        """Whether this cause never gave the outcome; a reading that was not measured excludes nothing."""
+        """Whether this cause never gave the outcome. A reading that was not measured excludes nothing."""
         return reading in self.expects and outcome not in self.expects[reading]
 
 
 @dataclass(frozen=True, slots=True)
 class StatePart:
-    """A part of a run's state; ``right`` where a replay must restore it."""
+    """A part of a run's state; ``right`` says that a replay must restore it."""
 
     id: str
     text: str
@@ -58,7 +58,7 @@ class ReadingResult:
 
 @dataclass(frozen=True, slots=True)
 class RubricPoint:
-    """One checkable statement of a full answer; ``verify`` where it says how the fix is proved."""
+    """One checkable statement of a full answer; ``verify`` marks those that say how the fix is proved."""
 
     text: str
     weight: int
@@ -69,7 +69,7 @@ class RubricPoint:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One broken run; ``fault_class`` is what is scheduled, and several incidents share one."""
+    """One broken run. Several incidents can share a ``fault_class``, which is what is scheduled."""
 
     id: str
     fault_class: str
@@ -95,23 +95,23 @@ class Incident:
 
     @property
     def name(self) -> str:
-        """Its title as one word to type: the id tells the fault, this does not."""
+        """The title as one word to type. Lists show it instead of the id, which names the fault."""
         return "-".join(re.findall(r"\w+", self.title.casefold()))
 
     @property
     def card(self) -> str:
-        """The card that its outcome schedules."""
+        """The id of the card that its outcome schedules."""
         return CARD + self.fault_class
 
     @property
     def false_alarm(self) -> bool:
-        """Whether the run is as it should be."""
+        """Whether the run is healthy."""
         return self.cause == NO_FAULT
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentLibrary:
-    """All good incidents with their vocabulary, and the faults of those that were left out."""
+    """The valid incidents with their vocabulary, and the faults of those that were left out."""
 
     readings: Mapping[str, Reading] = field(default_factory=dict)
     places: Mapping[str, str] = field(default_factory=dict)

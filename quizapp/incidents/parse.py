@@ -1,10 +1,10 @@
-"""Turns YAML mappings into the vocabulary and the incidents, or into the faults that keep them out."""
+"""Turns YAML mappings into the vocabulary and the incidents, or into faults that name file and line."""
 
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import TypeVar
 
 from quizapp.bank import LEVELS
 from quizapp.bank.key_terms import weak_term
@@ -29,41 +29,44 @@ REQUIRED = (
     *("offered", "decoys", "readings", "points", "hints", "answer"),
 )
 OPTIONAL = ("misconceptions", "sources")
+YamlMapping = Mapping[str, object]
+
+
+Made = TypeVar("Made")
 
 
 class MappingReader:
-    """Reads typed values from one file's mappings and collects what is wrong, each with its line."""
+    """Reads typed values from the mappings of one file and collects faults, each with its line."""
 
     def __init__(self, file: str, name: str) -> None:
         self.file, self.name = file, name
         self.faults: list[Fault] = []
 
     def fault(self, line: int, text: str) -> None:
-        """Note something wrong, with the remedy in the text."""
+        """Add a fault; its text also says what to do."""
         about = f"{self.name}: " if self.name else ""
         self.faults.append(Fault(self.file, line, f"{about}{text}"))
 
-    def mapping(self, value: Any, what: str, line: int) -> dict[str, Any]:
-        """A mapping without its line number."""
+    def mapping(self, value: object, what: str, line: int) -> dict[str, object]:
+        """Read a mapping, without the entry that holds its line number."""
         if not isinstance(value, dict):
             self.fault(line, f"'{what}' must be a mapping")
             return {}
         return {str(key): entry for key, entry in value.items() if key != LINE}
 
-    def text(self, data: Mapping[Any, Any], key: str, line: int, *, wanted: bool = True) -> str:
-        """A text; its absence is a fault unless it is not ``wanted``."""
+    def text(self, data: YamlMapping, key: str, line: int) -> str:
+        """Read a text that must be there."""
         value = data.get(key)
         if value is None or value == "":
-            if wanted:
-                self.fault(line, f"'{key}' is missing or empty; add it")
+            self.fault(line, f"'{key}' is missing or empty; add it")
             return ""
         if isinstance(value, bool | dict | list):
             self.fault(line, f"'{key}' must be a text; quote it")
             return ""
         return str(value).strip()
 
-    def texts(self, value: Any, key: str, line: int) -> tuple[str, ...]:
-        """A list of texts."""
+    def texts(self, value: object, key: str, line: int) -> tuple[str, ...]:
+        """Read a list of texts, which may be missing."""
         if value in (None, []):
             return ()
         if not isinstance(value, list) or any(isinstance(item, bool | dict | list) for item in value):
@@ -71,39 +74,42 @@ class MappingReader:
             return ()
         return tuple(str(item).strip() for item in value)
 
-    def whole(self, data: Mapping[Any, Any], key: str, line: int, low: int, high: int, default: int) -> int:
-        """A whole number from ``low`` to ``high``."""
+    def whole(self, data: YamlMapping, key: str, line: int, low: int, high: int, default: int) -> int:
+        """Read a whole number from ``low`` to ``high``."""
         value = data.get(key, default)
+        # bool is a subclass of int, so isinstance would accept true and false
         if type(value) is not int or not low <= value <= high:
             self.fault(line, f"'{key}' must be a whole number from {low} to {high}, not {value!r}")
             return default
         return value
 
-    def flag(self, data: Mapping[Any, Any], key: str, line: int) -> bool:
-        """True or false, false where it is not given."""
+    def flag(self, data: YamlMapping, key: str, line: int) -> bool:
+        """Read true or false; false where it is missing."""
         value = data.get(key, False)
         if type(value) is not bool:
             self.fault(line, f"'{key}' must be true or false")
         return value is True
 
-    def known(self, value: str, known: Mapping[str, Any] | tuple[str, ...], what: str, line: int) -> bool:
-        """Whether a name is one of the known; a fault with close names where it is not."""
-        if value in known:
+    def known(self, value: str, names: Collection[str], what: str, line: int) -> bool:
+        """Whether the value is one of the names; a fault that suggests the closest where it is not."""
+        if value in names:
             return True
-        hint = did_you_mean(value, known, "correct the name", most=1)
+        hint = did_you_mean(value, names, "correct the name", most=1)
         self.fault(line, f"there is no {what} '{value}'; {hint}")
         return False
 
-    def rows(self, value: Any, key: str, line: int, make: Callable[[dict[str, Any], int], Any]) -> list[Any]:
-        """The mappings of a list, each made into something."""
+    def rows(
+        self, value: object, key: str, line: int, make: Callable[[YamlMapping, int], Made]
+    ) -> list[Made]:
+        """Read a list of mappings, each with ``make``, which also receives its line."""
         if value in (None, []):
             return []
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
             self.fault(line, f"'{key}' must be a list of mappings")
             return []
-        return [make(item, int(item.get(LINE, line))) for item in value]
+        return [make(item, line_of(item, line)) for item in value]
 
-    def only(self, data: Mapping[Any, Any], allowed: tuple[str, ...], line: int) -> None:
+    def only(self, data: YamlMapping, allowed: tuple[str, ...], line: int) -> None:
         """Report keys that nothing reads."""
         for key in data:
             if key != LINE and key not in allowed:
@@ -111,14 +117,14 @@ class MappingReader:
                 self.fault(line, f"unknown key '{key}'; {hint}")
 
 
-def line_of(data: Any, line: int) -> int:
-    """The line of a mapping, else the one given."""
+def line_of(data: object, line: int) -> int:
+    """Return the line of a mapping, or ``line`` for anything else."""
     return int(data.get(LINE, line)) if isinstance(data, dict) else line
 
 
-def read_readings(data: Any, reader: MappingReader) -> dict[str, Reading]:
-    """The instruments, in the order in which they are offered."""
-    found = {}
+def read_readings(data: object, reader: MappingReader) -> dict[str, Reading]:
+    """Read the instruments, in the order in which they are offered."""
+    readings = {}
     for name, row in reader.mapping(data, "readings", 1).items():
         line = line_of(row, 1)
         values = reader.mapping(row, name, line)
@@ -126,20 +132,20 @@ def read_readings(data: Any, reader: MappingReader) -> dict[str, Reading]:
         outcomes = reader.texts(values.get("outcomes"), "outcomes", line)
         if not 2 <= len(set(outcomes)) == len(outcomes) <= 5:
             reader.fault(line, f"the reading '{name}' needs two to five different outcomes")
-        found[name] = Reading(
+        readings[name] = Reading(
             name,
             reader.text(values, "title", line),
             reader.whole(values, "seconds", line, 0, 120, 0),
             reader.text(values, "asks", line),
             outcomes,
         )
-    return found
+    return readings
 
 
-def read_states(data: Any, reader: MappingReader) -> tuple[StatePart, ...]:
-    """The parts of a run's state, right ones and distractors."""
+def read_states(data: object, reader: MappingReader) -> tuple[StatePart, ...]:
+    """Read the parts of a run's state, right ones and distractors."""
 
-    def make(row: dict[str, Any], line: int) -> StatePart:
+    def make(row: YamlMapping, line: int) -> StatePart:
         reader.only(row, ("id", "text", "right"), line)
         return StatePart(
             reader.text(row, "id", line), reader.text(row, "text", line), reader.flag(row, "right", line)
@@ -154,10 +160,10 @@ def read_states(data: Any, reader: MappingReader) -> tuple[StatePart, ...]:
 
 
 def read_causes(
-    data: Any, readings: Mapping[str, Reading], places: Mapping[str, str], reader: MappingReader
+    data: object, readings: Mapping[str, Reading], places: Mapping[str, str], reader: MappingReader
 ) -> dict[str, Cause]:
-    """The vocabulary of causes with the outcomes that each gives."""
-    found = {}
+    """Read the vocabulary of causes with the outcomes that were measured for each."""
+    causes = {}
     for name, row in reader.mapping(data, "causes", 1).items():
         line = line_of(row, 1)
         values = reader.mapping(row, name, line)
@@ -171,14 +177,14 @@ def read_causes(
                 for outcome in outcomes:
                     reader.known(outcome, readings[reading].outcomes, f"outcome of {reading}", line)
             expects[reading] = outcomes
-        found[name] = Cause(name, reader.text(values, "text", line), place, expects)
-    if found and (NO_FAULT not in found or found[NO_FAULT].place != NOTHING):
+        causes[name] = Cause(name, reader.text(values, "text", line), place, expects)
+    if causes and (NO_FAULT not in causes or causes[NO_FAULT].place != NOTHING):
         reader.fault(1, f"'causes' needs '{NO_FAULT}' with the place '{NOTHING}'")
-    return found
+    return causes
 
 
-def read_incident(data: Any, reader: MappingReader) -> Incident | None:
-    """The incident of a file; None where its form is faulty. Links to the vocabulary are not looked at."""
+def read_incident(data: object, reader: MappingReader) -> Incident | None:
+    """Read the incident of a file; None where it has faults. Links to the vocabulary are not checked here."""
     if not isinstance(data, dict):
         reader.fault(1, "the file must be a mapping that starts with 'id:'")
         return None
@@ -197,7 +203,7 @@ def read_incident(data: Any, reader: MappingReader) -> Incident | None:
     one_batch = reader.text(data, "one_batch", line)
     if one_batch:
         reader.known(one_batch, ("passes", "fails"), "one_batch", line)
-    found = Incident(
+    incident = Incident(
         name,
         fault_class,
         level,
@@ -220,25 +226,25 @@ def read_incident(data: Any, reader: MappingReader) -> Incident | None:
         line,
         content_hash(data),
     )
-    return None if reader.faults else found
+    return None if reader.faults else incident
 
 
-def _readings(data: Any, reader: MappingReader, line: int) -> dict[str, ReadingResult]:
-    found = {}
+def _readings(data: object, reader: MappingReader, line: int) -> dict[str, ReadingResult]:
+    results = {}
     for name, row in reader.mapping(data, "readings", line_of(data, line)).items():
         at = line_of(row, line)
         values = reader.mapping(row, name, at)
         reader.only(values, ("outcome", "shows"), at)
-        found[name] = ReadingResult(reader.text(values, "outcome", at), reader.text(values, "shows", at))
-    return found
+        results[name] = ReadingResult(reader.text(values, "outcome", at), reader.text(values, "shows", at))
+    return results
 
 
-def _points(data: Any, reader: MappingReader, line: int) -> dict[str, tuple[RubricPoint, ...]]:
+def _points(data: object, reader: MappingReader, line: int) -> dict[str, tuple[RubricPoint, ...]]:
     at = line_of(data, line)
     values = reader.mapping(data, "points", at)
     reader.only(values, SECTIONS, at)
 
-    def make(row: dict[str, Any], line: int) -> RubricPoint:
+    def make(row: YamlMapping, line: int) -> RubricPoint:
         reader.only(row, ("text", "weight", "terms", "verify"), line)
         point = RubricPoint(
             reader.text(row, "text", line),
@@ -254,31 +260,31 @@ def _points(data: Any, reader: MappingReader, line: int) -> dict[str, tuple[Rubr
                 reader.fault(line, f"the term '{term}' {why}")
         return point
 
-    found = {name: tuple(reader.rows(values.get(name), name, at, make)) for name in SECTIONS}
-    for name, points in found.items():
-        if not points:
+    points = {name: tuple(reader.rows(values.get(name), name, at, make)) for name in SECTIONS}
+    for name, of_section in points.items():
+        if not of_section:
             reader.fault(at, f"'points' needs at least one under '{name}'")
-    if found["fix"] and not any(point.verify for point in found["fix"]):
+    if points["fix"] and not any(point.verify for point in points["fix"]):
         reader.fault(at, "no point under 'fix' has 'verify: true'; say how the fix is proved")
-    return found
+    return points
 
 
-def _misconceptions(data: Any, reader: MappingReader, line: int) -> tuple[Misconception, ...]:
-    def make(row: dict[str, Any], line: int) -> Misconception:
+def _misconceptions(data: object, reader: MappingReader, line: int) -> tuple[Misconception, ...]:
+    def make(row: YamlMapping, line: int) -> Misconception:
         reader.only(row, ("wrong", "right"), line)
         return Misconception(reader.text(row, "wrong", line), reader.text(row, "right", line))
 
     return tuple(reader.rows(data, "misconceptions", line, make))
 
 
-def content_hash(data: Mapping[Any, Any]) -> str:
-    """A hash of what the learner sees and is marked by."""
+def content_hash(data: Mapping[str, object]) -> str:
+    """Hash what the learner sees and is marked by."""
     seen = {key: value for key, value in data.items() if key not in {"exercise", "sources"}}
     text = json.dumps(_without_lines(seen), sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def _without_lines(value: Any) -> Any:
+def _without_lines(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _without_lines(entry) for key, entry in value.items() if key != LINE}
     return [_without_lines(entry) for entry in value] if isinstance(value, list) else value

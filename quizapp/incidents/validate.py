@@ -1,4 +1,4 @@
-"""What is wrong with an incident against the vocabulary and the bank: faults by file and line."""
+"""Checks incidents against the vocabulary, the bank and themselves: faults by file and line."""
 
 import itertools
 import re
@@ -18,7 +18,7 @@ _PASSES = frozenset({"down", "passes"})
 
 
 def check_incidents(folder: Path, bank: Bank) -> list[Fault]:
-    """Every fault of the incidents in a folder; empty where the folder does not exist."""
+    """Return every fault of the incidents in a folder; none where the folder does not exist."""
     from quizapp.incidents.loader import parse_library
 
     library = parse_library(folder)
@@ -37,13 +37,13 @@ def check_incidents(folder: Path, bank: Bank) -> list[Fault]:
 
 def _bank_faults(incident: Incident, bank: Bank) -> Iterator[str]:
     if incident.topic not in bank.topics:
-        yield f"there is no topic '{incident.topic}'; mend the slug"
+        yield f"there is no topic '{incident.topic}'; correct the slug"
     if incident.exercise not in bank.exercises:
-        yield f"there is no exercise '{incident.exercise}'; mend the slug"
+        yield f"there is no exercise '{incident.exercise}'; correct the slug"
 
 
 def _unshown(incident: Incident) -> Iterator[tuple[RubricPoint, str]]:
-    """Points that the strong answer lacks; terms that set-up or symptom hold already are no evidence."""
+    """Find points that the strong answer does not show; terms of setup or symptom are no evidence."""
     given = f"{incident.setup}\n{incident.symptom}"
     for point in itertools.chain.from_iterable(incident.points.values()):
         own = KeyPoint(point.text, terms=_own_terms(point, given))
@@ -53,13 +53,13 @@ def _unshown(incident: Incident) -> Iterator[tuple[RubricPoint, str]]:
 
 
 def _own_terms(point: RubricPoint, given: str) -> tuple[str, ...]:
-    """The terms that the incident's own wording does not show by itself."""
+    """The terms that setup and symptom do not contain already."""
     told = set(shown_terms(KeyPoint(point.text, terms=point.terms), given))
     return tuple(term for term in point.terms if term not in told)
 
 
 def link_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
-    """(key, text) of everything that contradicts the vocabulary or the incident itself."""
+    """Yield (key, text) for everything that contradicts the vocabulary or the incident itself."""
     if Path(incident.file).stem != incident.id:
         yield "id", f"the file must be called {incident.id}.yaml"
     names = {*incident.offered, *incident.decoys, incident.cause}
@@ -77,27 +77,30 @@ def _offer_faults(incident: Incident) -> Iterator[tuple[str, str]]:
     if len(set(incident.offered)) != len(incident.offered):
         yield "offered", "a cause is offered twice"
     if len(set(incident.offered)) < LEAST_OFFERED:
-        yield "offered", f"{len(incident.offered)} causes are offered; at least {LEAST_OFFERED} are wanted"
+        yield "offered", f"{len(incident.offered)} causes are offered; at least {LEAST_OFFERED} are needed"
     missing = sorted({incident.cause, NO_FAULT, *incident.decoys} - set(incident.offered))
     if missing:
         yield "offered", f"{', '.join(map(repr, missing))} must be offered too"
     low, high = DECOYS
     if not low <= len(set(incident.decoys)) <= high:
-        yield "decoys", f"{len(incident.decoys)} decoys; {low} to {high} are wanted"
+        yield "decoys", f"{len(incident.decoys)} decoys; {low} to {high} are needed"
     if incident.cause in incident.decoys:
         yield "decoys", "the cause is among its own decoys"
 
 
 def _reading_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
     if len(incident.readings) < LEAST_READINGS:
-        yield "readings", f"{len(incident.readings)} readings; at least {LEAST_READINGS} are wanted"
+        yield "readings", f"{len(incident.readings)} readings; at least {LEAST_READINGS} are needed"
     expects = library.causes[incident.cause].expects
     for name, shown in incident.readings.items():
         reading = library.readings.get(name)
         if reading is None:
             yield name, f"there is no reading '{name}'; causes.yaml lists them"
         elif shown.outcome not in reading.outcomes:
-            yield name, f"'{shown.outcome}' is no outcome of {name}; known are {', '.join(reading.outcomes)}"
+            yield (
+                name,
+                f"'{shown.outcome}' is not an outcome of {name}; these are: {', '.join(reading.outcomes)}",
+            )
         elif name in expects and shown.outcome not in expects[name]:
             seen = " or ".join(expects[name])
             yield name, f"the outcome of {name} is '{shown.outcome}', but its cause gives {seen}"
@@ -120,10 +123,10 @@ def _text_faults(incident: Incident) -> Iterator[tuple[str, str]]:
     for section, points in incident.points.items():
         for point in points:
             if not _own_terms(point, given):
-                text = f"all terms of '{point.text[:40]}…' stand in set-up or symptom and prove nothing"
-                yield section, f"{text}; add others"
+                text = f"all terms of '{point.text[:40]}…' appear in setup or symptom and prove nothing"
+                yield section, f"{text}; add other terms"
     if len(incident.hints) != HINTS:
-        yield "hints", f"{len(incident.hints)} hints; {HINTS} are wanted, the second stronger"
+        yield "hints", f"{len(incident.hints)} hints; {HINTS} are needed, the second stronger"
     named = re.sub(r"-", " ", incident.cause)
     for key in ("title", "setup", "symptom"):
         if named in str(getattr(incident, key)).casefold():
@@ -132,4 +135,4 @@ def _text_faults(incident: Incident) -> Iterator[tuple[str, str]]:
         yield "hints", f"a hint names the cause ({named})"
     low, high = ANSWER_WORDS
     if not low <= len(incident.answer.split()) <= high:
-        yield "answer", f"the answer has {len(incident.answer.split())} words; {low} to {high} are wanted"
+        yield "answer", f"the answer has {len(incident.answer.split())} words; {low} to {high} are needed"

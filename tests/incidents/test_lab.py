@@ -127,7 +127,7 @@ def test_outcomes_lie_in_what_their_cause_gives_and_figures_of_the_symptom_in_th
         for name, shown in incident.readings.items():
             assert shown.outcome in expects[name], (incident.id, name)
         measured = {name: (shown.outcome, shown.shows) for name, shown in incident.readings.items()}
-        assert measure.foreign(incident.symptom, measured) == [], incident.id
+        assert measure.unknown_numbers(incident.symptom, measured) == [], incident.id
 
 
 @pytest.mark.parametrize("name", ["double-softmax", "label-permute", "l2-in-adam"])
@@ -140,7 +140,7 @@ def test_a_wrong_figure_or_outcome_is_told(tmp_path: Path) -> None:
         (tmp_path / f"{name}.yaml").write_text((FOLDER / f"{name}.yaml").read_text())
     path = tmp_path / "l2-in-adam.yaml"
     path.write_text(path.read_text().replace("at the end 1.96", "at the end 1.36"))
-    assert any("weight-norm shows other figures" in text for text in _told(tmp_path))
+    assert any("weight-norm shows other numbers" in text for text in _told(tmp_path))
     path.write_text(path.read_text().replace("outcome: up", "outcome: down"))
     assert any("weight-norm is up" in text for text in _told(tmp_path))
     measure.check_incident(tmp_path, "l2-in-adam", write=True)

@@ -1,4 +1,4 @@
-"""The stored run of every incident: its cause, its set-up and the same set-up without the fault."""
+"""The stored run of every incident: its cause, its setup, and the same setup without the fault."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ class StoredRun:
     reference: dict[str, Any] = field(default_factory=dict)  # how a false alarm's reference run differs
 
     def case(self, cause: str = "") -> RunPair:
-        """The run; with another ``cause`` the same set-up broken in that way, compared with the same."""
+        """Return the run; with another ``cause``, the same setup broken in that way."""
         base = BASELINE.but(seed=self.seed, **self.extra)
         own = FAULTS[self.cause]
         if not cause:

@@ -1,4 +1,4 @@
-"""Data of the lab: ten Gaussian blobs or a linear target in 32 dimensions, pipeline faults, the sampler."""
+"""The laboratory's data: ten Gaussian blobs or a linear target in 32 dimensions, faults, and the sampler."""
 
 import math
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Data:
 
 
 def make_data(setup: Setup) -> Data:
-    """Draw the points of ``setup`` from its seed and plant the faults of its pipeline."""
+    """Sample the points of ``setup`` from its seed and plant the faults of its pipeline."""
     draw = torch.Generator().manual_seed(1000 + setup.seed)
     return _regression(setup, draw) if setup.task == "regression" else _blobs(setup, draw)
 
@@ -113,7 +113,7 @@ class Sampler:
         self.at = 0
 
     def next(self) -> Tensor:
-        """Indices of the next batch; a new order where the epoch is over."""
+        """Indices of the next batch; a new epoch begins with a new order."""
         if self.at + self.setup.batch > len(self.order):
             count = self.setup.train
             if self.setup.sort == "train":
@@ -135,6 +135,6 @@ class Sampler:
         return {"draw": self.draw.get_state(), "order": self.order.clone(), "at": self.at}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Go on where `state` was taken."""
+        """Continue from a saved `state`."""
         self.draw.set_state(state["draw"])
         self.order, self.at = state["order"].clone(), state["at"]

@@ -1,4 +1,4 @@
-"""What is planted for each cause, and what a set-up must have for it to be plantable."""
+"""How each cause is planted in a setup, and what the setup must have for that."""
 
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,7 @@
-"""Measures every stored run again and compares it with what ``content/incidents`` says.
+"""Measures every stored run again and compares it with the files of ``content/incidents``.
 
-``python -m tools.incident_lab.measure [ID...] [--write]``: exit 1 where a file says something else.
-With ids only those incidents are measured, without them also what every cause is expected to show.
+``python -m tools.incident_lab.measure [ID...] [--write]`` exits with 1 where a file differs. With ids
+it measures only those incidents; without, also the outcomes that every cause is expected to give.
 """
 
 import argparse
@@ -28,12 +28,12 @@ Measured = dict[str, tuple[str, str]]
 
 
 def measure(case: RunPair) -> Measured:
-    """Outcome and text of every reading that makes sense for the run."""
+    """Measure the outcome and the text of every reading that makes sense for the run."""
     return {name: (outcome, SHOWS[name](case)) for name, outcome in outcomes(case).items()}
 
 
 def expected(cause: str) -> dict[str, list[str]]:
-    """The outcomes that ``cause`` gives on the baseline with seeds 0, 1, 2 and in the stored runs."""
+    """Measure the outcomes of ``cause`` on the baseline with seeds 0, 1, 2 and in the stored runs."""
     fault = FAULTS[cause]
     cases = [
         RunPair(fault.broken(base), fault.healthy(base)) for base in (BASELINE.but(seed=s) for s in SEEDS)
@@ -59,7 +59,7 @@ def _close(a: float, b: float) -> bool:
 
 
 def differences(name: str, data: dict[str, Any], measured: Measured) -> list[str]:
-    """What the file of an incident says otherwise than its run."""
+    """Return where the file of an incident differs from its run."""
     said = data.get("readings") or {}
     found = [f"{name}: {r} is {measured[r][0]}, the file lacks it" for r in measured if r not in said]
     for reading, row in said.items():
@@ -70,13 +70,13 @@ def differences(name: str, data: dict[str, Any], measured: Measured) -> list[str
         if row["outcome"] != outcome:
             found.append(f"{name}: {reading} is {outcome}, the file says {row['outcome']}")
         if not same_text(str(row["shows"]), shows):
-            found.append(f"{name}: {reading} shows other figures:\n{shows}")
-    strange = foreign(str(data.get("symptom", "")), measured)
-    return found + [f"{name}: the symptom has {text}, a figure that no reading shows" for text in strange]
+            found.append(f"{name}: {reading} shows other numbers:\n{shows}")
+    strange = unknown_numbers(str(data.get("symptom", "")), measured)
+    return found + [f"{name}: the symptom has {text}, a number that no reading shows" for text in strange]
 
 
-def foreign(text: str, measured: Measured) -> list[str]:
-    """Decimal figures of ``text`` that are no rounding of a figure in the readings."""
+def unknown_numbers(text: str, measured: Measured) -> list[str]:
+    """Return the decimal numbers of ``text`` that no number in the readings rounds to."""
     known = [float(n.replace("−", "-")) for _, shows in measured.values() for n in NUMBER.findall(shows)]
     strange = []
     for figure in re.findall(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?", text):
@@ -87,8 +87,10 @@ def foreign(text: str, measured: Measured) -> list[str]:
     return strange
 
 
-def decoys_standing(data: dict[str, Any], causes: dict[str, Any], name: str, measured: Measured) -> list[str]:
-    """Decoys that no reading rejects both by ``expects`` and when planted on this very set-up."""
+def unrejected_decoys(
+    data: dict[str, Any], causes: dict[str, Any], name: str, measured: Measured
+) -> list[str]:
+    """Return the decoys that no reading rejects, by ``expects`` and when planted in this very setup."""
     found = []
     for decoy in data["decoys"]:
         planted = RUNS[name].case(decoy)
@@ -133,13 +135,13 @@ def write_expects(path: Path, cause: str, expects: dict[str, list[str]]) -> None
 
 
 def check_causes(folder: Path, *, write: bool) -> list[str]:
-    """What ``causes.yaml`` says otherwise than the lab."""
+    """Return where ``causes.yaml`` differs from what the laboratory measures."""
     path = folder / "causes.yaml"
     causes = yaml.safe_load(path.read_text(encoding="utf-8"))["causes"]
     found = [f"causes.yaml lacks the cause {name}" for name in FAULTS if name not in causes]
     for name, row in causes.items():
         if name not in FAULTS:
-            found.append(f"causes.yaml: the lab cannot plant {name}")
+            found.append(f"causes.yaml: the laboratory cannot plant {name}")
             continue
         right = expected(name)
         if write:
@@ -150,7 +152,7 @@ def check_causes(folder: Path, *, write: bool) -> list[str]:
 
 
 def check_incident(folder: Path, name: str, *, write: bool) -> list[str]:
-    """What the file of one incident says otherwise than its run."""
+    """Return where the file of one incident differs from its run; ``write`` renews its readings first."""
     path = folder / f"{name}.yaml"
     measured = measure(RUNS[name].case())
     if not path.exists():
@@ -159,14 +161,14 @@ def check_incident(folder: Path, name: str, *, write: bool) -> list[str]:
         write_readings(path, measured)
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     causes = yaml.safe_load((folder / "causes.yaml").read_text(encoding="utf-8"))["causes"]
-    return differences(name, data, measured) + decoys_standing(data, causes, name, measured)
+    return differences(name, data, measured) + unrejected_decoys(data, causes, name, measured)
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, print what differs, and return 1 where something does."""
+    """Measure, print every difference, and return 1 where there is one."""
     parser = argparse.ArgumentParser(prog="python -m tools.incident_lab.measure")
     parser.add_argument("ids", nargs="*", metavar="ID", help="incidents (default: all, and every cause)")
-    parser.add_argument("--write", action="store_true", help="put the measured figures into the files")
+    parser.add_argument("--write", action="store_true", help="write what was measured into the files")
     options = parser.parse_args(arguments)
     if unknown := [name for name in options.ids if name not in RUNS]:
         parser.error(f"no incident {', '.join(unknown)}; known are {', '.join(RUNS)}")

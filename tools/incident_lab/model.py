@@ -1,4 +1,4 @@
-"""Models and losses of the lab, sound and faulty."""
+"""The models and losses of the laboratory, healthy and faulty."""
 
 import itertools
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Optimizers, schedules and gradient scalers of the lab."""
+"""The optimizers, schedules and gradient scalers of the laboratory."""
 
 import math
 from typing import Any
@@ -12,7 +12,7 @@ WARMUP = 20
 STATIC_SCALE = 2.0**24
 
 
-class Uncorrected(torch.optim.Optimizer):
+class UncorrectedAdam(torch.optim.Optimizer):
     """Adam without the bias correction of its moments."""
 
     def __init__(self, parameters: list[Tensor], lr: float) -> None:
@@ -40,7 +40,7 @@ def make_optimizer(setup: Setup, parameters: list[Tensor]) -> torch.optim.Optimi
     if setup.optimizer == "adamw":
         return torch.optim.AdamW(parameters, lr=lr, weight_decay=decay)
     if setup.optimizer == "adam-uncorrected":
-        return Uncorrected(parameters, lr)
+        return UncorrectedAdam(parameters, lr)
     if setup.optimizer in ("adam", "adam-l2"):
         return torch.optim.Adam(parameters, lr=lr, weight_decay=decay)
     return torch.optim.SGD(parameters, lr=lr, momentum=setup.momentum, weight_decay=decay)
@@ -65,7 +65,7 @@ class Rates:
         return self.count
 
     def restore(self, count: int) -> None:
-        """Go on at ``count``."""
+        """Continue from ``count``."""
         self.count = count
         self._apply()
 
@@ -84,8 +84,8 @@ class Rates:
         return min(t / WARMUP, 1.0) if kind == "warmup-epoch" else 1.0
 
 
-class Static:
-    """A fixed loss scale that is divided out again, without a look at whether the result is finite."""
+class StaticScaler:
+    """A fixed loss scale that is divided out again without checking that the result is finite."""
 
     def scale(self, loss: Tensor) -> Tensor:
         """The loss times the scale."""
@@ -99,7 +99,7 @@ class Static:
                     p.grad.div_(STATIC_SCALE)
 
     def step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Step in any case."""
+        """Step, whatever the gradients are."""
         optimizer.step()
 
     def update(self) -> None:
@@ -114,4 +114,4 @@ def make_scaler(setup: Setup) -> Any:
     """The gradient scaler of ``setup``, or None."""
     if setup.precision != "float16" or setup.scaler == "none":
         return None
-    return Static() if setup.scaler == "static" else torch.amp.GradScaler("cpu", init_scale=2.0**16)
+    return StaticScaler() if setup.scaler == "static" else torch.amp.GradScaler("cpu", init_scale=2.0**16)

@@ -1,4 +1,4 @@
-"""What a learner reads who buys a reading: the numbers of a run in one to four short lines."""
+"""What a bought reading shows: the numbers of a run in one to four short lines."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 def number(value: float) -> str:
-    """Three digits; words for what is not finite."""
+    """A number with three significant digits; words for values that are not finite."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):

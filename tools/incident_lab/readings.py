@@ -1,4 +1,4 @@
-"""Outcomes of the readings: how each headline quantity of a run compares with its start or a healthy run."""
+"""The outcome of each reading: how one quantity of a run compares with its start or with a healthy run."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,7 @@ CHANCE = 0.10
 
 @dataclass(frozen=True)
 class RunPair:
-    """A run with what it is compared with; every further run is made when a reading asks for it."""
+    """A run and the healthy run it is compared with. Further runs are trained when a reading needs them."""
 
     setup: Setup
     sound: Setup  # the same run without its fault
@@ -62,14 +62,14 @@ class RunPair:
 
 
 def trend(record: TrainingRecord) -> str:
-    """Mean of the last 16 training losses against the first: up over 1.25 times, down under 0.75 times."""
+    """Compare the mean of the last 16 losses with the first: up above 1.25 times, down below 0.75 times."""
     if record.first_bad is not None:
         return BAD
     return ratio(record.end, record.losses[0], 1.25)
 
 
 def ratio(value: float, reference: float, factor: float) -> str:
-    """Up over ``factor`` times the reference, down under its inverse (0.75 for 1.25), else flat."""
+    """Up above ``factor`` times the reference, down below its inverse (0.75 for 1.25), else flat."""
     if not math.isfinite(value):
         return BAD
     low = 0.75 if factor == 1.25 else 1 / factor
@@ -120,7 +120,7 @@ def _control(case: RunPair) -> str:
 
 
 def failed(record: TrainingRecord) -> bool:
-    """Whether a run ended not finite or no lower than it began."""
+    """Whether a run ended with a loss that is not finite, or no lower than it began."""
     return record.first_bad is not None or record.end > 0.95 * record.losses[0]
 
 
@@ -135,7 +135,7 @@ def inputs(case: RunPair, setup: Setup) -> Tensor:
 
 
 def batch_step(case: RunPair) -> int:
-    """The step whose batch is looked at: just the one that broke the run, else step 10."""
+    """The step whose batch is inspected: the one that broke the run, else step 10."""
     bad = case.run.first_bad
     return 10 if bad is None else bad
 

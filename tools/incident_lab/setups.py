@@ -8,7 +8,7 @@ SEEDS = (0, 1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A run of the lab; the defaults are the common healthy baseline.
+    """A run of the laboratory; the defaults are the common healthy baseline.
 
     The baseline trains an MLP 32-64-64-10 (ReLU, PyTorch's default initialisation) on 1024 points of ten
     Gaussian blobs with SGD (lr 0.1, momentum 0.9), batch 64, 8 epochs, that is 128 steps.
@@ -68,7 +68,7 @@ class Setup:
     resume_at: int = 0
 
     def but(self, **changes: Any) -> "Setup":
-        """This set-up with ``changes``."""
+        """Return this setup with ``changes``."""
         return replace(self, **changes)
 
     @property

@@ -1,4 +1,4 @@
-"""Trains one set-up on the CPU and keeps everything that a reading may ask for."""
+"""Trains one setup on the CPU and keeps everything that a reading may need."""
 
 import copy
 import math
@@ -15,7 +15,7 @@ from tools.incident_lab.setups import Setup
 
 @dataclass(slots=True)
 class TrainingRecord:
-    """What a run left behind; lists hold one entry per optimizer step."""
+    """What was recorded of a run; lists hold one entry per optimizer step."""
 
     losses: list[float] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)  # global, as the optimizer sees them before clipping
@@ -144,7 +144,7 @@ class LiveRun:
         return self.loss(self.net(x), y)
 
     def _update(self) -> None:
-        """Unscale, clip and step in the order that the set-up says, and log the norms on the way."""
+        """Unscale, clip and step in the order of the setup, and log the norms on the way."""
         setup = self.setup
         scaler = self.scaler
         late = setup.clip_first or setup.scaler == "raw"
@@ -242,7 +242,7 @@ class LiveRun:
         return 1 - float((guess - y).square().mean() / y.var(correction=0)), float(guess.std())
 
     def _train_path(self, training: bool) -> float:
-        """One more epoch of batches just as training gets them, in its mode, without learning."""
+        """Score one more epoch of batches exactly as training sees them, without learning."""
         keep, seen = copy.deepcopy(self.net.state_dict()), list(self.record.batches)
         self.net.train(training)
         right = total = 0
@@ -257,7 +257,7 @@ class LiveRun:
         return right / max(total, 1)
 
     def _restart(self) -> None:
-        """Save, build everything anew and load what the set-up loads."""
+        """Save a checkpoint, build everything again, and load what the setup loads."""
         setup, net = self.setup, self.net
         saved = copy.deepcopy(net.state_dict())
         optimizer = copy.deepcopy(self.optimizer.state_dict())
