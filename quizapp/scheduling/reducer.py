@@ -167,5 +167,5 @@ class CardReducer:
 
 
 def next_cap(card: CardRow) -> int | None:
-    """The longest interval in days that the coming review may give, None without such a cap."""
+    """The longest interval in days that the next review may give; None where nothing limits it."""
     return int(json.loads(card.caps)[0]) if card.caps else None

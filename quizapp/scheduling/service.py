@@ -132,7 +132,7 @@ class Study:
     def leave_out(self, card_id: str) -> bool:
         """Skip a card that cannot be shown as long as the program runs; False where it is skipped already.
 
-        Nothing is logged: a deck at fault says nothing about what the learner remembers.
+        Nothing is logged: a fault in a deck says nothing about what the learner remembers.
         """
         return self._cards.leave_out(self.resolve(card_id))
 
@@ -373,7 +373,7 @@ class Study:
         return self.store.log.devices[-1]
 
     def events(self) -> list[Event]:
-        """The whole log in the order of arrival."""
+        """All events of the log in the order of arrival."""
         return self.store.log.all()
 
     def standing_answers(self) -> list[Event]:

@@ -9,7 +9,7 @@ from quizapp.settings.model import BY_KEY, DEFAULTS, SCHEMA, Choice, Setting, Wr
 from quizapp.util.atomic import write_atomic
 
 Value = Choice | tuple[str, ...]
-"""A value of a setting that is no table."""
+"""A value of a setting that is not a table."""
 
 
 def begin_file(path: Path, key_lines: Iterable[str]) -> None:

@@ -253,7 +253,7 @@ class _SettingsReader:
 
 
 def unknown_setting(key: str, keys: Collection[str] = (*BY_KEY, "plan"), where: str = "") -> str:
-    """The sentence for a key that is no setting, with the closest one."""
+    """The sentence for a key that does not exist, with the closest one that does."""
     hint = did_you_mean(key, keys, f"the settings are {', '.join(keys)}.", most=1)
     return f"there is no setting {key!r}{where}; {hint}"
 

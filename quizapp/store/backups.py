@@ -120,7 +120,7 @@ def newest_good(folder: Path | None) -> Backup | None:
 
 
 def is_good(path: Path) -> bool:
-    """Whether a file is a sound database of ours."""
+    """Whether a file is an undamaged database of this program."""
     try:
         db = open_read_only(path)
         try:

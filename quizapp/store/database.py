@@ -99,7 +99,7 @@ class Database:
                     yield
                     self.connection.execute("COMMIT")
                 except BaseException:
-                    if self.connection.in_transaction:  # a full disk may have rolled back by itself
+                    if self.connection.in_transaction:  # on a full disk SQLite may have rolled back already
                         self.connection.execute("ROLLBACK")
                     raise
                 finally:

@@ -70,7 +70,7 @@ class BackgroundMaintenance:
             self.warning = str(error)
 
     def _check_pages(self) -> None:
-        """Check every page over a connection of its own, as far as `stop` allows."""
+        """Check every page over a separate connection, until `stop` interrupts it."""
         self._check = backup_files.open_read_only(self.path)
         try:
             sound = backup_files.is_sound(self._check)

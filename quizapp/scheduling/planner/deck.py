@@ -82,10 +82,10 @@ class PlanDeck:
     def only(self, keep: Sequence[int]) -> "PlanDeck":
         """The deck without the other cards; an exercise keeps the share of its weight that its cards have."""
         place = {old: new for new, old in enumerate(keep)}
-        whole: dict[str, float] = defaultdict(float)
+        totals: dict[str, float] = defaultdict(float)
         kept: dict[str, float] = defaultdict(float)
         for card, (slug, weight) in enumerate(zip(self.exercises, self.weight, strict=True)):
-            whole[slug] += weight
+            totals[slug] += weight
             if card in place:
                 kept[slug] += weight
         return PlanDeck(
@@ -105,7 +105,7 @@ class PlanDeck:
             introduced=self.introduced,
             orders={name: [place[i] for i in row if i in place] for name, row in self.orders.items()},
             tasks=[
-                replace(task, weight=task.weight * kept[task.slug] / whole[task.slug])
+                replace(task, weight=task.weight * kept[task.slug] / totals[task.slug])
                 for task in self.tasks
                 if kept[task.slug] > 0
             ],

@@ -52,7 +52,7 @@ def _after(w: Sequence[float], factor: float) -> Callable[[float, float, int, in
     again = exp(w[17] * w[18])
     short = [0.0] + [exp(w[17] * (rating - 3 + w[18])) for rating in range(1, 5)]
     short_fade = -w[19]
-    home = w[7] * (w[4] - exp(w[5] * 3) + 1)  # difficulty drifts towards that of a first Easy
+    home = w[7] * (w[4] - exp(w[5] * 3) + 1)  # difficulty drifts toward that of a first Easy
     keep = 1 - w[7]
     step = [0.0] + [-w[6] * (rating - 3) / 9 for rating in range(1, 5)]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
 
 SCHEMA = "quizapp.plan/1"
-_Z80 = 1.2816  # 80 % of a normal distribution lie within so many standard deviations
+_Z80 = 1.2816  # standard deviations around the mean that hold 80 % of a normal distribution
 _LONGEST_ANSWER_S = 3600
 _DEFAULT_RANGE = (10, 240)
 _REVIEWS_PER_NEW = 3  # a day, once a steady pace has settled

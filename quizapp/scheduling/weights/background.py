@@ -20,7 +20,7 @@ from quizapp.util.atomic import write_atomic
 LEAST = 400
 """Reviews on later days below which nothing is fitted."""
 DEADLINE = 120
-"""Seconds after which the fitting ends by itself."""
+"""Seconds after which a fit ends itself."""
 
 
 def start() -> "subprocess.Popen[bytes]":
@@ -64,9 +64,9 @@ def _write(note: _FitNote) -> None:
         write_atomic(_note(), json.dumps(note._asdict()))
 
 
-def worth_it(telling: int, before: int) -> bool:
-    """Whether ``telling`` reviews on later days are enough, and a tenth more than were fitted ``before``."""
-    return telling >= LEAST and telling >= before + max(50, before // 10)
+def worth_it(spaced: int, before: int) -> bool:
+    """Whether ``spaced`` reviews on later days are enough, and a tenth more than were fitted ``before``."""
+    return spaced >= LEAST and spaced >= before + max(50, before // 10)
 
 
 def main() -> int:
@@ -77,8 +77,8 @@ def main() -> int:
     from quizapp.scheduling.service import Study
 
     with Study.open() as study:
-        telling = sum(review.elapsed > 0 for review in study.store.tables.reviews())
-        if not worth_it(telling, _read().reviews):
+        spaced = sum(review.elapsed > 0 for review in study.store.tables.reviews())
+        if not worth_it(spaced, _read().reviews):
             return 0
         fitted = study.fit_weights(least=LEAST)
     sentence = ""
@@ -87,7 +87,7 @@ def main() -> int:
             f"The memory model was fitted to your {fitted.reviews} reviews: its log loss on the latest fell "
             f"from {fitted.loss_before:.3f} to {fitted.loss_after:.3f}. Dates already promised stay."
         )
-    _write(_FitNote(telling, sentence))
+    _write(_FitNote(spaced, sentence))
     return 0
 
 

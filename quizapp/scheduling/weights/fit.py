@@ -48,12 +48,12 @@ class FitResult:
 def fit(study: "Study", *, least: int) -> FitResult:
     """Fit, compare, and adopt the weights if they are better. See ``Study.fit_weights``."""
     reviews = study.store.tables.reviews()
-    telling = [review for review in reviews if review.elapsed > 0]
-    if len(telling) < least:
+    spaced = [review for review in reviews if review.elapsed > 0]
+    if len(spaced) < least:
         return FitResult(
-            False, f"{plural(len(telling), 'review')} on later days, {least} are needed", len(telling)
+            False, f"{plural(len(spaced), 'review')} on later days, {least} are needed", len(spaced)
         )
-    cut = sorted(review.time for review in telling)[int(len(telling) * TRAINED_SHARE)]
+    cut = sorted(review.time for review in spaced)[int(len(spaced) * TRAINED_SHARE)]
     histories = split(reviews, cut)
     trainer = "fsrs-rs" if find_spec("fsrs_rs_python") else "torch"
     weights = check_weights(_fast(histories) if trainer == "fsrs-rs" else _small(histories))
@@ -62,10 +62,10 @@ def fit(study: "Study", *, least: int) -> FitResult:
     after = log_loss(MemoryModel(MODEL, weights), histories)
     adopted = after < before - BETTER_BY
     if adopted:
-        details = {"model": MODEL, "weights": list(weights), "reviews": len(telling), "trainer": trainer}
+        details = {"model": MODEL, "weights": list(weights), "reviews": len(spaced), "trainer": trainer}
         study.store.append(Draft(EventType.SETTINGS, study.now(), model=present.version, data=details))
     reason = "they predict the latest reviews better" if adopted else "the present weights predict as well"
-    return FitResult(adopted, reason, len(telling), before, after, weights, trainer)
+    return FitResult(adopted, reason, len(spaced), before, after, weights, trainer)
 
 
 def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[HistoryStep]]:

@@ -1,7 +1,7 @@
 """A small batched trainer for FSRS-6 weights; the only part of the schedule that imports torch.
 
 All cards advance together through padded tables of [cards, steps], so that an epoch is a few dozen
-tensor operations per step, whatever the number of cards. The formulas are those of FSRS-6 as in the
+tensor operations per step for any number of cards. The formulas are those of FSRS-6 as in the
 ``fsrs`` package, which walks review by review instead and takes 28 s for 10,000 reviews.
 """
 
