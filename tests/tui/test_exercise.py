@@ -85,7 +85,7 @@ async def test_an_untouched_exercise_shows_its_task_first(judged, width: int, pa
     running, _ = judged()
     async with running.run_test(size=(width, 30)) as pilot:
         await pilot.pause()
-        assert screen(running).pane == pane
+        assert screen(running).panes.current == pane
 
 
 async def test_saving_writes_the_file_and_grades_it(judged) -> None:
@@ -185,7 +185,7 @@ async def test_hints_come_one_by_one_and_count(judged) -> None:
         await pilot.pause()
         assert "Do not work in place." in text(running)
         await pilot.press("ctrl+t", "ctrl+t")
-        assert screen(running).hints == 2
+        assert screen(running).grading.hints == 2
 
 
 async def test_the_solution_before_a_pass_is_asked_for_and_rated_again(judged, study: Study) -> None:
@@ -298,7 +298,7 @@ async def test_one_pane_is_marked_the_one_that_takes_the_keys(app: App) -> None:
             await pilot.pause()
             shown.append(marked())
         assert shown == [["verdict"], ["code"], ["prompt"], ["code"]]
-        running.screen.action_show("verdict", focus=False)
+        running.screen.panes.show("verdict", focus=False)
         await pilot.pause()
         assert marked() == ["code"]
 

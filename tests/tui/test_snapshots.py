@@ -105,9 +105,9 @@ def graded(running: QuizApp) -> None:
         TestResult("test_kept", 2, True),
     )
     screen.view.verdict = Verdict("double", "double.py", "cpu", "failed", tests, 0.12, 7, "T2")
-    screen.graded = screen.editor.text
+    screen.grading.graded = screen.editor.text
     screen.view.changed()
-    screen.action_show("verdict")
+    screen.panes.show("verdict")
 
 
 @pytest.mark.parametrize("size", SIZES)

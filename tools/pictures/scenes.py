@@ -61,8 +61,8 @@ def shows(name: str) -> Doing:
         assert isinstance(screen, ExerciseScreen)
         await pilot.press("ctrl+r")
         await pilot.pause()
-        submission = PendingSubmission(screen.exercise, screen.saved, "cpu", screen._on_result)
-        screen._on_result(submission, verdict(name))
+        submission = PendingSubmission(screen.exercise, screen.file.text, "cpu", lambda *_: None)
+        screen.grading._on_result(submission, verdict(name), asked=True)
         await pilot.pause()
 
     return run

@@ -1,79 +1,265 @@
-"""An exercise: task, code and verdict; here the keys for hints, solutions, past code and search."""
+"""An exercise: its task, the user's code, and the verdict of the hidden tests."""
 
 import difflib
+from collections.abc import Callable
+from datetime import UTC, datetime
+from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
+from textual import events
+from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Input
+from textual.widgets import Static, TextArea
 
+from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.tui import actions
+from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.highlight import highlight
+from quizapp.tui.screens.base import WITHOUT_DATA, Place
 from quizapp.tui.screens.choose import Choose
+from quizapp.tui.screens.exercise.edited_file import EditedFile
 from quizapp.tui.screens.exercise.grading import ExerciseGrading
-from quizapp.tui.screens.exercise.panes import DEVICES
-from quizapp.util.sanitize import escape_controls
+from quizapp.tui.screens.exercise.panes import SIDE_BY_SIDE, ExercisePanes
+from quizapp.tui.widgets.code_editor import CodeEditor
+from quizapp.tui.widgets.verdict_view import VerdictView
+from quizapp.util.sanitize import escape_controls, one_line
+from quizapp.util.text import clock as clock_text
 
 if TYPE_CHECKING:
     from quizapp.store.documents import Submission
 
+DEVICES = (
+    ("auto", "auto: the first CUDA device, else the CPU"),
+    ("cpu", "cpu"),
+    ("cuda", "cuda: an NVIDIA or ROCm GPU"),
+    ("mps", "mps: Apple's GPU"),
+)
 
-class ExerciseScreen(ExerciseGrading):
-    """``slug`` names the exercise."""
+
+class ExerciseScreen(Place):
+    """``slug`` names the exercise. No key ever waits for the judge."""
 
     place = "exercise"
     BINDINGS: ClassVar[list[object]] = actions.bindings("exercise")  # type: ignore[assignment]
     CSS_PATH = "exercise_screen.tcss"
 
+    def __init__(self, slug: str, *, clock: Callable[[], float] = monotonic) -> None:
+        super().__init__()
+        self.slug = slug
+        self.clock = clock
+        self.device = "auto"
+        self._file: EditedFile | None = None
+        self._grading: ExerciseGrading | None = None
+        self._head: Content | None = None
+        self._phase = "idle"
+
+    def body(self) -> ComposeResult:
+        """The head line, then the panes."""
+        yield Static("", id="head", classes="bar", markup=False)
+        yield ExercisePanes()
+
+    @property
+    def exercise(self) -> Exercise:
+        """The exercise itself."""
+        return self.quiz.bank.exercises[self.slug]
+
+    @property
+    def panes(self) -> ExercisePanes:
+        """Task, code and verdict."""
+        return self.query_one(ExercisePanes)
+
+    @property
+    def editor(self) -> CodeEditor:
+        """The built-in editor."""
+        return self.panes.editor
+
+    @property
+    def view(self) -> VerdictView:
+        """The verdict's widget."""
+        return self.panes.view
+
+    @property
+    def file(self) -> EditedFile:
+        """The user's file, once the exercise is open."""
+        assert self._file is not None
+        return self._file
+
+    @property
+    def grading(self) -> ExerciseGrading:
+        """What grades the code, once the exercise is open."""
+        assert self._grading is not None
+        return self._grading
+
+    # opening and closing
+
+    def on_mount(self) -> None:
+        """Open the exercise once the data is there."""
+        self.set_interval(0.25, self._tick)
+        self.set_interval(1.0, self._look_at_file)
+        if self.quiz.ready:
+            self.opened()
+
+    def opened(self) -> None:
+        """Show the task and the user's file."""
+        if self._grading is not None:
+            return
+        if self.slug not in self.quiz.bank.exercises:
+            self._give_up(f"There is no exercise {self.slug!r}.")
+            return
+        try:
+            self._file = EditedFile(self.exercise)
+        except (QuizError, OSError) as error:
+            self._give_up(f"The exercise cannot be opened: {error}")
+            return
+        text = self._file.text
+        self._grading = ExerciseGrading(self.quiz, self.exercise, self.view, self.clock, self._grading_ended)
+        self.panes.show_task(self.exercise.prompt)
+        self.editor.load_text(text)
+        self._grading.show_last_verdict(text)
+        self._show_head()
+        self.panes.show("prompt" if self._is_unread(text) else "code")
+        self.quiz.warm_judge()
+
+    def _give_up(self, sentence: str) -> None:
+        self.quiz.say(sentence, bad=True)
+        self.call_later(self.quiz.go_back, self)
+
+    def _is_unread(self, text: str) -> bool:
+        """Whether the task comes first: nothing is written yet, and only one pane is visible at a time."""
+        narrow = self.app.size.width < SIDE_BY_SIDE
+        return narrow and text == self.exercise.starter and not self.quiz.study.submissions(self.slug)
+
+    def waits(self, action: str) -> bool:
+        """Whether an action must wait until the exercise is open."""
+        closed = self._grading is None and action.partition("(")[0] not in WITHOUT_DATA
+        return closed or super().waits(action)
+
+    def closing(self) -> None:
+        """The program ends: keep what is typed."""
+        if self._file is not None:
+            self._save()
+
+    def action_back(self) -> None:
+        """Save and leave."""
+        if self._file is None or self._save():
+            self.quiz.go_back(self)
+
+    def on_unmount(self) -> None:
+        """Whatever was being graded is void."""
+        self.quiz.judge.cancel()
+
+    @property
+    def phase(self) -> str:
+        """Judging and finding go before typing, since escape means something else then."""
+        return self._phase if self._phase in {"judging", "find"} else super().phase
+
+    # the file
+
+    def _save(self) -> bool:
+        try:
+            self.file.save(self.editor.text)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return False
+        self._show_head()
+        return True
+
+    def _look_at_file(self) -> None:
+        """Save what was typed once the fingers rest; take and grade what another editor saved."""
+        if self._file is None:
+            return
+        text = self.editor.text
+        if text != self._file.text:
+            if self._file.should_autosave(text):
+                self._save()
+        elif self._file.changed_outside():
+            self._reload()
+
+    def _reload(self) -> None:
+        try:
+            changed = self.file.read()
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return
+        cursor = self.editor.cursor_location
+        self.editor.load_text(self.file.text)
+        self.editor.move_cursor(cursor)
+        if changed:
+            self._grade(asked=False)
+
     def action_edit(self) -> None:
         """Hand the file to the user's editor; a change is graded."""
-        from quizapp.tui.terminal import edit_file
+        if self._save():
+            line = self.editor.cursor_location[0] + 1
+            if terminal.edit_file(self.quiz, self.file.path, line):
+                self._reload()
 
-        if self.path is None or not self._save():
-            return
-        line = self.editor.cursor_location[0] + 1
-        if edit_file(self.quiz, self.path, line):
-            self._reload(self._changed_at())
+    # grading
 
-    def action_hint(self) -> None:
-        """The next hint, first those that help with what failed."""
-        view = self.view
-        failed = {test.behaviour for test in view.verdict.tests if not test.passed} if view.verdict else set()
-        left = [hint for hint in self.exercise.hints if hint.text not in view.hints]
-        left.sort(key=lambda hint: not failed & set(hint.behaviours) if hint.behaviours else 0)
-        if not left:
-            self.quiz.say("There is no further hint.")
-            return
-        view.hints.append(left[0].text)
-        self.hints += 1
-        view.changed()
-        self.action_show("verdict", focus=False)
-        self.call_after_refresh(self.query_one("#verdict").scroll_end, animate=False)
+    def action_grade(self) -> None:
+        """Save and grade."""
+        if self._save():
+            self._grade(asked=True)
+
+    def action_save(self) -> None:
+        """Save; the verdict on a save counts only if it passes."""
+        if self._save():
+            self._grade(asked=False)
+
+    def _grade(self, *, asked: bool) -> None:
+        self.enter_phase("judging")
+        self.grading.submit(self.file.text, self.device, asked=asked)
+        self.panes.show("verdict", focus=False)
+
+    def _grading_ended(self) -> None:
+        self.enter_phase("idle")
+        self.grading.compare(self.editor.text)
+        self.panes.pane("verdict").scroll_home(animate=False)
+        self._show_head()
+
+    def action_cancel(self) -> None:
+        """Stop the grading at once."""
+        self.grading.cancel()
+        self.enter_phase("idle")
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """A verdict on older code is marked as such."""
+        event.stop()
+        if self._grading is not None:
+            self._grading.compare(self.editor.text)
 
     def action_device(self) -> None:
         """Choose the device."""
-        self.quiz.push_screen(
-            Choose("Run the code on which device?", DEVICES, self.device), self._chose_device
-        )
 
-    def _chose_device(self, device: str | None) -> None:
-        if device:
-            self.device = device
-            self._fill_head()
+        def chosen(device: str | None) -> None:
+            if device:
+                self.device = device
+                self._show_head()
+
+        self.quiz.push_screen(Choose("Run the code on which device?", DEVICES, self.device), chosen)
+
+    def action_hint(self) -> None:
+        """The next hint."""
+        if not self.grading.show_hint():
+            self.quiz.say("There is no further hint.")
+            return
+        self.panes.show("verdict", focus=False)
+        self.call_after_refresh(self.panes.pane("verdict").scroll_end, animate=False)
+
+    # past code and the solution
 
     def action_past(self) -> None:
         """Past submissions, the newest first."""
-        past = list(reversed(self.quiz.study.submissions(self.slug)))
+        past = {str(one.id): one for one in reversed(self.quiz.study.submissions(self.slug))}
         if not past:
             self.quiz.say("Nothing was submitted yet.")
             return
-        entries = [(str(submission.id), _past_line(submission)) for submission in past]
-        known = {str(submission.id): submission for submission in past}
 
         def chosen(value: str | None) -> None:
             if value:
-                self._reopen(known[value])
+                self._reopen(past[value])
 
+        entries = [(value, _past_line(submission)) for value, submission in past.items()]
         self.quiz.push_screen(Choose("Past submissions", entries), chosen)
 
     def _reopen(self, submission: "Submission") -> None:
@@ -89,9 +275,8 @@ class ExerciseScreen(ExerciseGrading):
             elif way == "diff":
                 self.quiz.read("From then to now", _diff(submission.source, self.editor.text))
             elif way == "back":
-                editor = self.editor
-                editor.replace(submission.source, (0, 0), editor.document.end)
-                self.action_show("code")
+                self.editor.replace(submission.source, (0, 0), self.editor.document.end)
+                self.panes.show("code")
 
         self.quiz.push_screen(Choose("This submission", ways), chosen)
 
@@ -105,98 +290,107 @@ class ExerciseScreen(ExerciseGrading):
 
     def action_solution(self) -> None:
         """Show a solution: free after a pass, else on demand and rated Again."""
-        if self.passed:
+
+        def chosen(way: str | None) -> None:
+            if way == "yes" and self.grading.record_opened_solution(self.editor.text):
+                self._show_solution()
+
+        if self.grading.passed:
             self._show_solution()
             return
-        ways = [("no", "No, I go on trying"), ("yes", "Show me: the exercise is rated Again")]
-        self.quiz.push_screen(Choose("Show a solution before passing?", ways), self._chose_solution)
-
-    def _chose_solution(self, way: str | None) -> None:
-        if way != "yes":
-            return
-        try:
-            self.quiz.study.record_verdict(
-                self.slug,
-                {"status": "failed", "passed": False},
-                source_text=self.editor.text,
-                hints=self.hints,
-                opened_solution=True,
-                seconds=self.clock() - self.opened_at,
-            )
-        except QuizError as error:
-            self.quiz.say(str(error), bad=True)
-            return
-        self._show_solution()
+        ways = [("no", "No, I will keep trying"), ("yes", "Show me: the exercise is rated Again")]
+        self.quiz.push_screen(Choose("Show a solution before passing?", ways), chosen)
 
     def _show_solution(self) -> None:
         source = self.exercise.solution
-        difference = _diff_lines(self.editor.text, source) if self.passed else Content("")
         text = highlight(escape_controls(source))
+        difference = _diff_lines(self.editor.text, source) if self.grading.passed else None
         if difference:
             text = text.append(Content.styled("\n\nFrom your code to this one\n\n", "bold")).append(
                 difference
             )
         self.quiz.read("A solution", text)
 
+    # finding
+
     def action_find(self) -> None:
         """Find in the code; asked again, find the next."""
-        field = self.query_one("#find", Input)
-        if field.display and field.value:
-            self._find_next()
-            return
-        field.display = True
-        self.action_show("code", focus=False)
-        field.focus()
-        self.enter_phase("find")
-
-    def _find_next(self) -> None:
-        if not self.editor.find(self.query_one("#find", Input).value):
-            self.quiz.say("Not found.")
+        if self.panes.open_find():
+            self.enter_phase("find")
+        else:
+            self.on_input_submitted()
 
     def on_input_submitted(self) -> None:
         """Enter finds the next."""
-        self._find_next()
+        if not self.panes.find_next():
+            self.quiz.say("Not found.")
 
     def action_close_find(self) -> None:
         """Close the search field."""
-        self.query_one("#find").display = False
         self.enter_phase("idle")
-        self.editor.focus()
+        self.panes.close_find()
 
-    @property
-    def phase(self) -> str:
-        """Judging and finding go before typing, since escape means something else then."""
-        if self._phase in {"judging", "find"}:
-            return self._phase
-        return super().phase
+    # panes and the head line
 
-    def action_back(self) -> None:
-        """Save and leave."""
-        if self._loaded and not self._save():
+    def action_show(self, pane: str) -> None:
+        """Bring a pane to the front."""
+        self.panes.show(pane)
+
+    def refresh_keys(self) -> None:
+        """Mark the pane that takes the keys as well."""
+        super().refresh_keys()
+        for panes in self.query(ExercisePanes):
+            panes.mark_focus(writing=self.focused is not None)
+
+    def on_key(self, event: events.Key) -> None:
+        """With no field in focus, the arrows scroll the pane in front."""
+        step = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}.get(event.key)
+        if step is not None and self.focused is None and self.panes.current != "code":
+            self.panes.pane(self.panes.current).scroll_relative(y=step, animate=False)
+            event.stop()
+
+    def on_resize(self) -> None:
+        """The head line is laid out by width."""
+        self._show_head()
+
+    def _tick(self) -> None:
+        if self._grading is not None:
+            self._grading.tick()
+            self._show_head()
+
+    def _show_head(self) -> None:
+        if self._file is None or self._grading is None:
             return
-        self.quiz.go_back(self)
+        exercise, width = self.exercise, self.size.width - 2
+        unsaved = " ●" if self.editor.text != self._file.text else ""
+        elapsed = clock_text(self.clock() - self._grading.opened_at)
+        device = "" if self.device == "auto" else f"on {self.device} · "
+        right = f"{exercise.level} · {device}{elapsed} of {exercise.minutes}:00"
+        title = Content.styled(one_line(exercise.title) + unsaved, "bold $primary")
+        title = title.truncate(max(8, width - len(right) - 2), ellipsis=True)
+        gap = " " * max(1, width - title.cell_length - len(right))
+        head = title.append(Content.styled(gap + right, "$text-muted"))
+        if self._head is None or not head.is_same(self._head):  # it is asked for four times a second
+            self._head = head
+            self.query_one("#head", Static).update(head)
 
 
 def _past_line(submission: "Submission") -> str:
-    from datetime import UTC, datetime
-
     when = datetime.fromtimestamp(submission.time / 1000, UTC).astimezone()
     share = f"  {submission.tests_passed} of {submission.tests} tests" if submission.tests else ""
     return f"{when:%Y-%m-%d %H:%M}  {submission.status}{share}"
 
 
+def _diff(before: str, after: str) -> Content:
+    return _diff_lines(before, after) or Content("No difference.")
+
+
 def _diff_lines(before: str, after: str) -> Content:
     lines = []
-    for line in difflib.unified_diff(
-        escape_controls(before).splitlines(), escape_controls(after).splitlines(), lineterm="", n=3
-    ):
+    old, new = (escape_controls(text).splitlines() for text in (before, after))
+    for line in difflib.unified_diff(old, new, lineterm="", n=3):
         if line.startswith(("---", "+++")):
             continue
         style = {"+": "$success", "-": "$error", "@": "$primary"}.get(line[:1], "$text-muted")
         lines.append(Content.styled(line, style))
     return Content("\n").join(lines)
-
-
-def _diff(before: str, after: str) -> Content:
-    found = _diff_lines(before, after)
-    return found or Content("No difference.")

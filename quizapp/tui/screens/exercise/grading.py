@@ -1,206 +1,158 @@
-"""The exercise opened, graded on save and on a change from outside, its verdict recorded."""
+"""Grading on the exercise screen: code goes to the judge, its verdict into the view and the schedule."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
-from textual.widgets import Static, TextArea
-
+from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge.submission import user_file
-from quizapp.tui.rendering.markdown import document
-from quizapp.tui.screens.exercise.panes import SIDE_BY_SIDE, ExercisePanes
+from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
+    from quizapp.tui.app import QuizApp
     from quizapp.tui.judge_bridge import PendingSubmission
 
 
-class ExerciseGrading(ExercisePanes):
-    """No key waits for the judge; a verdict on older code is marked as such."""
+class ExerciseGrading:
+    """Shows in ``view`` what the judge does and finds; ``on_end`` is called when nothing is graded any more.
 
-    def on_mount(self) -> None:
-        """Open the exercise once the data is there."""
-        self.query_one("#find").display = False
-        self.set_interval(0.25, self._tick)
-        self.set_interval(1.0, self._look_at_file)
-        if self.quiz.ready:
-            self.opened()
+    Whether a verdict counts as a submission is the schedule's decision. It only has to know whether the user
+    asked for it by a key, or whether a save was graded.
+    """
 
-    def opened(self) -> None:
-        """Show the task and the user's file."""
-        if self._loaded:
-            return
-        if self.slug not in self.quiz.bank.exercises:
-            self.quiz.say(f"There is no exercise {self.slug!r}.", bad=True)
-            self.call_later(self.quiz.go_back, self)
-            return
-        try:
-            self.path = user_file(self.exercise)
-            text = self.path.read_text(encoding="utf-8-sig")
-        except (QuizError, OSError, UnicodeDecodeError) as error:
-            self.quiz.say(f"The file cannot be opened: {error}", bad=True)
-            self.call_later(self.quiz.go_back, self)
-            return
-        self._loaded = True
-        self.opened_at = self.clock()
-        self.query_one("#task", Static).update(document(self.exercise.prompt))
-        self.view.exercise = self.exercise
-        self._load(text)
-        self._recall_last()
-        self._fill_head()
-        self.action_show("prompt" if self._unread(text) else "code")
-        self.quiz.warm_judge()
+    def __init__(
+        self,
+        quiz: "QuizApp",
+        exercise: Exercise,
+        view: VerdictView,
+        clock: Callable[[], float],
+        on_end: Callable[[], None],
+    ) -> None:
+        self._quiz = quiz
+        self._exercise = exercise
+        self._view = view
+        self._clock = clock
+        self._on_end = on_end
+        self._submitted_at = 0.0
+        self.opened_at = clock()
+        self.graded = ""
+        """The code that the verdict in the view is about."""
+        self.passed = quiz.study.exercise_state(exercise.slug).state == "passed"
+        self.hints = 0
+        """Hints shown since the last pass."""
+        view.exercise = exercise
 
-    def _unread(self, text: str) -> bool:
-        """Whether the task comes first: nothing is written yet, and the panes do not stand side by side."""
-        return (
-            self.app.size.width < SIDE_BY_SIDE
-            and text == self.exercise.starter
-            and not self.quiz.study.submissions(self.slug)
-        )
-
-    def _recall_last(self) -> None:
+    def show_last_verdict(self, text: str) -> None:
         """Show the last verdict again where the file has not changed since."""
         from quizapp.judge.verdict import Verdict
 
-        past = self.quiz.study.submissions(self.slug)
-        self.passed = self.quiz.study.exercise_state(self.slug).state == "passed"
-        if past and past[-1].source == self.saved and past[-1].verdict.get("schema"):
-            try:
-                self.view.verdict = Verdict.from_json(dict(past[-1].verdict))
-            except (KeyError, TypeError, ValueError):  # a verdict of another version: grade again
-                return
-            self.graded = self.saved
-            self.view.changed()
-
-    def on_unmount(self) -> None:
-        """Whatever was being graded is void."""
-        self.quiz.judge.cancel()
-
-    def closing(self) -> None:
-        """The program ends: keep what is typed."""
-        if self._loaded:
-            self._save()
-
-    def _keep(self, text: str) -> None:
-        """Save, ungraded, once the fingers rested between two looks: no ending may cost what was typed."""
-        if text == self._seen and text != self._tried:
-            self._tried = text
-            self._save()
-        self._seen = text
-
-    def _look_at_file(self) -> None:
-        """Another editor saved the file: take its text and grade it."""
-        if not self._loaded or self.path is None:
+        past = self._quiz.study.submissions(self._exercise.slug)
+        if not past or past[-1].source != text or not past[-1].verdict.get("schema"):
             return
-        text = self.editor.text
-        if text != self.saved:
-            self._keep(text)
-            return
-        changed_at = self._changed_at()
-        if changed_at and changed_at != self.saved_at:
-            self._reload(changed_at)
-
-    def _reload(self, changed_at: float) -> None:
-        assert self.path is not None
         try:
-            text = self.path.read_text(encoding="utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            self.saved_at = changed_at
-            self.quiz.say(f"The file cannot be read: {error}", bad=True)
+            self._view.verdict = Verdict.from_json(dict(past[-1].verdict))
+        except (KeyError, TypeError, ValueError):  # a verdict of another version: it takes a new one
             return
-        changed = text != self.saved
-        place = self.editor.cursor_location
-        self._load(text)
-        self.editor.move_cursor(place)
-        if changed:
-            self._grade(asked=False)
+        self.graded = text
+        self._view.changed()
 
-    # grading
-
-    def action_grade(self) -> None:
-        """Save and grade."""
-        if self._save():
-            self._grade(asked=True)
-
-    def action_save(self) -> None:
-        """Save; the verdict on a save counts only if it passes."""
-        if self._save():
-            self._grade(asked=False)
-
-    def _grade(self, *, asked: bool) -> None:
-        if not self._loaded:
-            return
-        self.graded, self.asked = self.saved, asked
-        self.asked_at = self.clock()
-        view = self.view
+    def submit(self, source: str, device: str, *, asked: bool) -> None:
+        """Grade ``source``; ``asked`` is False for a save that nobody asked to grade."""
+        self._submitted_at = self._clock()
+        view = self._view
         view.running, view.message, view.verdict, view.stale, view.note = 0.0, "", None, False, ""
-        view.warming, view.tone = not self.quiz.judge.is_warm, "$error"
+        view.warming, view.tone = not self._quiz.judge.is_warm, "$error"
         view.changed()
-        self.action_show("verdict", focus=False)
-        self.enter_phase("judging")
-        self.quiz.judge.submit(self.exercise, self.saved, self.device, self._on_result)
+        self._quiz.judge.submit(self._exercise, source, device, partial(self._on_result, asked=asked))
 
-    def _on_result(self, submission: "PendingSubmission", outcome: "Verdict | QuizError") -> None:
-        """The judge answered the latest submission; a screen on its way out has voided it."""
-        if not self.stands:
+    def _on_result(
+        self, submission: "PendingSubmission", outcome: "Verdict | QuizError", *, asked: bool
+    ) -> None:
+        """The judge answered the latest submission."""
+        if not self._view.is_attached:  # the screen is closing
             return
-        view = self.view
+        view = self._view
         view.running = None
-        self.enter_phase("idle")
+        self.graded = submission.source
         if isinstance(outcome, QuizError):
             view.message = str(outcome)
         else:
             view.verdict = outcome
-            view.stale = self.editor.text != submission.source
-            self._record(outcome, submission.source)
+            self._record(outcome, submission.source, asked=asked)
         view.changed()
-        self.query_one("#verdict").scroll_home(animate=False)
-        self._fill_head()
+        self._on_end()
 
-    def _record(self, verdict: "Verdict", source: str) -> None:
+    def _record(self, verdict: "Verdict", source: str, *, asked: bool) -> None:
         try:
-            answered = self.quiz.study.record_verdict(
-                self.slug,
+            review = self._quiz.study.record_verdict(
+                self._exercise.slug,
                 verdict.as_json(),
                 source_text=source,
-                asked=self.asked,
+                asked=asked,
                 hints=self.hints,
-                seconds=self.clock() - self.opened_at,
+                seconds=self._clock() - self.opened_at,
             )
         except QuizError as error:
-            self.quiz.say(str(error), bad=True)
+            self._quiz.say(str(error), bad=True)
             return
-        if verdict.passed:
-            self.passed = True
-            if answered is not None:
-                effort = plural(answered.submissions, "submission")
-                effort += f" and {plural(answered.hints, 'hint')}" if answered.hints else ""
-                self.view.note = (
-                    f"Rated {answered.rating.label} after {effort}; comes back in {answered.text}."
-                )
-            self.hints = 0
+        if not verdict.passed:
+            return
+        self.passed = True
+        self.hints = 0
+        if review is not None:
+            effort = plural(review.submissions, "submission")
+            effort += f" and {plural(review.hints, 'hint')}" if review.hints else ""
+            self._view.note = f"Rated {review.rating.label} after {effort}; comes back in {review.text}."
 
-    def action_cancel(self) -> None:
+    def cancel(self) -> None:
         """Stop the grading at once."""
-        self.quiz.judge.cancel()
-        self.view.running = None
-        self.view.message, self.view.tone = "Stopped. ctrl+r grades again.", "$warning"
-        self.view.changed()
-        self.enter_phase("idle")
+        self._quiz.judge.cancel()
+        self._view.running = None
+        self._view.message, self._view.tone = "Stopped. ctrl+r grades again.", "$warning"
+        self._view.changed()
 
-    def _tick(self) -> None:
-        view = self.view
+    def tick(self) -> None:
+        """Show the time that the judge has taken so far."""
+        view = self._view
         if view.running is not None:
-            view.running = self.clock() - self.asked_at
-            view.warming = view.warming and not self.quiz.judge.is_warm
+            view.running = self._clock() - self._submitted_at
+            view.warming = view.warming and not self._quiz.judge.is_warm
             view.refresh()
-        self._fill_head()
 
-    def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """A verdict on older code is marked as such."""
-        event.stop()
-        stale = self.editor.text != self.graded
-        if self.view.verdict is not None and self.view.stale != stale:
-            self.view.stale = stale
-            self.view.changed()
+    def compare(self, text: str) -> None:
+        """Mark the verdict as stale while the code differs from what was graded."""
+        stale = text != self.graded
+        if self._view.verdict is not None and self._view.stale != stale:
+            self._view.stale = stale
+            self._view.changed()
+
+    def show_hint(self) -> bool:
+        """Show the next hint, first those that help with what failed; False where none is left."""
+        view = self._view
+        failed = {test.behaviour for test in view.verdict.tests if not test.passed} if view.verdict else set()
+        left = [hint for hint in self._exercise.hints if hint.text not in view.hints]
+        left.sort(key=lambda hint: not failed & set(hint.behaviours) if hint.behaviours else 0)
+        if not left:
+            return False
+        view.hints.append(left[0].text)
+        self.hints += 1
+        view.changed()
+        return True
+
+    def record_opened_solution(self, text: str) -> bool:
+        """Write that the solution was opened before a pass; False, with a notice, where that fails."""
+        try:
+            self._quiz.study.record_verdict(
+                self._exercise.slug,
+                {"status": "failed", "passed": False},
+                source_text=text,
+                hints=self.hints,
+                opened_solution=True,
+                seconds=self._clock() - self.opened_at,
+            )
+        except QuizError as error:
+            self._quiz.say(str(error), bad=True)
+            return False
+        return True

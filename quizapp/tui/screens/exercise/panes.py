@@ -1,63 +1,29 @@
-"""The exercise's three panes, its head line, and the user's file behind the editor."""
+"""The panes of an exercise: task, code and verdict, side by side where there is room, else behind tabs."""
 
-from collections.abc import Callable
-from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, Any
-
-from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
-from textual.content import Content
+from textual.widget import Widget
 from textual.widgets import Input, Static
 
-from quizapp.tui.screens.base import Place
+from quizapp.tui.rendering.markdown import document
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.widgets.tab_strip import TabStrip
 from quizapp.tui.widgets.verdict_view import VerdictView
-from quizapp.util.atomic import write_atomic
-from quizapp.util.sanitize import one_line
-from quizapp.util.text import clock
-
-if TYPE_CHECKING:
-    from quizapp.bank.model import Exercise
 
 PANES = (("prompt", "f2", "Task"), ("code", "f3", "Code"), ("verdict", "f4", "Verdict"))
 SIDE_BY_SIDE = 118
 """The width from which the style sheet shows all panes at once."""
-DEVICES = (
-    ("auto", "auto: the first CUDA device, else the CPU"),
-    ("cpu", "cpu"),
-    ("cuda", "cuda: an NVIDIA or ROCm GPU"),
-    ("mps", "mps: Apple's GPU"),
-)
 
 
-class ExercisePanes(Place):
-    """``slug`` names the exercise."""
+class ExercisePanes(Vertical):
+    """One pane is in front; the code also has a field to search in it."""
 
-    def __init__(self, slug: str, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.slug = slug
-        self.clock = clock
-        self.opened_at = clock()
-        self.path: Path | None = None
-        self.saved = ""
-        self._seen = self._tried = ""
-        self.saved_at = 0.0
-        self.graded = ""
-        self.device = "auto"
-        self.asked = False
-        self.hints = 0
-        self.passed = False
-        self.asked_at = 0.0
-        self.pane = "code"
-        self._phase = "idle"
-        self._loaded = False
+        self.current = "code"
 
-    def body(self) -> ComposeResult:
-        """Head, tabs for narrow screens, three panes."""
-        yield Static("", id="head", classes="bar", markup=False)
+    def compose(self) -> ComposeResult:
+        """Tabs for narrow screens, then the panes."""
         yield TabStrip(id="tabs")
         with Container(id="panes"):
             with VerticalScroll(id="prompt", classes="pane box", can_focus=False) as prompt:
@@ -71,10 +37,9 @@ class ExercisePanes(Place):
                 verdict.border_title = "Verdict"
                 yield VerdictView(id="view")
 
-    @property
-    def exercise(self) -> "Exercise":
-        """The exercise itself."""
-        return self.quiz.bank.exercises[self.slug]
+    def on_mount(self) -> None:
+        """The search field opens on demand."""
+        self.query_one("#find").display = False
 
     @property
     def editor(self) -> CodeEditor:
@@ -86,85 +51,46 @@ class ExercisePanes(Place):
         """The verdict's widget."""
         return self.query_one("#view", VerdictView)
 
-    # the file
+    def pane(self, name: str) -> Widget:
+        """One of the panes."""
+        return self.query_one(f"#{name}")
 
-    def _load(self, text: str) -> None:
-        self.editor.load_text(text)
-        self.saved = text
-        self.saved_at = self._changed_at()
+    def show_task(self, prompt: str) -> None:
+        """Show the task, which is Markdown."""
+        self.query_one("#task", Static).update(document(prompt))
 
-    def _changed_at(self) -> float:
-        try:
-            return self.path.stat().st_mtime if self.path else 0.0
-        except OSError:
-            return 0.0
+    def show(self, pane: str, *, focus: bool = True) -> None:
+        """Bring a pane to the front."""
+        self.current = pane
+        names = [name for name, _, _ in PANES]
+        for name in names:
+            self.pane(name).set_class(name == pane, "current")
+        tabs = [f"{key} {title}" for _, key, title in PANES]
+        self.query_one(TabStrip).show(tabs, names.index(pane), lambda index: f"screen.show('{names[index]}')")
+        if focus:  # at once: the next key may have been pressed together with this one
+            self.screen.set_focus(self.editor if pane == "code" else None)
 
-    def _save(self) -> bool:
-        """Write the editor's text to the user's file."""
-        text = self.editor.text
-        if self.path is None:
+    def mark_focus(self, *, writing: bool) -> None:
+        """Mark the pane that takes the keys: the code while a field has the focus, whatever is in front."""
+        self.query_one("#panes").set_class(writing, "writing")
+
+    # searching in the code
+
+    def open_find(self) -> bool:
+        """Open the search field; False, after looking for the next match, where it was open already."""
+        field = self.query_one("#find", Input)
+        if field.display and field.value:
             return False
-        if text == self.saved and self.path.exists():
-            return True
-        try:
-            write_atomic(self.path, text)
-        except OSError as error:
-            self.quiz.say(f"The file cannot be written: {error.strerror} ({self.path}).", bad=True)
-            return False
-        self.saved = text
-        self.saved_at = self._changed_at()
-        self._fill_head()
+        field.display = True
+        self.show("code", focus=False)
+        field.focus()
         return True
 
-    # panes and head
+    def find_next(self) -> bool:
+        """Select the next match in the code; False where there is none."""
+        return self.editor.find(self.query_one("#find", Input).value)
 
-    def _fill_head(self) -> None:
-        if not self._loaded:
-            return
-        exercise = self.exercise
-        width = self.size.width - 2
-        unsaved = " ●" if self.editor.text != self.saved else ""
-        timer = f"{clock(self.clock() - self.opened_at)} of {exercise.minutes}:00"
-        device = "" if self.device == "auto" else f"on {self.device} · "
-        right = f"{exercise.level} · {device}{timer}"
-        title = Content.styled(one_line(exercise.title) + unsaved, "bold $primary")
-        title = title.truncate(max(8, width - len(right) - 2), ellipsis=True)
-        gap = " " * max(1, width - title.cell_length - len(right))
-        head = title.append(Content.styled(gap + right, "$text-muted"))
-        if self._head_was is None or not head.is_same(self._head_was):
-            self._head_was = head
-            self.query_one("#head", Static).update(head)
-
-    _head_was: Content | None = None
-
-    def action_show(self, pane: str, focus: bool = True) -> None:
-        """Bring a pane to the front."""
-        self.pane = pane
-        panes = [name for name, _, _ in PANES]
-        for name in panes:
-            self.query_one(f"#{name}").set_class(name == pane, "current")
-        names = [f"{key} {title}" for _, key, title in PANES]
-        tabs = self.query_one("#tabs", TabStrip)
-        tabs.show(names, panes.index(pane), lambda index: f"screen.show('{panes[index]}')")
-        if focus:
-            if pane == "code":
-                self.set_focus(self.editor)  # at once: the next key may come with this one
-            else:
-                self.set_focus(None)
-
-    def refresh_keys(self) -> None:
-        """Mark the pane that takes the keys: the code while a field has the focus, whatever was shown."""
-        super().refresh_keys()
-        self.query("#panes").set_class(self.focused is not None, "writing")
-
-    def on_key(self, event: events.Key) -> None:
-        """With no field in focus, the arrows scroll the pane in front."""
-        if self.focused is None and event.key in {"up", "down", "pageup", "pagedown"} and self.pane != "code":
-            step = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}[event.key]
-            self.query_one(f"#{self.pane}").scroll_relative(y=step, animate=False)
-            event.stop()
-
-    def on_resize(self, event: Any) -> None:
-        """The head line is laid out by width."""
-        del event
-        self._fill_head()
+    def close_find(self) -> None:
+        """Close the search field and go back to the code."""
+        self.query_one("#find").display = False
+        self.editor.focus()

@@ -1,0 +1,63 @@
+"""The user's file behind the editor: saved in one step, and watched for changes by another editor."""
+
+from pathlib import Path
+
+from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
+from quizapp.judge.submission import user_file
+from quizapp.util.atomic import write_atomic
+
+
+class EditedFile:
+    """A file and the text that was last read from it or written to it."""
+
+    def __init__(self, exercise: Exercise) -> None:
+        """Create the user's file where it is missing, and read it. Raises `QuizError`."""
+        self.path: Path = user_file(exercise)
+        self.text = ""
+        self._modified = 0.0
+        self._last_look = self._last_autosave = ""
+        self.read()
+
+    def read(self) -> bool:
+        """Read the file; whether its text has changed. Raises `QuizError`, once per change of the file."""
+        before = self.text
+        self._modified = self._modified_now()
+        try:
+            self.text = self.path.read_text(encoding="utf-8-sig")
+        except (OSError, UnicodeDecodeError) as error:
+            raise QuizError(f"The file cannot be read: {error}") from error
+        return self.text != before
+
+    def save(self, text: str) -> None:
+        """Write a text that differs from the file's. Raises `QuizError`."""
+        if text == self.text and self.path.exists():
+            return
+        try:
+            write_atomic(self.path, text)
+        except OSError as error:
+            raise QuizError(f"The file cannot be written: {error.strerror} ({self.path}).") from error
+        self.text = text
+        self._modified = self._modified_now()
+
+    def should_autosave(self, text: str) -> bool:
+        """Whether unsaved text has rested between two looks, so that no ending can cost what was typed.
+
+        A text is offered once only: one that cannot be saved must not raise the same error every second.
+        """
+        rested = text == self._last_look and text != self._last_autosave
+        self._last_look = text
+        if rested:
+            self._last_autosave = text
+        return rested
+
+    def changed_outside(self) -> bool:
+        """Whether another program has written the file since it was read or saved."""
+        modified = self._modified_now()
+        return bool(modified) and modified != self._modified
+
+    def _modified_now(self) -> float:
+        try:
+            return self.path.stat().st_mtime
+        except OSError:
+            return 0.0
