@@ -17,6 +17,7 @@ import pytest
 
 from quizapp.interview import archive
 from quizapp.interview.blueprint import SINGLE_INCIDENT
+from quizapp.interview.report.model import load_report
 from quizapp.interview.service import Interview
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
@@ -124,6 +125,13 @@ def test_finished_interviews_keep_totals_and_marks(study: Study) -> None:
     for name, document in finished.items():
         assert document["totals"] == expected[name]["totals"]
         assert [item["marks"] for item in document["items"]] == expected[name]["marks"]
+
+
+def test_stored_reports_are_written_back_as_they_were(study: Study) -> None:
+    documents = [mock.document for mock in study.mocks("done")]
+    assert len(documents) == 4
+    for document in documents:
+        assert load_report(document).as_json() == document
 
 
 def test_the_interview_in_progress_resumes_where_it_was_left(study: Study) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import quizapp.interview
 from quizapp.bank.model import Topic
+from quizapp.errors import QuizError
 from quizapp.interview.peer_review import ask_reviewer
 from quizapp.interview.report.build import redacted
 from quizapp.interview.report.explain import explain
@@ -55,6 +56,25 @@ def test_the_schema_refuses_what_is_no_report(report: dict) -> None:
     for change in ({"totals": {}}, {"minutes": 20}, {"extra": 1}, {"band": {"name": "great", "why": ""}}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(report | change, SCHEMA)
+
+
+def test_a_report_without_the_keys_of_later_versions_opens(report: dict) -> None:
+    old = json.loads(json.dumps(report))
+    for item in old["items"]:
+        del item["bought"]
+        if item["effect"]:
+            item["effect"].pop("linked", None)
+    assert all(question.asked.bought == [] for question in load_report(old).questions)
+    assert "redacted" not in load_report(old).as_json()
+
+
+def test_a_damaged_report_is_named(report: dict) -> None:
+    says = f"the report of the mock interview {report['id']} cannot be read"
+    for damage in ({"totals": 3}, {"items": [{}]}, {"band": {"name": "great", "why": ""}}):
+        with pytest.raises(
+            QuizError, match=says
+        ):
+            load_report(report | damage)
 
 
 def test_markdown_has_the_findings_and_every_item(report: dict) -> None:
