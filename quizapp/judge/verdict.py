@@ -143,7 +143,7 @@ class Verdict:
 
     @property
     def failing_behaviours(self) -> set[int]:
-        """The numbers of the behaviours that a hidden test found missing."""
+        """The numbers of the behaviors for which a hidden test failed."""
         return {test.behaviour for test in self.tests if not test.passed}
 
     def as_json(self) -> VerdictJson:

@@ -113,7 +113,7 @@ def load_probes(exercise: Exercise) -> ModuleType:
 
 
 def load_tests(exercise: Exercise) -> list[HiddenTest]:
-    """The exercise's hidden tests, ordered by behaviour."""
+    """The exercise's hidden tests, ordered by behavior."""
     tests: list[HiddenTest] = []
     for path in sorted((exercise.folder / "hidden").glob("test_*.py")):
         module = load_module(path, f"_hidden_{exercise.slug.replace('-', '_')}_{path.stem}")

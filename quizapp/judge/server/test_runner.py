@@ -116,7 +116,7 @@ def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = No
     except CodeRaised as raised:
         passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
     except AssertionError as failed:
-        passed, message = False, str(failed) or "This behaviour does not hold."
+        passed, message = False, str(failed) or "This behavior does not hold."
     except Exception as error:  # noqa: BLE001
         # The evidence has a type, shape or size that the test did not foresee, so it is wrong.
         passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
