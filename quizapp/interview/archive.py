@@ -6,7 +6,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from quizapp.errors import UnknownName
-from quizapp.interview.blueprint import MOCK, InterviewForm, form_of
+from quizapp.interview.blueprint import MOCK, Blueprint, InterviewForm, form_of
 from quizapp.interview.report.model import BlindMarks, Report, load_report
 from quizapp.interview.scoring.calibration import kappa
 
@@ -51,6 +51,27 @@ def find_report(study: "Study", name: str) -> Report:
 def save_report(study: "Study", report: Report) -> None:
     """Store a finished report again, with somebody's marks or blind marks in it; reviews stay."""
     study.save_mock(report.as_json(), mock_id=report.id, done=True)
+
+
+def undo_marks(study: "Study", report: Report) -> bool:
+    """Undo the marks and reviews of an interview; False, with nothing changed, unless they came last."""
+    stored = next((mock for mock in study.mocks("done") if mock.id == report.id), None)
+    undone = study.undo() if stored is not None else None
+    if stored is None or undone is None:
+        return False
+    if undone.event != stored.event:
+        study.redo()
+        return False
+    return True
+
+
+def first_role(blueprint: Blueprint, tracks: Sequence[str], reports: Sequence[Report]) -> str:
+    """The role to begin with: the learner's first track that is one, else that of the newest report.
+
+    ``reports`` are sorted newest first. Without either it is the first role of the blueprint.
+    """
+    candidates = [*tracks, *(report.role for report in reports), *blueprint.roles]
+    return next(role for role in candidates if role in blueprint.roles)
 
 
 def blind_queue(reports: Sequence[Report], now: datetime) -> list[tuple[str, int]]:

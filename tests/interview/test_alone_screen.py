@@ -74,7 +74,7 @@ async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> 
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         assert "A loss that settles far too high" in shown(app)
-        assert "Not sat yet" in shown(app)
+        assert "Not done yet" in shown(app)
         assert made.mocks() == []  # looking starts no clock
         await pilot.press("enter")
         await pilot.pause()
@@ -121,7 +121,7 @@ async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_
         screen = app.screen
         assert isinstance(screen, IncidentScreen)
         assert screen._table.current.incident is list_incidents(made, load_library())[0].incident
-        assert f"1 of {len(load_library().incidents)} sat" in shown(app)
+        assert f"1 of {len(load_library().incidents)} done" in shown(app)
         await pilot.press(*["pagedown"] * 6, "c")
         await pilot.pause()
         assert isinstance(app.screen, CardScreen)

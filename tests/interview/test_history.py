@@ -8,6 +8,7 @@ import pytest
 
 from quizapp.errors import UnknownName
 from quizapp.interview import archive
+from quizapp.interview.blueprint import load_blueprint
 from quizapp.interview.history import comparison, earlier_of_role, pooled
 from quizapp.interview.peer_review import AnswerMarks, answers_to_mark, build_review
 from quizapp.interview.report.model import MarkedQuestion, Report, TopicInflation
@@ -128,3 +129,30 @@ def test_reports_are_found_by_the_beginning_of_their_id(tmp_path: Path) -> None:
         assert archive.running(made) is None
         with pytest.raises(UnknownName):
             archive.find_report(made, "nothing")
+
+
+def test_only_the_marks_made_last_are_undone(tmp_path: Path) -> None:
+    with study(tmp_path, small_bank()) as made:
+        reports = []
+        for seed in (1, 2):
+            interview, hand = begin(made, "research-engineer", 15, seed=seed, code=False)
+            sit(interview, hand, seed)
+            interview.session.end("early")
+            reports.append(interview.record())
+        first, second = reports
+        reviews = made.stats().reviews
+        assert not archive.undo_marks(made, first)
+        assert made.stats().reviews == reviews
+        assert archive.undo_marks(made, second)
+        assert not archive.undo_marks(made, second)
+        assert [report.id for report in archive.done(made)] == [first.id]
+        assert archive.undo_marks(made, first)
+        assert made.stats().reviews == 0
+
+
+def test_an_interview_begins_with_the_track_then_the_last_role(reports: list[Report]) -> None:
+    blueprint = load_blueprint()
+    other = next(role for role in blueprint.roles if role != reports[0].role)
+    assert archive.first_role(blueprint, ["no role", other], reports) == other
+    assert archive.first_role(blueprint, [], reports) == reports[0].role
+    assert archive.first_role(blueprint, [], []) == next(iter(blueprint.roles))

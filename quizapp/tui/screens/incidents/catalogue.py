@@ -6,7 +6,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.containers import Container
 from textual.content import Content
-from textual.style import Style
 from textual.widgets import Static
 
 from quizapp.errors import QuizError
@@ -18,6 +17,7 @@ from quizapp.interview.single_run import seconds_for
 from quizapp.interview.trends import day
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
+from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.interview.start import StartScreen, unfinished_lines
 from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
@@ -25,7 +25,7 @@ from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock
 
 RULES = (
-    "The clock starts with the run, and a reading costs seconds of it: you say first how it ends. "
+    "The clock starts with the run. Each reading costs seconds, and you predict its outcome first. "
     "Marked as in an interview."
 )
 
@@ -44,7 +44,7 @@ def draw(case: ListedIncident, width: int) -> Content:
 
 
 class IncidentScreen(Listed[ListedIncident], StartScreen):
-    """``wanted``, an id or name, puts the cursor on that run; without it, it is on the one to sit next."""
+    """The list of runs, with the cursor on the next one or on ``wanted``, an id or a name."""
 
     place = "incident"
     BINDINGS: ClassVar[list[object]] = actions.bindings("incident")  # type: ignore[assignment]
@@ -64,7 +64,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
             yield Table[ListedIncident](draw, "…", id="table")
 
     def on_mount(self) -> None:
-        """Show once the data is open."""
+        """Show what there is once the data is open."""
         for name in ("#cut", "#chosen"):
             self.query_one(name).auto_links = False
         self.query_one("#cut").display = False
@@ -72,28 +72,28 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
             self.opened()
 
     def opened(self) -> None:
-        """List the runs; the cursor on the one that was named, or on the first."""
+        """List the runs, with the cursor on the one that was named or on the first."""
         self.look_for_unfinished()
         self._seconds = seconds_for(load_blueprint())
-        found = self._read()
+        incidents = self._read()
         place = 0
         try:
             wanted = find_incident(load_library(), self.wanted).id if self.wanted else ""
-            place = next((at for at, case in enumerate(found) if case.incident.id == wanted), 0)
+            place = next((at for at, case in enumerate(incidents) if case.incident.id == wanted), 0)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
-        self._list(found, place)
+        self._list(incidents, place)
 
     def returned(self) -> None:
-        """Back from a run: once it is marked the next one comes first, else the cursor stays."""
+        """Back from a run: go to the next one if it was marked, else leave the cursor where it was."""
         self.look_for_unfinished()
-        before, found = self._table.current, self._read()
+        before, incidents = self._table.current, self._read()
         stays = [
             at
-            for at, case in enumerate(found)
+            for at, case in enumerate(incidents)
             if before is not None and case.incident is before.incident and _report(case) == _report(before)
         ]
-        self._list(found, stays[0] if stays else 0)
+        self._list(incidents, stays[0] if stays else 0)
 
     def _read(self) -> list[ListedIncident]:
         try:
@@ -104,11 +104,11 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
 
     # drawing
 
-    def _list(self, found: list[ListedIncident], place: int) -> None:
-        self._table.show(found, place)
-        had = sum(case.had is not None for case in found)
+    def _list(self, incidents: list[ListedIncident], place: int) -> None:
+        self._table.show(incidents, place)
+        had = sum(case.had is not None for case in incidents)
         head = Content.styled("Broken runs", "bold $primary")
-        head = head.append(Content.styled(f"  {had} of {len(found)} sat", "$text-muted"))
+        head = head.append(Content.styled(f"  {had} of {len(incidents)} done", "$text-muted"))
         self.query_one("#head", Static).update(head)
         self.enter_phase("list" if self.unfinished is None else "cut")
         self._show()
@@ -123,8 +123,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
         if case is None:
             return
         topic = self.quiz.bank.topics[case.incident.topic].name
-        start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
-        start = start.stylize(Style.from_meta({"@click": "screen.begin"}), 0, len(start.plain))
+        start = link("  ▶ Begin (enter)  ", "screen.begin", "bold reverse $primary")
         lines = [
             Content.styled(one_line(case.incident.title), "bold").truncate(width, ellipsis=True),
             *(Content(fact).truncate(width, ellipsis=True) for fact in _facts(case, topic, self._seconds)),
@@ -140,11 +139,11 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
         self._show()
 
     def on_table_moved(self) -> None:
-        """Tell of the run under the cursor."""
+        """Describe the run under the cursor."""
         self._show()
 
     def offers(self, act: actions.Act) -> bool:
-        """A result only of what was sat."""
+        """Offer a result only for a run that was done."""
         case = self._table.current
         return act.action != "result" or (case is not None and case.had is not None)
 
@@ -155,31 +154,29 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
         from quizapp.interview.service import Interview
 
         case = self._table.current
-        if case is None:
-            return
-        if self.must_finish_first():
+        if case is None or self.must_finish_first():
             return
         interview = Interview.begin_incident(self.quiz.study, case.incident.id)
         interview.start()
         self.sit(interview)
 
     def action_result(self) -> None:
-        """How it went the last time."""
+        """Open the scorecard of the last attempt."""
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         case = self._table.current
         if case is None or case.had is None:
-            self.quiz.say("This run was not sat yet.")
+            self.quiz.say("You have not done this run yet.")
             return
         self.quiz.push_screen(CardScreen(case.had.report))
 
 
 def _facts(case: ListedIncident, topic: str, seconds: int) -> tuple[str, str]:
-    """Two lines, so that the list keeps its place while the cursor moves."""
+    """Exactly two lines, so that the list does not jump while the cursor moves."""
     time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
-    last = "Not sat yet."
+    last = "Not done yet."
     if case.had is not None:
-        last = f"Last sat on {day(case.had.report)}: {case.had.marks} of 100."
+        last = f"Last done on {day(case.had.report)}: {case.had.marks} of 100."
     return f"{case.incident.level.capitalize()}, {one_line(topic)}. {time}.", last
 
 

@@ -48,7 +48,7 @@ class PastLines(Lines):
     def lines(self, width: int) -> list[Content]:
         """All three parts; a sentence where there is no interview."""
         if not self.reports:
-            text = "No interview yet. After the first, its marks are here; after the second, how they move."
+            text = "No interview yet. The first will show its marks here, the second how they move."
             return Content.styled(text, "$text-muted").wrap(width)
         return [*self._above(width), *self._interviews(width), Content(""), *self._topics(width)]
 
@@ -115,18 +115,18 @@ class PastLines(Lines):
     def _interview(self, report: Report, place: int, *, wide: bool, room: int) -> Content:
         here = place == self.cursor
         totals, interval, band = report.totals, report.interval, report.band.name
-        colour = "$warning" if band == "below" else "$success"
+        color = "$warning" if band == "below" else "$success"
         reach = f"{interval.low}-{interval.high}"
         row = Content.assemble(
             ("▸ " if here else "  ", "$primary bold"),
             (self._days()[len(self.reports) - 1 - place], "bold" if here else ""),
-            f"  {report.minutes:>3}", (f"  {totals.raw:>4}", f"bold {colour}"),
+            f"  {report.minutes:>3}", (f"  {totals.raw:>4}", f"bold {color}"),
             (f"  {totals.adjusted:>3}  {reach:6}", "$text-muted"),
         )  # fmt: skip
         if wide:
             low, high, mark = interval.low, interval.high, report.pass_mark
             row = row.append("  ").append(ruler(totals.raw, low, high, mark, _RULER))
-        row = row.append(Content.styled(f"  {band:6}", colour))
+        row = row.append(Content.styled(f"  {band:6}", color))
         if room >= 8:
             row = row.append(Content(f"  {one_line(report.title)}").truncate(room, ellipsis=True))
         return link(row, f"screen.at({place})")
@@ -143,12 +143,12 @@ class PastLines(Lines):
         head = Content.styled(f"{'Topics':{column}}", "bold $primary")
         lines = [head.append(Content.styled(f"{'n':>4}{'mean':>6}", "$text-muted"))]
         for row in rows:
-            colour = LEVEL_COLORS[level_of(row.mean)]
+            color = LEVEL_COLORS[level_of(row.mean)]
             name = Content(one_line(row.topic)).truncate(column, ellipsis=True)
             line = name.append(" " * (column - name.cell_length))
             line = line.append(Content.styled(f"{row.number:>4}", "$text-muted"))
-            line = line.append(Content.styled(f"{row.mean:>6}", colour)).append("  ")
-            line = line.append(meter([(row.mean / 100, colour, "█")], bar)).append("  ")
+            line = line.append(Content.styled(f"{row.mean:>6}", color)).append("  ")
+            line = line.append(meter([(row.mean / 100, color, "█")], bar)).append("  ")
             moved = trends.spark(row.line.known[-sparks:] if sparks else ())
             lines.append(line.append(Content.styled(moved, "$primary")))
         lines += Content(one_line(trends.weakest_text(rows))).wrap(width)

@@ -9,6 +9,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp import paths
+from quizapp.interview import archive
 from quizapp.interview.report.model import Band, MarkedQuestion, Report, best, costliest
 from quizapp.interview.report.text import (
     BANDS,
@@ -34,12 +35,12 @@ _BAND = {Band.STRONG: "$success", Band.PASS: "$success", Band.BELOW: "$warning"}
 
 def _result(report: Report, width: int) -> list[Content]:
     totals, interval = report.totals, report.interval
-    colour = _BAND[report.band.name]
+    color = _BAND[report.band.name]
     name = BANDS[report.band.name]
     change = totals.adjusted - totals.raw
     provisional = "  provisional" if report.pooled.provisional else ""
     head = Content.assemble(
-        (f"{totals.raw}", f"bold {colour}"), (" of 100  ", "$text-muted"), (name, f"bold {colour}"),
+        (f"{totals.raw}", f"bold {color}"), (" of 100  ", "$text-muted"), (name, f"bold {color}"),
         (provisional, "$text-muted"),
     )  # fmt: skip
     line = ruler(totals.raw, interval.low, interval.high, report.pass_mark, min(width, 60))
@@ -70,10 +71,10 @@ def _dimensions(report: Report, width: int) -> list[Content]:
     lines = [Content.styled("Dimensions", "bold")]
     bar = max(8, min(40, width - 34))
     for name, row in report.dimensions.items():
-        colour = LEVEL_COLORS[row.level]
-        line = Content(f"{name.capitalize():17}").append(meter([(row.percent / 100, colour, "█")], bar))
+        color = LEVEL_COLORS[row.level]
+        line = Content(f"{name.capitalize():17}").append(meter([(row.percent / 100, color, "█")], bar))
         line = line.append(f" {row.percent:>3} ")
-        lines.append(line.append(Content.styled(f"level {row.level}", colour)))
+        lines.append(line.append(Content.styled(f"level {row.level}", color)))
     return lines
 
 
@@ -108,8 +109,8 @@ def _time(report: Report, width: int) -> list[Content]:
     for phase in report.phases:
         share = phase.used_ms / max(1, 1000 * phase.seconds)
         used = f"{clock(phase.used_ms / 1000)} of {clock(phase.seconds)}"
-        colour = "$primary" if share <= 1 else "$warning"
-        line = Content(f"{phase.title:17}").append(meter([(min(1, share), colour, "█")], bar))
+        color = "$primary" if share <= 1 else "$warning"
+        line = Content(f"{phase.title:17}").append(meter([(min(1, share), color, "█")], bar))
         lines.append(line.append(Content.styled(f" {used}", "$text-muted")))
     return lines
 
@@ -190,16 +191,12 @@ class CardScreen(Place):
         except OSError as error:
             self.quiz.say(f"{folder} cannot be written: {error.strerror}.", bad=True)
             return
-        self.quiz.say(f"Written: {', '.join(path.name for path in written)} in {folder}")
+        self.quiz.say(f"Written to {folder}: {', '.join(path.name for path in written)}.")
 
     def action_undo(self) -> None:
-        """Take the interview back, while nothing was done since."""
-        undone = self.quiz.study.undo()
-        if undone is None:
-            self.quiz.say("Nothing to undo.")
-        elif undone.type != "mock_mark":
-            self.quiz.study.redo()
-            self.quiz.say("Something else was done since; undo that first, in the drill.")
-        else:
-            self.quiz.say(f"Undone: the marks and reviews of this {self.report.form.noun}.")
-            self.quiz.go_back(self)
+        """Undo the marks and their reviews, unless something else was done since then."""
+        if not archive.undo_marks(self.quiz.study, self.report):
+            self.quiz.say("These marks are not the last thing you did; undo what came later in the drill.")
+            return
+        self.quiz.say(f"Undone: the marks and reviews of this {self.report.form.noun}.")
+        self.quiz.go_back(self)

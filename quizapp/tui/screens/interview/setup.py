@@ -15,7 +15,8 @@ from quizapp.interview.blueprint import LENGTHS, Blueprint, InterviewPlan, load_
 from quizapp.interview.report.model import Report
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
-from quizapp.tui.screens.interview.start import StartScreen, link, unfinished_lines
+from quizapp.tui.rendering.text import link
+from quizapp.tui.screens.interview.start import StartScreen, unfinished_lines
 from quizapp.tui.widgets.row_list import keep_in_view
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
@@ -49,12 +50,12 @@ class MockScreen(StartScreen):
         self.blind: list[tuple[str, int]] = []
 
     def body(self) -> ComposeResult:
-        """Fields, then history."""
+        """The fields, then the interviews so far."""
         yield Static("Mock interview", classes="bar title", id="head", markup=False)
         with Horizontal(id="entry"):
             yield Label("seed", id="name", markup=False)
             yield Input(id="seed", compact=True, select_on_focus=False, restrict=r"\d*", max_length=9,
-                        placeholder="a number, enter takes it; empty: drawn fresh")  # fmt: skip
+                        placeholder="a number, then enter; leave it empty for a random one")  # fmt: skip
         with VerticalScroll(id="mock", can_focus=False):
             yield Static("", id="cut", markup=False)
             yield Static("", id="fields", markup=False)
@@ -62,7 +63,7 @@ class MockScreen(StartScreen):
             yield Static("", id="past", markup=False)
 
     def on_mount(self) -> None:
-        """Show once the data is open."""
+        """Show what there is once the data is open."""
         for name in ("#cut", "#fields", "#past"):
             self.query_one(name).auto_links = False
         self.query_one("#entry").display = False
@@ -78,9 +79,8 @@ class MockScreen(StartScreen):
             return
         self.returned()
         if not self.role:
-            tracks = [t for t in self.quiz.study.settings.tracks if t in self.blueprint.roles]
-            latest = [report.role for report in self.reports if report.role in self.blueprint.roles]
-            self.role = [*tracks, *latest, *self.blueprint.roles][0]
+            tracks = self.quiz.study.settings.tracks
+            self.role = archive.first_role(self.blueprint, tracks, self.reports)
         self._show()
 
     def returned(self) -> None:
@@ -121,12 +121,12 @@ class MockScreen(StartScreen):
         assert self.blueprint is not None
         whole = self.blueprint.plan(self.role, self.minutes, code=True)
         code = "with code" if self.code else "without code"
-        fresh = "drawn fresh, or type a number" if self._on_seed else "drawn fresh"
+        random = "random, or type a number" if self._on_seed else "random"
         return {
             "role": self.blueprint.roles[self.role].title,
             "minutes": f"{self.minutes} minutes",
             "code": code if whole.counts["coding"] else "none in so short a time",
-            "seed": str(self.seed) if self.seed is not None else fresh,
+            "seed": str(self.seed) if self.seed is not None else random,
         }
 
     @property
@@ -172,14 +172,14 @@ class MockScreen(StartScreen):
         self._show()
 
     def action_seed(self) -> None:
-        """Another seed."""
+        """Pick another random seed."""
         import secrets
 
         self.seed = secrets.randbelow(10_000)
         self._show()
 
     def action_type_seed(self, begun: str = "") -> None:
-        """A field for a seed; ``begun`` is its first digit where one was typed."""
+        """Open the field for a seed; ``begun`` is the first digit if one was typed."""
         self.cursor = FIELDS.index("seed")
         self._show()
         field = self.query_one("#seed", Input)
@@ -195,13 +195,13 @@ class MockScreen(StartScreen):
         digit = event.character or ""
         if self.blueprint is None or not self._on_seed or not digit.isdecimal():
             return
-        if self.query_one("#entry").display:  # it was on its way here before the field had the focus
+        if self.query_one("#entry").display:  # the key was on its way before the field had the focus
             self.query_one("#seed", Input).insert_text_at_cursor(digit)
         else:
             self.action_type_seed(digit)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the typed seed."""
+        """Use the typed seed."""
         self.seed = int(event.value) if event.value else None
         self.action_leave_field()
 
@@ -212,7 +212,7 @@ class MockScreen(StartScreen):
         self._show()
 
     def action_begin(self) -> None:
-        """Draw the paper and show the brief."""
+        """Make the paper and show the brief."""
         from quizapp.interview.service import Interview
 
         if self.must_finish_first():
@@ -245,9 +245,9 @@ class MockScreen(StartScreen):
         self.quiz.go("mockpast")
 
     def action_blind(self) -> None:
-        """Mark an old answer again, blind."""
+        """Mark an old answer again without seeing its marks."""
         if not self.blind:
-            self.quiz.say("No old answer waits to be marked again; every tenth comes back after three days.")
+            self.quiz.say("No old answer is due to be marked again. Every tenth comes back after three days.")
             return
         from quizapp.tui.screens.interview.marking import BlindScreen
 
@@ -266,20 +266,19 @@ def _fields(values: Mapping[str, str], cursor: int) -> list[Content]:
             ("◂ " if here else "  ", "$primary"), (value, "bold" if here else ""),
             (" ▸" if here else "", "$primary"),
         )  # fmt: skip
-        lines.append(link(text, f"at({index})"))
-    start = Content.styled("  ▶ Begin (enter)  ", "bold reverse $primary")
-    return [*lines, Content(""), link(start, "begin")]
+        lines.append(link(text, f"screen.at({index})"))
+    return [*lines, Content(""), link("  ▶ Begin (enter)  ", "screen.begin", "bold reverse $primary")]
 
 
 def _shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[Content]:
-    """What the interview will be: for whom, how many questions, the time of each phase."""
+    """The shape of the interview: for whom, how many questions, the time of each phase."""
     phases = ", ".join(
         f"{titles[phase]} {clock(seconds)}" for phase, seconds in plan.seconds.items() if seconds
     )
     counts = plural(sum(plan.counts.values()) - plan.counts["coding"], "question")
     if plan.counts["coding"]:
         counts += f" and {plural(plan.counts['coding'], 'coding task')}"
-    end = f"Passes at {plan.role.pass_mark}. Nothing is revealed before the end."
+    end = f"The pass mark is {plan.role.pass_mark}. Nothing is revealed before the end."
     text = f"{plan.role.about.rstrip('.')}. {counts}; {phases}. {end}"
     return wrap(Content.styled(text, "$text-muted"), width)
 
@@ -294,17 +293,17 @@ def _past_interviews(
     return [
         _trend(reports, role),
         Content(""),
-        *(link(_report(report, row == cursor, width), f"at({row})") for row, report in rows),
+        *(link(_report(report, row == cursor, width), f"screen.at({row})") for row, report in rows),
     ]
 
 
 def _report(report: Report, here: bool, width: int) -> Content:
     total, adjusted = report.totals.raw, report.totals.adjusted
     band = report.band.name
-    colour = "$success" if band in {"strong", "pass"} else "$warning"
+    color = "$success" if band in {"strong", "pass"} else "$warning"
     row = Content.assemble(
         ("▸ " if here else "  ", "$primary bold"), (report.started[:10], "bold" if here else ""),
-        (f"  {total:>3}", f"bold {colour}"), (f"  {band:6}", colour),
+        (f"  {total:>3}", f"bold {color}"), (f"  {band:6}", color),
         (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
         (f"  {report.minutes} min  {one_line(report.title)}", ""),
     )  # fmt: skip
@@ -312,11 +311,11 @@ def _report(report: Report, here: bool, width: int) -> Content:
 
 
 def _remarking(reports: Sequence[Report], blind: int, width: int) -> list[Content]:
-    """How many old answers wait to be marked again, and how the marks have drifted."""
+    """How many old answers are due to be marked again, and how the marks have drifted."""
     lines: list[Content] = []
     if blind:
         text = f"b  {plural(blind, 'old answer')} to mark again blind"
-        lines += [Content(""), link(Content.styled(text, "$primary"), "blind")]
+        lines += [Content(""), link(text, "screen.blind", "$primary")]
     if drifted := archive.drift_text(reports):
         lines += [Content(""), *wrap(Content.styled(drifted, "$text-muted"), width)]
     return lines
@@ -325,7 +324,7 @@ def _remarking(reports: Sequence[Report], blind: int, width: int) -> list[Conten
 def _trend(reports: Sequence[Report], role: str) -> Content:
     totals = trends.total_line(trends.oldest_first(reports, role)).known[-24:]
     title = Content.styled("Interviews so far", "bold").append(Content.styled("  t history", "$primary"))
-    title = link(title, "history")
+    title = link(title, "screen.history")
     if len(totals) < 2:
         return title
     return title.append(Content.styled(f"  {trends.spark(totals)}", "$primary")).append(

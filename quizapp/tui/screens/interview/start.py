@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
-from textual.style import Style
 
 from quizapp.interview import archive
 from quizapp.interview.blueprint import form_of
 from quizapp.tui.rendering.layout import hanging
+from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.choose import Choose
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 
 class StartScreen(Place):
-    """Begins an interview, or goes on with the one that was left, whichever screen it was begun on."""
+    """Begins an interview, or resumes the unfinished one, no matter on which screen it began."""
 
     unfinished: "MockDocument | None" = None
 
     def look_for_unfinished(self) -> None:
-        """What was cut off, or waits to be marked."""
+        """Find the interview that was cut off or waits to be marked."""
         self.unfinished = archive.running(self.quiz.study)
 
     def returned(self) -> None:
@@ -31,33 +31,33 @@ class StartScreen(Place):
         self.look_for_unfinished()
 
     def must_finish_first(self) -> bool:
-        """Whether something is not finished, also in another window; then it is asked what to do with it."""
+        """Whether something is unfinished, also in another window; if so, ask what to do with it."""
         self.look_for_unfinished()
         if self.unfinished is None:
             return False
         what = f"The {form_of(self.unfinished.document).noun}"
-        said, entries = "is not finished", [("resume", "Go on with it"), ("end", "End it now and mark it")]
+        state, entries = "is not finished", [("resume", "Resume it"), ("end", "End it now and mark it")]
         if self.unfinished.document["running"]["state"] == "ended":
-            said, entries = "waits to be marked", [("resume", "Mark it")]
+            state, entries = "waits to be marked", [("resume", "Mark it")]
 
         def chosen(way: str | None) -> None:
             if way:
                 self._resume(end=way == "end")
 
-        self.quiz.push_screen(Choose(f"{what} {said}", entries), chosen)
+        self.quiz.push_screen(Choose(f"{what} {state}", entries), chosen)
         return True
 
     def action_resume(self) -> None:
-        """Go on with what is not finished."""
+        """Resume what is not finished."""
         if self.unfinished is None:
-            self.quiz.say("Nothing is waiting to be finished.")
+            self.quiz.say("Nothing is left unfinished.")
             return
         self._resume(end=False)
 
     def _resume(self, *, end: bool) -> None:
         from quizapp.interview.service import Interview
 
-        self.look_for_unfinished()  # another window may have gone on with it, or finished it
+        self.look_for_unfinished()  # another window may have resumed or finished it
         if self.unfinished is None:
             self.quiz.say("It was finished in another window.")
             self.returned()
@@ -69,7 +69,7 @@ class StartScreen(Place):
         self.sit(interview)
 
     def sit(self, interview: "Interview") -> None:
-        """Show the question in hand, or the marking where the clock has ended."""
+        """Show the question in hand, or the marking if the clock has ended."""
         if interview.session.ended:
             from quizapp.tui.screens.interview.marking import MarkScreen
 
@@ -81,19 +81,14 @@ class StartScreen(Place):
         self.quiz.push_screen(RunScreen(interview))
 
 
-def link(text: Content, action: str) -> Content:
-    """The text as a link to an action of the screen."""
-    return text.stylize(Style.from_meta({"@click": f"screen.{action}"}), 0, len(text.plain))
-
-
 def unfinished_lines(document: Mapping[str, Any], width: int) -> list[Content]:
-    """What is said of an interview that was left, with the link that goes on with it."""
-    said = (
+    """Say that an interview is unfinished, with a link that resumes it."""
+    state = (
         "waits to be marked"
         if document["running"]["state"] == "ended"
-        else "is not finished; its clock went on"
+        else "is not finished; its clock kept running"
     )
     sitting = form_of(document).describe(document["title"], document["minutes"])
-    text = f"{sitting[0].upper()}{sitting[1:]} {said}."
-    told = hanging(Content("! "), Content.styled(text, "bold $warning"), width)
-    return [*told, link(Content.styled("r resume", "bold $primary"), "resume")]
+    text = f"{sitting[0].upper()}{sitting[1:]} {state}."
+    lines = hanging(Content("! "), Content.styled(text, "bold $warning"), width)
+    return [*lines, link("r resume", "screen.resume", "bold $primary")]
