@@ -61,11 +61,11 @@ async def test_every_point_is_seen_and_decided_before_anything_is_stored(tmp_pat
         assert app.screen is screen
         assert stored(made)["remarks"] == []
         for _ in range(points - 1):
-            at = rubric.region.y + rubric.cursor_line()
+            at = rubric.region.y + rubric.span()[0]
             if not scroll.region.y <= at < scroll.region.bottom:  # the first key only brings it into view
                 await pilot.press("n")
                 await pilot.pause()
-                at = rubric.region.y + rubric.cursor_line()
+                at = rubric.region.y + rubric.span()[0]
                 assert len(screen.held) == 0
             assert scroll.region.y <= at < scroll.region.bottom
             await pilot.press("n")

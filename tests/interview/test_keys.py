@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.interview.report.model import load_report
 from quizapp.interview.service import Interview
 from quizapp.scheduling.service import Study
 from quizapp.tui import actions
@@ -35,7 +36,7 @@ def marking(made: Study, tmp_path: Path) -> Place:
 
 
 def card(made: Study, tmp_path: Path) -> Place:
-    return CardScreen(done(tmp_path, 2, bank=small_bank()))
+    return CardScreen(load_report(done(tmp_path, 2, bank=small_bank())))
 
 
 @pytest.mark.parametrize("make", [running, marking, card])
