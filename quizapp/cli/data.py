@@ -33,13 +33,13 @@ def export(options: Namespace) -> int:
 
 def import_log(options: Namespace) -> int:
     """Add the reviews of another log."""
-    from quizapp.exchange.folder_sync import merge_content, read_file
+    from quizapp.exchange.folder_sync import read_file
     from quizapp.scheduling.service import Study
 
     complaints: list[str] = []
     imported = read_file(options.path, complaints)
     with Study.open(load_user_bank()) as study:
-        events, documents = merge_content(study, imported)
+        events, documents = study.merge(imported.events, imported.documents)
     return _report(f"{_new(events, documents)} imported from {options.path}", complaints)
 
 

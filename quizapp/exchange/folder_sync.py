@@ -79,11 +79,6 @@ def read_file(path: Path, complaints: list[str]) -> LogContent:
     return content
 
 
-def merge_content(study: "Study", content: LogContent) -> tuple[int, int]:
-    """Merge into the log and replay, in one transaction; how many events and documents were new."""
-    return study.merge(content.events, content.documents)
-
-
 def sync(study: "Study", folder: Path) -> SyncResult:
     """Merge what the others left in ``folder`` and leave there what they lack. Raises `QuizError`."""
     file = folder / f"{study.device}{SUFFIX}"
@@ -105,7 +100,7 @@ def sync(study: "Study", folder: Path) -> SyncResult:
         others += 1
         theirs.events.extend(content.events)
         theirs.documents.extend(content.documents)
-    events, documents = merge_content(study, theirs)
+    events, documents = study.merge(theirs.events, theirs.documents)
     try:
         write_atomic(file, _lines(study, theirs), durable=True)
     except OSError as error:

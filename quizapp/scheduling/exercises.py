@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow, Rating
-from quizapp.scheduling.events import Draft, EventType, Moment
+from quizapp.scheduling.events import Draft, EventType, Moment, new_id
 from quizapp.scheduling.rating_rules import is_submission, propose_verdict
 from quizapp.scheduling.recorder import ActRecorder, Evidence
 from quizapp.scheduling.study_day import as_datetime
@@ -42,7 +42,7 @@ def record(
         budget = recorder.bank.exercises[slug].minutes * 60
         proposal = propose_verdict(passed, effort.submissions, effort.hints, opened_solution, seconds, budget)
         rating = proposal.rating if proposal and _is_review(row, now, proposal.rating) else None
-        evidence = Evidence(seconds, rating, effort.hints, source="exercise")
+        evidence = Evidence(seconds, rating, source="exercise")
         details = {
             "status": str(verdict.get("status", "")),
             "passed": passed,
@@ -50,7 +50,10 @@ def record(
             "counted": counted,
             "opened_solution": opened_solution,
         }
-        draft = recorder.draft_verdict(row, rating, now, evidence, details)
+        draft = Draft(EventType.VERDICT, now, card=name, ms=round(seconds * 1000), source="exercise")
+        if rating:
+            draft = recorder.draft_review(row, rating, now, evidence, kind=EventType.VERDICT)
+        draft = draft._replace(id=new_id(), hints=effort.hints, data=details)
         linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rating else []
         event, *_ = store.append(draft, *linked)
         store.documents.add_submission(slug, now.time, verdict, source, event.id)

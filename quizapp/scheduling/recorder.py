@@ -139,29 +139,6 @@ class ActRecorder:
             data=data or None,
         )
 
-    def draft_verdict(
-        self,
-        row: CardRow,
-        rating: Rating | None,
-        now: Moment,
-        evidence: Evidence,
-        details: Mapping[str, object],
-    ) -> Draft:
-        """The event of a verdict, with its id; a review where there is a rating."""
-        if rating:
-            draft = self.draft_review(row, rating, now, evidence, kind=EventType.VERDICT, data=details)
-            return draft._replace(id=new_id())
-        return Draft(
-            EventType.VERDICT,
-            now,
-            card=row.card,
-            ms=round(evidence.seconds * 1000),
-            hints=evidence.hints,
-            source=evidence.source,
-            data=details,
-            id=new_id(),
-        )
-
     def recorded(
         self, event: Event, lapses_before: int, row: CardRow, submissions: int = 0
     ) -> RecordedReview:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.cli.main import main
-from quizapp.exchange.folder_sync import SUFFIX, merge_content, read_file, sync
+from quizapp.exchange.folder_sync import SUFFIX, read_file, sync
 from quizapp.exchange.log_export import write_log
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
@@ -170,8 +170,8 @@ def test_an_exported_log_is_imported_once(devices, tmp_path: Path) -> None:
         use(there, rng)
     write_log(there, tmp_path / "log.json", "json")
     found = read_file(tmp_path / "log.json", [])
-    assert merge_content(here, found)[0] == len(there.store.log.all())
-    assert merge_content(here, found)[0] == 0
+    assert here.merge(found.events, found.documents)[0] == len(there.store.log.all())
+    assert here.merge(found.events, found.documents)[0] == 0
     assert here.store.tables.snapshot()["cards"] == there.store.tables.snapshot()["cards"]
 
 
