@@ -17,34 +17,34 @@ GAP = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How right an answer is: ``right`` from 0 to 1, each part, and a sentence for the learner."""
+    """How right an answer is: ``right`` from 0 to 1, whether each part is, and a sentence for the learner."""
 
     right: float
     note: str
     parts: tuple[bool, ...] = ()
 
 
-def result_text(question: Question, drawn: SampledQuestion) -> str:
-    """The right number with its unit."""
-    return f"{number_text(drawn.result)} {question.unit}".strip()
+def result_text(question: Question, sample: SampledQuestion) -> str:
+    """Write the right number with its unit."""
+    return f"{number_text(sample.result)} {question.unit}".strip()
 
 
-def mark_numeric(question: Question, drawn: SampledQuestion, text: str) -> Mark:
+def mark_numeric(question: Question, sample: SampledQuestion, text: str) -> Mark:
     """Mark a typed number; a unit of the same dimension is converted first."""
     number = parse_number(text, question.unit)
-    right = result_text(question, drawn)
+    right = result_text(question, sample)
     if not text.strip():
         return Mark(0.0, f"Not answered. Right is {right}.")
     if number is None:
         unit = f" in {question.unit}" if question.unit else ""
-        return Mark(0.0, f"That is no number{unit}. Right is {right}.")
-    slack = max(question.tolerance.absolute, question.tolerance.relative * abs(drawn.result))
-    slack += 1e-9 * abs(drawn.result)
-    if abs(number - drawn.result) <= slack:
+        return Mark(0.0, f"That is not a number{unit}. Right is {right}.")
+    slack = max(question.tolerance.absolute, question.tolerance.relative * abs(sample.result))
+    slack += 1e-9 * abs(sample.result)
+    if abs(number - sample.result) <= slack:
         return Mark(1.0, f"Right: {right}.", (True,))
     note = f"You gave {number_text(number)}; right is {right}."
-    if drawn.result and number:
-        ratio = number / drawn.result
+    if sample.result and number:
+        ratio = number / sample.result
         if abs(ratio - 1) < 0.1:
             note += f" That is {100 * abs(ratio - 1):.1f} % off."
         elif ratio > 0:
@@ -54,7 +54,7 @@ def mark_numeric(question: Question, drawn: SampledQuestion, text: str) -> Mark:
 
 
 def shuffled(question: Question, seed: int) -> tuple[int, ...]:
-    """The order in which options or steps are displayed; never the right order for steps."""
+    """Shuffle options or steps for display; steps are never shown in the right order."""
     count = len(question.options) if question.kind == "choice" else len(question.steps)
     order = list(range(count))
     rng = random.Random(f"{question.id}:order:{seed}")  # noqa: S311 - a shuffle, not a secret
@@ -77,14 +77,12 @@ def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
     right = sum(parts) / max(1, len(question.steps) - 1)
     if sorted(sequence) != list(range(len(question.steps))):
         return Mark(0.0, "The order must name every step once.", parts)
-    note = (
-        "Right order." if right == 1 else f"{sum(parts)} of {len(parts)} neighbours are in the right order."
-    )
+    note = "Right order." if right == 1 else f"{sum(parts)} of {len(parts)} neighbors are in the right order."
     return Mark(right, note, parts)
 
 
 def gaps(question: Question) -> tuple[tuple[str, ...], ...]:
-    """The accepted forms of each gap of a cloze, the first being the one to show."""
+    """The accepted forms of each gap of a cloze; the first is the one to show."""
     return tuple(tuple(form.strip() for form in match[1].split("|")) for match in GAP.finditer(question.text))
 
 
@@ -99,7 +97,7 @@ def mark_cloze(question: Question, answers: Sequence[str]) -> Mark:
 
 
 def _same(given: str, forms: Sequence[str]) -> bool:
-    folded = _fold_gap(given)
+    folded = _fold(given)
     if not folded:
         return False
     number = parse_number(given, "")
@@ -108,11 +106,11 @@ def _same(given: str, forms: Sequence[str]) -> bool:
         if number is not None and wanted is not None:
             if abs(number - wanted) <= 1e-9 * abs(wanted):
                 return True
-        elif folded == _fold_gap(form):
+        elif folded == _fold(form):
             return True
     return False
 
 
-def _fold_gap(text: str) -> str:
+def _fold(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold().strip(" .,;:!?`'\"")
     return re.sub(r"\s+|(?<=\w)-(?=\w)", "", text)

@@ -1,4 +1,7 @@
-"""The words of typed answers, and the terms by which they show a key point."""
+"""Finds in a typed answer the terms that show a key point.
+
+Words are compared by their stems, so that "unscaled" shows "unscale" and "regularize" "regularise".
+"""
 
 import functools
 import re
@@ -16,7 +19,7 @@ _EVERYDAY = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """The words of ``text`` in a common form: case folded, ends such as -s, -ed and -ing dropped."""
+    """The words of ``text`` by their stems: case folded, endings such as -s, -ed and -ing dropped."""
     return [_stem(word.casefold()) for word in _written(text)]
 
 
@@ -42,21 +45,21 @@ def _stem(word: str) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def _term(text: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """A term as its parts, each with its alternatives, each a sequence of stems."""
+    """Split a term into its parts, each with its alternatives, each a sequence of stems."""
     parts = text.split(" + ") if " + " in text else [text]
     return tuple(tuple(tuple(words(choice)) for choice in part.split("|")) for part in parts)
 
 
 def weak_term(term: str) -> str:
-    """Why ``term`` cannot show a key point, with what to do about it; empty where it can.
+    """Say why ``term`` cannot show a key point, and what to do about it; empty if it can.
 
-    One letter, one digit or a word such as *on* stands in nearly every answer.
+    A single letter, a digit or a word such as *on* is in nearly every answer.
     """
     parts = _term(term)
     if not all(choice for part in parts for choice in part):
         return "has an alternative without a word; '|' separates alternatives"
-    if re.search(r"[^\W\d_]{3,}[^+ ]*\+[^\W\d_]{2,}", term):
-        return "glues words with '+'; write ' + ' between parts that must all occur"
+    if re.search(r"[^\W\d_]{3}[^+ ]*\+[^\W\d_]{2}", term):
+        return "joins words with '+'; write ' + ' between parts that must all occur"
     if all(any(_common(choice) for choice in part) for part in parts):
         return "is shown by a single letter, digit or everyday word; say more"
     return ""
@@ -68,7 +71,7 @@ def _common(choice: tuple[str, ...]) -> bool:
 
 
 def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
-    """The terms of ``point`` that the typed ``text`` holds; empty where it does not show the point."""
+    """The terms of ``point`` that the typed ``text`` contains; none if it does not show the point."""
     typed = _spaced(words(text))
     return tuple(
         term
@@ -78,7 +81,7 @@ def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
 
 
 def matched_words(term: str, text: str) -> str:
-    """The words of ``text`` that show ``term``, as they were written; its parts joined by dots."""
+    """The words of ``text`` that show ``term``, as they were typed, with dots between its parts."""
     written, stems = _written(text), words(text)
     parts = []
     for part in _term(term):

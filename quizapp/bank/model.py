@@ -1,4 +1,4 @@
-"""The question and exercise models: frozen, plain, and free of any library."""
+"""Questions, exercises and faults as frozen dataclasses."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ Value = Number | str
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paper or document on which a fact rests."""
+    """A paper or document that a fact rests on."""
 
     authors: str
     year: int
@@ -34,7 +34,7 @@ class KeyPoint:
 
 @dataclass(frozen=True, slots=True)
 class Misconception:
-    """A false statement as people say it, and its correction."""
+    """A false statement as people make it, and its correction."""
 
     wrong: str
     right: str
@@ -50,7 +50,7 @@ class FollowUp:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option of a choice question, with the reason why it is right or wrong."""
+    """One option of a choice question, and why it is right or wrong."""
 
     text: str
     why: str
@@ -59,7 +59,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far a number may be off: ``relative`` as a share, ``absolute`` in the question's unit."""
+    """How far off a number may be: ``relative`` to the result, or ``absolute`` in the question's unit."""
 
     relative: float = 0.0
     absolute: float = 0.0
@@ -125,7 +125,7 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """Names that a submission may not use, and what to tell the learner who does."""
+    """Names that a submission may not use, and what to tell a learner who uses them."""
 
     names: tuple[str, ...]
     says: str
@@ -157,7 +157,7 @@ class Exercise:
 
     @property
     def starter(self) -> str:
-        """The module from which the user starts."""
+        """The module that the user starts from."""
         return (self.folder / "starter.py").read_text(encoding="utf-8")
 
     @property
@@ -170,7 +170,7 @@ class Exercise:
 class Fault:
     """Something wrong in a content file, with the remedy in the message.
 
-    ``question`` is the id of the question that has it, ``missing`` an id that it names in vain.
+    ``question`` is the id of the faulty question; ``missing`` is an id that it names and that does not exist.
     """
 
     file: str
@@ -185,7 +185,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Bank:
-    """All good questions and exercises, and the faults of those that were left out."""
+    """All valid questions and exercises, and the faults of those that were left out."""
 
     questions: Mapping[str, Question]
     topics: Mapping[str, Topic]
@@ -195,5 +195,5 @@ class Bank:
     faults: tuple[Fault, ...] = ()
 
     def resolve(self, question_id: str) -> str:
-        """The current id of a question, following aliases; the id itself where it is unknown."""
+        """The current id of a question, following aliases; an unknown id is returned as it is."""
         return self.aliases.get(question_id, question_id)

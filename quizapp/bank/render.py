@@ -1,4 +1,4 @@
-"""Questions as plain text and as Markdown."""
+"""Renders questions as Markdown that also reads well as plain text."""
 
 from quizapp.bank.answers import GAP, gaps, result_text, shuffled
 from quizapp.bank.model import Question
@@ -6,19 +6,19 @@ from quizapp.bank.parameters import sample_question
 
 
 def question_text(question: Question, seed: int = 0) -> str:
-    """One question with its whole answer, in Markdown that reads well as it stands."""
+    """Render one question with its whole answer; raises `ContentError` if a formula fails."""
     parts = [f"# {question.id}", _facts(question), *asked(question, seed), "## Answer"]
     parts += solved(question, seed)
     return "\n\n".join(parts)
 
 
 def asked(question: Question, seed: int = 0) -> list[str]:
-    """What is asked: prompt, and the options, steps or text with gaps."""
+    """Render what is asked: the prompt, and the options, steps or text with gaps."""
     return [sample_question(question, seed).prompt.strip(), *_task(question, seed)]
 
 
 def solved(question: Question, seed: int = 0) -> list[str]:
-    """The solution, the answer and all that belongs to it."""
+    """Render the solution, the answer and everything that belongs to it."""
     parts = [*_solution(question, seed), sample_question(question, seed).answer.strip()]
     if question.say:
         parts += ["Say: " + question.say.strip()]
@@ -52,8 +52,8 @@ def _task(question: Question, seed: int) -> list[str]:
 
 def _solution(question: Question, seed: int) -> list[str]:
     if question.kind == "numeric":
-        drawn = sample_question(question, seed)
-        return [f"**{result_text(question, drawn)}**", drawn.worked.strip()]
+        sample = sample_question(question, seed)
+        return [f"**{result_text(question, sample)}**", sample.worked.strip()]
     if question.kind == "choice":
         order = shuffled(question, seed)
         rows = [(n, question.options[i]) for n, i in enumerate(order, 1)]

@@ -16,21 +16,23 @@ FIELDS: dict[str, Callable[[Question, str], bool]] = {
 
 
 def search(bank: Bank, query: str) -> list[Question]:
-    """The questions that meet every part of ``query``, those with hits in id or prompt first."""
+    """Find the questions that meet every part of ``query``, first those with hits in id or prompt."""
     return matching(bank.questions.values(), query)
 
 
 def matching(questions: Iterable[Question], query: str) -> list[Question]:
-    """As `search`, over ``questions``."""
+    """Like `search`, among ``questions``."""
     words, tests = parse_query(query)
-    found = [q for q in questions if all(test(q) for test in tests) and all(w in full_text(q) for w in words)]
+    matches = [
+        q for q in questions if all(test(q) for test in tests) and all(w in full_text(q) for w in words)
+    ]
     if words:
-        found.sort(key=lambda q: -sum(word in f"{q.id} {q.prompt}".casefold() for word in words))
-    return found
+        matches.sort(key=lambda q: -sum(word in f"{q.id} {q.prompt}".casefold() for word in words))
+    return matches
 
 
 def parse_query(query: str) -> tuple[list[str], list[Callable[[Question], bool]]]:
-    """The plain words of ``query`` and one test per ``field:value`` in it; unknown fields are words."""
+    """Split ``query`` into plain words and one test per ``field:value``; unknown fields count as words."""
     words: list[str] = []
     tests: list[Callable[[Question], bool]] = []
     for part in query.casefold().split():
@@ -48,7 +50,7 @@ def _meets(test: Callable[[Question, str], bool], value: str, question: Question
 
 @functools.lru_cache(maxsize=20_000)
 def full_text(question: Question) -> str:
-    """Everything that can be read in a question, case folded."""
+    """Everything that can be read in a question, case folded, for searching."""
     parts = [question.id, question.topic, question.prompt, question.answer, question.say, question.text]
     parts += [point.text for point in question.key_points]
     parts += [text for m in question.misconceptions for text in (m.wrong, m.right)]

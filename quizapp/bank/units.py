@@ -1,4 +1,4 @@
-"""Numbers with units as people type them, brought to the unit of a question."""
+"""Reads numbers with units as people type them, and converts them to the unit of a question."""
 
 import math
 import re
@@ -57,6 +57,7 @@ UNITS["%"] = ("share", 0.01)
 UNITS["percent"] = ("share", 0.01)
 UNITS["kW"] = ("W", 1e3)
 
+_MAX_TEXT = 200  # longer ones would take the patterns below long
 _NUMBER = re.compile(
     r"(?P<sign>[-+−–]?)\s*(?P<digits>(?:\d[\d,_ ]*\d|\d)?(?:\.\d*)?)"
     r"(?:[eE](?P<exp>[-+−]?\d+)|\s*(?:[x×*·]\s*)10(?:\^|\*\*)?(?P<ten>[-+−]?\d+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
@@ -71,16 +72,18 @@ _SIGNS = str.maketrans("×·−–", "**--")
 
 
 def parse_number(text: str, unit: str) -> float | None:
-    """The number in ``text`` in terms of ``unit``; None where there is no number or the unit does not fit.
+    """The number in ``text``, converted to ``unit``; None if there is no number or the units do not fit.
 
-    A bare number is taken to be in ``unit``. ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` name
+    A bare number is in ``unit`` already. ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` name
     the same size; ``3/4``, ``2^24``, ``1.5 × 10^3`` and sums such as ``6*7e9*2e12/1e21`` are numbers too.
     """
-    line = " ".join(text.strip().lstrip("~≈=$").split())
-    found = _calculated(line) or _split(line)
-    if found is None:
+    if len(text) > _MAX_TEXT:
         return None
-    number, written = found
+    line = " ".join(text.strip().lstrip("~≈=$").split())
+    parsed = _calculated(line) or _split(line)
+    if parsed is None:
+        return None
+    number, written = parsed
     if "$" in text and not written:
         written = "USD"
     factor = _factor(written, unit)
@@ -101,13 +104,13 @@ def _split(text: str) -> tuple[float, str] | None:
 
 
 def _calculated(text: str) -> tuple[float, str] | None:
-    """The value of a sum, and the unit behind it."""
-    plain = _RAISED.sub(lambda found: f"^{found[0].translate(_SUPERSCRIPT)}", text).translate(_SIGNS)
+    """Compute a sum such as ``6*7e9``, and return it with the unit behind it."""
+    plain = _RAISED.sub(lambda raised: f"^{raised[0].translate(_SUPERSCRIPT)}", text).translate(_SIGNS)
     plain = re.sub(r"(?<=\d)[,_ ](?=\d{3}(?!\d))", "", plain)
     match = _SUM.fullmatch(plain)
     if match is None or not _OPERATOR.search(match["sum"]):
         return None
-    # Whole numbers as floats: a power of powers then overflows at once.
+    # As floats, powers of powers overflow at once and do not meet the bound on whole numbers.
     formula = re.sub(r"(?<![\d.eE])\d+(?![\d.eE])", r"\g<0>.0", match["sum"].replace("^", "**"))
     formula = re.sub(r"(?<![\d.])0+(?=\d)", "", formula)
     try:

@@ -78,7 +78,7 @@ def check(options: Namespace) -> int:
             raise QuizError(
                 f"{path} does not exist; name a YAML file, a content folder or an exercise folder"
             )
-    folders = [found for path in named for found in _exercise_folders(path)]
+    folders = [folder for path in named for folder in _exercise_folders(path)]
     if folders:
         from quizapp.judge.authoring.exercise_check import CheckPlan, check_folders
 

@@ -1,4 +1,4 @@
-"""The command line: parses arguments, calls one command, turns errors into one line and an exit code."""
+"""Runs one command of the command line, and turns errors into one line and an exit code."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -16,17 +16,17 @@ Command = Callable[["argparse.Namespace"], int]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; nothing but one line on stderr where it fails."""
+    """Run one command and return its exit code; a failure is one line on stderr."""
     args = list(sys.argv[1:] if arguments is None else arguments)
     if args in (["--version"], ["-V"]):
-        # Answered before argparse, which costs as much as the interpreter's own start.
+        # Answered without argparse, whose import takes as long as the start of the interpreter.
         from quizapp import __version__
 
         sys.stdout.write(f"quizapp {__version__}\n")
         return DONE
     from quizapp.cli.parser import parse
 
-    _bear_any_text()
+    _accept_any_text()
     try:
         options = parse(args)
         code: int = options.run(options)
@@ -43,16 +43,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:  # noqa: BLE001 - logged in full and reported as one line
         if isinstance(error, OSError) and error.errno == ENOSPC:
             _silence_stdout()
-            return _complain("no space is left to write to; free some and try again", USAGE)
+            return _complain("the disk is full; free some space and try again", USAGE)
         return _internal(error)
     return code
 
 
-def _bear_any_text() -> None:
-    """Let a stream without Unicode show ``?`` in place of what it cannot write, and a closed one nothing."""
+def _accept_any_text() -> None:
+    """Make a stream without Unicode show ``?`` for what it cannot write, and a closed one show nothing."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
-            setattr(sys, name, open(devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - for good
+            setattr(sys, name, open(devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until the end
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
@@ -68,13 +68,13 @@ def _complain(text: str, code: int) -> int:
 def _internal(error: Exception) -> int:
     from quizapp.util.log import write_crash
 
-    where = write_crash(error)
-    text = f"an internal error stopped the command ({type(error).__name__}); details are in {where}"
+    log = write_crash(error)
+    text = f"an internal error stopped the command ({type(error).__name__}); details are in {log}"
     return _complain(text, INTERNAL)
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from complaining at exit that the reader of a pipe has gone."""
+    """Keep the interpreter from complaining at exit that the reader of a pipe is gone."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

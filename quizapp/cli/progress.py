@@ -1,4 +1,4 @@
-"""A line on a terminal's stderr for what takes longer than a moment; nothing where stderr is no terminal."""
+"""Shows progress in one line of a terminal's stderr; a pipe or a file gets nothing."""
 
 import sys
 import time
@@ -11,7 +11,7 @@ _WIDTH = 24
 
 
 class Progress:
-    """A bar at once where the ``total`` is known, else a count of ``unit`` once half a second has gone."""
+    """A bar if the ``total`` is known; otherwise a count of ``unit``, shown after half a second."""
 
     def __init__(self, label: str, total: int = 0, *, unit: str = "") -> None:
         self._label = label
@@ -32,7 +32,7 @@ class Progress:
         self._wipe()
 
     def tick(self) -> None:
-        """One more step is done."""
+        """Count one more step."""
         self._count += 1
         now = time.monotonic()
         if self._total or (now - self._start >= _SILENT_S and now - self._shown >= _EVERY_S):
@@ -40,7 +40,7 @@ class Progress:
             self._draw()
 
     def write(self, line: str) -> None:
-        """A line for stdout, in the place of this one."""
+        """Write a line to stdout in place of the progress line."""
         self._wipe()
         sys.stdout.write(line + "\n")
         sys.stdout.flush()

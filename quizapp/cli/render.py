@@ -168,25 +168,25 @@ def _weeks(days: Sequence["PlannedDay"]) -> list[tuple[str, str]]:
     """One row per calendar week: totals, rehearsals and finished exercises."""
     rows = []
     for _, group in groupby(days, key=lambda day: day.calendar_day.date.isocalendar()[:2]):
-        own = list(group)
-        rehearsed = Counter(day.calendar_day.rehearsal for day in own if day.calendar_day.rehearsal)
+        week = list(group)
+        rehearsed = Counter(day.calendar_day.rehearsal for day in week if day.calendar_day.rehearsal)
         extra = [name if number == 1 else f"{number} {name}s" for name, number in rehearsed.items()]
-        extra += [slug for slug, _, finished in _merged(own) if finished]
-        minutes = sum(day.minutes for day in own)
-        reviews, new = sum(day.done.reviews for day in own), sum(day.done.new for day in own)
-        head = f"{_date(own[0].calendar_day.date)} {minutes:>4}  {reviews:>7}  {new:>3}"
+        extra += [slug for slug, _, finished in _merged(week) if finished]
+        minutes = sum(day.minutes for day in week)
+        reviews, new = sum(day.done.reviews for day in week), sum(day.done.new for day in week)
+        head = f"{_date(week[0].calendar_day.date)} {minutes:>4}  {reviews:>7}  {new:>3}"
         rows.append((head, f"  {', '.join(extra)}".rstrip()))
     return rows
 
 
 def _merged(days: Sequence["PlannedDay"]) -> list[tuple[str, float, bool]]:
     """Add up the parts of each exercise within the days, in order."""
-    found: dict[str, tuple[float, bool]] = {}
+    parts: dict[str, tuple[float, bool]] = {}
     for day in days:
         for slug, seconds, finished in day.done.code:
-            before, ended = found.get(slug, (0.0, False))
-            found[slug] = (before + seconds, ended or finished)
-    return [(slug, seconds, finished) for slug, (seconds, finished) in found.items()]
+            before, ended = parts.get(slug, (0.0, False))
+            parts[slug] = (before + seconds, ended or finished)
+    return [(slug, seconds, finished) for slug, (seconds, finished) in parts.items()]
 
 
 def _minutes(seconds: float) -> str:

@@ -1,7 +1,7 @@
-"""The bank as a text file that Anki imports: a note per question, a deck per topic.
+"""Writes the bank as a text file that Anki imports: a note per question, a deck per topic.
 
-The header lines are those of Anki's manual, "Text files": separator, HTML, note type, and the columns that
-hold id, deck and tags. The id makes a second import update the notes of the first.
+The header lines follow Anki's manual, "Text files": separator, HTML, note type, and the columns of id, deck
+and tags. Because of the id, a second import updates the notes of the first.
 """
 
 import csv
@@ -30,14 +30,14 @@ _PACKAGES = frozenset({".apkg", ".colpkg"})
 def write_anki(bank: Bank, path: Path) -> int:
     """Write the bank to ``path`` and return the number of notes; raises `QuizError`.
 
-    Anki has no fresh numbers: a numeric question keeps its first ones, options and steps one order.
+    Anki cannot change numbers: a numeric question keeps its first values, options and steps keep one order.
     """
     from markdown_it import MarkdownIt
 
     if path.suffix.lower() in _PACKAGES:
         raise QuizError(
-            f"{path}: only Anki itself makes {path.suffix} files; name a text file such as "
-            f"{path.with_suffix('.txt').name} and take it in with File, Import"
+            f"{path}: only Anki itself writes {path.suffix} files; name a text file such as "
+            f"{path.with_suffix('.txt').name} and import it with File, Import"
         )
     render: Callable[[str], str] = MarkdownIt("commonmark", {"html": False}).enable("table").render
     try:

@@ -1,5 +1,6 @@
-"""The bank as a book: one Markdown file per topic and an index."""
+"""Writes the bank as a book: one Markdown file per topic, and an index."""
 
+import re
 from pathlib import Path
 
 from quizapp.bank.model import Bank
@@ -17,14 +18,14 @@ def write_book(bank: Bank, folder: Path) -> int:
             questions = [q for q in bank.questions.values() if q.topic == topic.slug]
             if not questions:
                 continue
-            index.append(
-                f"- [{topic.name}]({topic.slug}.md): {plural(len(questions), 'question')}. {topic.about}"
-            )
+            # A user's deck may name its topic freely, even like a path.
+            name = re.sub(r"[^\w-]+", "-", topic.slug) + ".md"
+            index.append(f"- [{topic.name}]({name}): {plural(len(questions), 'question')}. {topic.about}")
             pages = "\n\n".join(
                 question_text(q).replace("\n## ", "\n### ").replace("# ", "## ", 1) for q in questions
             )
             text = f"# {topic.name}\n\n{topic.about}\n\n{pages}\n"
-            (folder / f"{topic.slug}.md").write_text(text, encoding="utf-8")
+            (folder / name).write_text(text, encoding="utf-8")
         (folder / "README.md").write_text("\n".join(index) + "\n", encoding="utf-8")
     except OSError as error:
         raise QuizError(f"{folder} cannot be written: {error.strerror}; name another folder") from None

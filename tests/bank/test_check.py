@@ -89,7 +89,7 @@ def test_good_recall_question_has_no_fault(tmp_path: Path) -> None:
     [
         ("[underflow, loss scale]", "'loss scale' is in the prompt"),
         ("[overflow]", "the answer does not show the key point"),
-        ("[underflow+scale]", "glues words"),
+        ("[underflow+scale]", "joins words"),
     ],
 )
 def test_terms_are_held_against_prompt_and_answer(tmp_path: Path, terms: str, says: str) -> None:

@@ -127,7 +127,7 @@ def test_a_plus_without_spaces_belongs_to_the_formula() -> None:
 @pytest.mark.parametrize(
     ("term", "why"),
     [
-        ("scheduler+once|update", "glues words"),
+        ("scheduler+once|update", "joins words"),
         ("eta ||g||^2", "alternative without a word"),
         ("on", "everyday word"),
         ("I + F|identity", "everyday word"),

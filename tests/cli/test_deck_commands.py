@@ -114,3 +114,14 @@ def test_a_faulty_deck_is_not_added(capsys: pytest.CaptureFixture[str], tmp_path
     code, _, err = run(capsys, "deck", "add", str(deck))
     assert code == 2
     assert f"{deck}:3: question 'my-question': '1 / n' divides by zero for n=0" in err
+
+
+def test_a_topic_like_a_path_stays_within_the_book(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    deck = tmp_path / "mine.yaml"
+    deck.write_text(DECK.replace("topic: mine", "topic: ../../outside"))
+    run(capsys, "deck", "add", str(deck))
+    assert run(capsys, "export", "markdown", str(tmp_path / "a" / "b"))[0] == 0
+    assert "my-question" in (tmp_path / "a" / "b" / "-outside.md").read_text()
+    assert not list(tmp_path.glob("*.md"))

@@ -110,7 +110,7 @@ async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
         await pilot.press(*"6*7e2/3")
         assert "understood as 1,400" in text(running)
         await pilot.press("plus")
-        assert "this is no number yet" in text(running)
+        assert "this is not a number yet" in text(running)
         await pilot.press(*["backspace"] * 8)
         assert "are understood" in text(running)
 
@@ -133,7 +133,7 @@ async def test_a_slip_in_a_number_can_be_corrected_and_an_empty_field_is_an_answ
         await press(pilot, "1")
         await press(pilot, "u")
         await pilot.press(*"12q", "ctrl+r")
-        assert "That is no number" in text(running)
+        assert "That is not a number" in text(running)
 
 
 async def test_numbers_are_fresh_after_a_review(app: App, study: Study, clock) -> None:

@@ -48,7 +48,7 @@ class NumberField(Vertical):
             others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
             said = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
         elif number is None:
-            said = f"this is no number in {unit} yet" if unit else "this is no number yet"
+            said = f"this is not a number in {unit} yet" if unit else "this is not a number yet"
         else:
             said = f"understood as {number_text(number)} {unit}"
         self.query_one("#understood", Label).update(plain(said))
