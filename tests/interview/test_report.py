@@ -71,9 +71,7 @@ def test_a_report_without_the_keys_of_later_versions_opens(report: dict) -> None
 def test_a_damaged_report_is_named(report: dict) -> None:
     says = f"the report of the mock interview {report['id']} cannot be read"
     for damage in ({"totals": 3}, {"items": [{}]}, {"band": {"name": "great", "why": ""}}):
-        with pytest.raises(
-            QuizError, match=says
-        ):
+        with pytest.raises(QuizError, match=says):
             load_report(report | damage)
 
 

@@ -3,6 +3,7 @@
 It runs the exercise's ``solution.py``, or the file that QUIZAPP_SUBMISSION names, once per hidden test file.
 """
 
+import atexit
 import os
 from functools import cache
 from pathlib import Path
@@ -17,7 +18,9 @@ _SEED = 1000
 
 @cache
 def _checker() -> ExerciseChecker:
-    return ExerciseChecker()
+    checker = ExerciseChecker()
+    atexit.register(checker.close)
+    return checker
 
 
 @pytest.fixture(scope="module")
