@@ -26,7 +26,7 @@ def load_exercise(folder: Path) -> tuple[Exercise | None, list[Fault]]:
         return None, faults
     try:
         return _exercise(folder, data), []
-    except (TypeError, ValueError, KeyError, AttributeError) as error:
+    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         return None, [Fault(str(path), int(data[LINE]), f"has a value of the wrong form: {error}")]
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def mock(options: Namespace) -> int:
-    """Sit a timed mock interview; list, report on, explain or review past ones."""
+    """Take a timed mock interview; list, report on, explain or review past ones."""
     if options.explain:
         return _explain(options.explain)
     if options.action == "list":
@@ -37,9 +37,9 @@ def mock(options: Namespace) -> int:
 
 
 def incident(options: Namespace) -> int:
-    """Diagnose a broken run against the clock; not in a terminal: the list, or one run as text."""
+    """Diagnose a broken run against the clock; outside a terminal, print the list or one run."""
     if sys.stdout.isatty() and sys.stdin.isatty():
-        return _sit(options.id)
+        return _start(options.id)
     from quizapp.cli.render import incident_list, incident_sheet
     from quizapp.incidents.loader import find_incident, load_library
     from quizapp.interview.blueprint import load_blueprint
@@ -49,22 +49,24 @@ def incident(options: Namespace) -> int:
     library = load_library()
     wanted = find_incident(library, options.id) if options.id else None
     with _study() as study:
-        found = list_incidents(study, library)
+        incidents = list_incidents(study, library)
     if wanted is None:
-        sys.stdout.write("\n".join(incident_list(found)) + "\n")
+        sys.stdout.write("\n".join(incident_list(incidents)) + "\n")
         return DONE
-    case = next((case for case in found if case.incident is wanted), None)
+    case = next((case for case in incidents if case.incident is wanted), None)
     if case is None:
-        raise QuizError(f"the bank has no exercise or topic for the incident '{options.id}': quizapp check")
+        raise QuizError(
+            f"the bank lacks the exercise or topic of '{options.id}'; 'quizapp check' names the fault"
+        )
     sys.stdout.write("\n".join(incident_sheet(case, library, seconds_for(load_blueprint()))) + "\n")
     return DONE
 
 
-def _sit(name: str | None) -> int:
+def _start(name: str | None) -> int:
     if name:
         from quizapp.incidents.loader import find_incident, load_library
 
-        find_incident(load_library(), name)  # a slip is told before the screen is taken
+        find_incident(load_library(), name)  # a wrong name is reported before the screen opens
     from quizapp.tui.app import run
 
     return run("incident", wanted=name)
@@ -86,7 +88,7 @@ def _list() -> int:
         mocks = interviews(study)
         now, topics = study.clock.now(), study.bank.topics
     if not mocks:
-        sys.stdout.write("no mock interview yet; 'quizapp mock' sits one\n")
+        sys.stdout.write("no mock interview yet; 'quizapp mock' starts one\n")
         return DONE
     reports = {mock.id: load_report(mock.document) for mock in mocks if mock.state == "done"}
     lines = [HEAD]

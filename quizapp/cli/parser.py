@@ -188,9 +188,9 @@ def _add_practice(parser: CommandParser) -> None:
 
 
 def _add_rehearsal(parser: CommandParser) -> None:
-    mock = parser.add_command("mock", _mock, "sit a timed mock interview, or report on one")
+    mock = parser.add_command("mock", _mock, "take a timed mock interview, or report on one")
     mock.add_argument(
-        "action", nargs="?", choices=("report", "review", "list"), help="default: sit an interview"
+        "action", nargs="?", choices=("report", "review", "list"), help="default: take an interview"
     )
     mock.add_argument("id", nargs="?", metavar="ID", help="the interview to report on or to review")
     mock.add_argument("--minutes", type=int, choices=(15, 30, 45, 60), help="length (default 30)")

@@ -235,7 +235,12 @@ def _settings_lines(plan: "StudyPlan", settings: Settings, config: str) -> list[
 
 def _changed(plan: "StudyPlan", settings: Settings) -> dict[str, float]:
     wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
-    return {key: value for key, value in wanted.items() if getattr(settings, key) != value}
+    present = {
+        "desired_retention": settings.desired_retention,
+        "new_per_day": settings.new_per_day,
+        "reviews_per_day": settings.reviews_per_day,
+    }
+    return {key: value for key, value in wanted.items() if present[key] != value}
 
 
 def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:
