@@ -12,11 +12,12 @@ from quizapp.judge.protocol import JudgeFailed
 from quizapp.judge.sandbox.launch import ROOT, clean_environment, python_command
 
 SHUTDOWN_TIMEOUT_S = 3.0
+IDLE_SECONDS = 15 * 60.0
 
 JudgeProcess = tuple["subprocess.Popen[bytes]", socket.socket]
 
 
-def start_judge(*, socket_key: str = "", tier: str = "", idle: float = 900.0) -> JudgeProcess:
+def start_judge(*, socket_key: str = "", tier: str = "", idle: float = IDLE_SECONDS) -> JudgeProcess:
     """Start a judge; its process and the socket to it. It ends when the socket is closed.
 
     ``socket_key`` is where other programs of this user find it (empty: nowhere), ``tier`` the isolation to

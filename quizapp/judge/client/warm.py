@@ -12,12 +12,17 @@ from pathlib import Path
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge import protocol
-from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
+from quizapp.judge.client.process import (
+    IDLE_SECONDS,
+    end_judge,
+    judge_stopped,
+    start_judge,
+    stopped_by_itself,
+)
 from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind
 from quizapp.judge.verdict import Verdict
 
 OnVerdict = Callable[[int, "Verdict | QuizError"], None]
-IDLE_SECONDS = 15 * 60.0
 
 
 @dataclass(frozen=True)

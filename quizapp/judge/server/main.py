@@ -19,8 +19,6 @@ from quizapp.judge.sandbox.tiers import best, describe
 if TYPE_CHECKING:
     from quizapp.judge.server.grader import GradingEngine
 
-IDLE_SECONDS = 15 * 60
-
 
 class JudgeServer:
     """Accepts orders from connections and grades them in as many threads as there are processors."""
@@ -127,10 +125,12 @@ class ClientConnection:
             protocol.send(self._sock, reply)
 
 
-def main(descriptor: str, cache: str, key: str, wanted: str = "", idle: str = str(IDLE_SECONDS)) -> int:
-    """Be a judge: ``descriptor`` is the socket of the client, ``key`` where other programs find this judge.
+def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
+    """Be a judge, as `quizapp.judge.client.process.start_judge` asks for it.
 
-    ``wanted`` is the tier to warm up for, if not the best one; ``idle`` the seconds after which to end.
+    ``descriptor`` is the socket of the client, ``cache`` the folder where the tiers are noted, ``key`` where
+    other programs find this judge (empty: nowhere), ``wanted`` the tier to warm up for (empty: the best one),
+    ``idle`` the seconds without an order after which to end.
     """
     owner = socket.socket(fileno=int(descriptor))
     # Listen before the slow imports: a grade that is asked for meanwhile waits here instead of starting a
