@@ -107,7 +107,9 @@ class Database:
 
     def data_version(self) -> int:
         """A number that changes when another connection has written."""
-        return int(self.rows("PRAGMA data_version")[0][0])
+        row = self.row("PRAGMA data_version")
+        assert row is not None
+        return int(row[0])
 
     def close(self) -> None:
         """Close the connection; closing twice is harmless."""
