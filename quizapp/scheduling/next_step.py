@@ -32,7 +32,7 @@ class TodaysCards:
         self._time = time
         self._queue = Queue(bank, store, settings)
         self._seen_version = -1
-        self._left_out: set[str] = set()
+        self.left_out = self._queue.left_out
 
     def queue_at(self, now: "Moment") -> Queue:
         """The queue now; it is read again where another process has written since."""
@@ -56,9 +56,8 @@ class TodaysCards:
         For a card that cannot be shown because its deck has a fault. That says nothing about what the
         learner remembers, so its schedule stays as it is and the card returns once the deck is corrected.
         """
-        if name in self._left_out:
+        if name in self.left_out:
             return False
-        self._left_out.add(name)
         self._queue.leave_out(name)
         return True
 

@@ -65,7 +65,7 @@ class Queue:
         self._not_new: set[str] | None = None
         self._reviewed = 0
         self._introduced = 0
-        self._left_out: set[str] = set()
+        self.left_out: set[str] = set()
         self.day = 0
 
     def load(self, day: int) -> None:
@@ -86,7 +86,7 @@ class Queue:
 
     def leave_out(self, name: str) -> None:
         """Skip a card from now on, on later days too."""
-        self._left_out.add(name)
+        self.left_out.add(name)
         self._plans.clear()
 
     def _count(self, name: str, state: int, source: str) -> None:
@@ -253,7 +253,7 @@ class Queue:
         yield from self._bank.questions
 
     def _wants(self, flt: CardFilter) -> Callable[[Question], bool]:
-        left_out = self._left_out
+        left_out = self.left_out
         if flt == CardFilter():
             return lambda question: question.id not in left_out
         track = frozenset(self._bank.paths.get(flt.track, ())) if flt.track else frozenset()

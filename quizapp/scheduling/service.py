@@ -75,8 +75,10 @@ class Study:
             raise
 
     def with_settings(self, settings: Settings) -> "Study":
-        """The same schedule under other settings; it replaces this one."""
-        return Study(self.bank, self.store, settings, self.clock)
+        """The same schedule under other settings; it replaces this one. Cards left out stay out."""
+        study = Study(self.bank, self.store, settings, self.clock)
+        study._cards.left_out |= self._cards.left_out
+        return study
 
     def close(self) -> None:
         """Close the database."""
@@ -97,8 +99,6 @@ class Study:
     def model(self) -> str:
         """Name and version of the memory model in force."""
         return self.scheduler.version
-
-    # time and names
 
     def now(self) -> Moment:
         """The present as the log writes it."""

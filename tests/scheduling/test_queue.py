@@ -156,6 +156,7 @@ def test_a_card_that_cannot_be_shown_is_left_out_and_nothing_is_logged(tmp_path:
         assert desk.counts().total == 2
         clock.forward(days=1)
         assert "q0" not in ids(desk)
+        assert "q0" not in ids(desk.with_settings(desk.settings))
         assert desk.events() == []
     with study(tmp_path, 3, clock=clock) as desk:
         assert desk.next_card().id == "q0"
