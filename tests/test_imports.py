@@ -37,6 +37,7 @@ def loaded(code: str, home: Path) -> set[str]:
         ("quizapp.store.event_log", set()),
         ("quizapp.scheduling.service", set()),
         ("quizapp.scheduling.planner.plan", set()),
+        ("quizapp.judge", set()),
         ("quizapp.judge.client.one_shot", set()),
         ("quizapp.bank.render", set()),
         ("quizapp.tui.app", {"textual", "rich"}),

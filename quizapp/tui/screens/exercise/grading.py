@@ -130,13 +130,13 @@ class ExerciseGrading:
 
     def show_hint(self) -> bool:
         """Show the next hint, first those that help with what failed; False where none is left."""
+        from quizapp.judge.verdict import ordered_hints
+
         view = self._view
-        failed = {test.behaviour for test in view.verdict.tests if not test.passed} if view.verdict else set()
-        left = [hint for hint in self._exercise.hints if hint.text not in view.hints]
-        left.sort(key=lambda hint: not failed & set(hint.behaviours) if hint.behaviours else 0)
-        if not left:
+        remaining = [text for text in ordered_hints(self._exercise, view.verdict) if text not in view.hints]
+        if not remaining:
             return False
-        view.hints.append(left[0].text)
+        view.hints.append(remaining[0])
         self.hints += 1
         view.changed()
         return True
