@@ -141,6 +141,6 @@ def test_the_interview_in_progress_resumes_where_it_was_left(study: Study) -> No
     assert session.item is not None
     resumed = {
         "item": session.item.number, "kind": session.item.kind,
-        "typed": session.item.typed, "state": session.state,
+        "typed": session.item.typed, "state": session.state.state,
     }  # fmt: skip
     assert resumed == EXPECTED["resumed"]

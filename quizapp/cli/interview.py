@@ -44,7 +44,6 @@ def incident(options: Namespace) -> int:
     from quizapp.incidents.loader import find_incident, load_library
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.incident_pool import list_incidents
-    from quizapp.interview.single_run import seconds_for
 
     library = load_library()
     wanted = find_incident(library, options.id) if options.id else None
@@ -58,7 +57,7 @@ def incident(options: Namespace) -> int:
         raise QuizError(
             f"the bank lacks the exercise or topic of '{options.id}'; 'quizapp check' names the fault"
         )
-    sys.stdout.write("\n".join(incident_sheet(case, library, seconds_for(load_blueprint()))) + "\n")
+    sys.stdout.write("\n".join(incident_sheet(case, library, load_blueprint().incident_seconds)) + "\n")
     return DONE
 
 

@@ -1,21 +1,153 @@
-"""Marks a diagnosis against the stored readings: no reading is run again, nothing is a matter of opinion.
+"""An incident as it is asked, what the learner states about it, and how that is marked.
 
-All functions take the plain snapshot that an interview stores (see ``snapshot``), so that later edits of
-the content change no old mark.
+No reading is run again: everything is compared with the readings stored in the content. All functions work
+on the snapshot that an interview stores, so later edits of the content change no old mark.
 """
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from quizapp.incidents.model import CONTROL, NO_FAULT, Incident, IncidentLibrary
+import msgspec
 
-FIELDS = ("cause", "place", "states", "decoy", "reading")
+from quizapp.bank.model import FollowUp, Misconception
+from quizapp.incidents.model import CONTROL, NO_FAULT, SECTIONS, Incident, IncidentLibrary
 
 
-@dataclass(frozen=True, slots=True)
-class Diagnosis:
+class OfferedCause(msgspec.Struct):
+    """A cause to choose from. ``rejected_by`` names the readings whose stored outcome excludes it."""
+
+    id: str
+    text: str
+    rejected_by: list[str]
+
+
+class OfferedPlace(msgspec.Struct):
+    """A place in the code to choose from."""
+
+    id: str
+    text: str
+
+
+class OfferedState(msgspec.Struct):
+    """A part of the run's state; ``right`` where a replay must restore it."""
+
+    id: str
+    text: str
+    right: bool
+
+
+class OfferedReading(msgspec.Struct):
+    """A reading for sale. ``seconds`` is its price; ``outcome`` and ``shows`` are revealed by paying it."""
+
+    id: str
+    title: str
+    seconds: int
+    asks: str
+    outcomes: list[str]
+    outcome: str
+    shows: str
+
+    @property
+    def text(self) -> str:
+        """Its title, under the name that causes, places and states have for their words."""
+        return self.title
+
+
+class CheapestPath(msgspec.Struct):
+    """The readings that settle the incident for the fewest ``seconds``."""
+
+    readings: list[str]
+    seconds: int
+
+
+class SnapshotPoint(msgspec.Struct):
+    """A key point of the full answer. ``kind`` is its section; ``verify``: it says how the fix is proved."""
+
+    text: str
+    weight: int
+    kind: str
+    terms: list[str]
+    verify: bool = False
+
+
+class IncidentSnapshot(msgspec.Struct):
+    """An incident as asked under one seed, with everything that marking needs."""
+
+    id: str
+    fault_class: str
+    content_hash: str
+    title: str
+    setup: str
+    symptom: str
+    one_batch: str
+    cause: str
+    place: str
+    decoys: list[str]
+    causes: list[OfferedCause]
+    places: list[OfferedPlace]
+    states: list[OfferedState]
+    readings: list[OfferedReading]
+    cheapest: CheapestPath
+    prompt: str
+    answer: str
+    key_points: list[SnapshotPoint]
+    misconceptions: list[Misconception]
+    hints: list[str] = []
+    say: str = ""
+    follow_ups: list[FollowUp] = []
+
+    @property
+    def false_alarm(self) -> bool:
+        """Whether the run is healthy."""
+        return self.cause == NO_FAULT
+
+    def reading(self, name: str) -> OfferedReading | None:
+        """A reading by its id."""
+        return next((row for row in self.readings if row.id == name), None)
+
+    def cheapest_text(self) -> str:
+        """The cheapest path in words."""
+        titles = [text_of(self.readings, name) for name in self.cheapest.readings]
+        return f"{' and '.join(titles)}, {self.cheapest.seconds} s"
+
+    def rejected_text(self) -> str:
+        """The run's decoys, each with the cheapest reading that rejects it."""
+        prices = {row.id: row.seconds for row in self.readings}
+        parts = []
+        for cause in self.causes:
+            if cause.id in self.decoys and cause.rejected_by:
+                reading = min(cause.rejected_by, key=lambda name: prices[name])
+                parts.append(f"{cause.text} (by {text_of(self.readings, reading)})")
+        return "; ".join(parts)
+
+
+class BoughtReading(msgspec.Struct):
+    """A reading that the learner paid for, after predicting its outcome."""
+
+    reading: str
+    seconds: int
+    predicted: str
+    outcome: str
+    at_ms: int
+
+    @property
+    def predicted_right(self) -> bool | None:
+        """Whether the prediction came true; None where a redacted report leaves it out."""
+        return self.predicted == self.outcome if self.predicted else None
+
+
+class StatedDiagnosis(msgspec.Struct, omit_defaults=True):
+    """What the learner committed to. ``decoy`` is a cause that they reject, ``reading`` what rejects it."""
+
+    cause: str = ""
+    place: str = ""
+    states: list[str] = []
+    decoy: str = ""
+    reading: str = ""
+
+
+class DiagnosisMark(msgspec.Struct):
     """What a diagnosis is worth, before weights.
 
     ``predicted`` of ``predictions`` were right. ``evidence`` is 1 where a decoy of the incident was
@@ -38,52 +170,79 @@ class Diagnosis:
     edit: bool
 
 
-def snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> dict[str, Any]:
-    """The incident as asked under ``seed``, with all that marking needs."""
+class DiagnosisRow(NamedTuple):
+    """A part of the diagnosis beside the right one.
+
+    ``right_share`` is how right it was, from 0 to 1; None where nothing was stated or nothing counts.
+    """
+
+    name: str
+    stated: str
+    right: str
+    right_share: float | None
+
+
+def text_of(
+    rows: Sequence[OfferedCause | OfferedPlace | OfferedState | OfferedReading], name: str | None
+) -> str:
+    """The words for an id among causes, places, states or readings; empty where there is none."""
+    return next((row.text for row in rows if row.id == name), "")
+
+
+def snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> IncidentSnapshot:
+    """The incident as asked under ``seed``; the order of causes and states depends on the seed alone."""
     rng = random.Random(f"{incident.id}:{seed}")  # noqa: S311 - a shuffle, not a secret
     offered = rng.sample(incident.offered, len(incident.offered))
     states = rng.sample(library.states, len(library.states))
     path, seconds = cheapest_path(incident, library)
-    return {
-        "id": incident.id,
-        "fault_class": incident.fault_class,
-        "content_hash": incident.content_hash,
-        "title": incident.title,
-        "setup": incident.setup,
-        "symptom": incident.symptom,
-        "one_batch": incident.one_batch,
-        "cause": incident.cause,
-        "place": library.causes[incident.cause].place,
-        "decoys": list(incident.decoys),
-        "causes": [_cause(name, incident, library) for name in offered],
-        "places": [{"id": name, "text": text} for name, text in library.places.items()],
-        "states": [{"id": state.id, "text": state.text, "right": state.right} for state in states],
-        "readings": [
-            {
-                "id": name,
-                "title": reading.title,
-                "seconds": reading.seconds,
-                "asks": reading.asks,
-                "outcomes": list(reading.outcomes),
-                "outcome": incident.readings[name].outcome,
-                "shows": incident.readings[name].shows,
-            }
+    return IncidentSnapshot(
+        id=incident.id,
+        fault_class=incident.fault_class,
+        content_hash=incident.content_hash,
+        title=incident.title,
+        setup=incident.setup,
+        symptom=incident.symptom,
+        one_batch=incident.one_batch,
+        cause=incident.cause,
+        place=library.causes[incident.cause].place,
+        decoys=list(incident.decoys),
+        causes=[_offered_cause(name, incident, library) for name in offered],
+        places=[OfferedPlace(name, text) for name, text in library.places.items()],
+        states=[OfferedState(state.id, state.text, state.right) for state in states],
+        readings=[
+            OfferedReading(
+                name,
+                reading.title,
+                reading.seconds,
+                reading.asks,
+                list(reading.outcomes),
+                incident.readings[name].outcome,
+                incident.readings[name].shows,
+            )
             for name, reading in library.readings.items()
             if name in incident.readings
         ],
-        "cheapest": {"readings": list(path), "seconds": seconds},
-        "hints": list(incident.hints),
-    }
+        cheapest=CheapestPath(list(path), seconds),
+        prompt=f"{incident.setup}\n\n{incident.symptom}",
+        answer=incident.answer,
+        key_points=[
+            SnapshotPoint(point.text, point.weight, section, list(point.terms), point.verify)
+            for section in SECTIONS
+            for point in incident.points[section]
+        ],
+        misconceptions=list(incident.misconceptions),
+        hints=list(incident.hints),
+    )
 
 
-def _cause(name: str, incident: Incident, library: IncidentLibrary) -> dict[str, Any]:
+def _offered_cause(name: str, incident: Incident, library: IncidentLibrary) -> OfferedCause:
     cause = library.causes[name]
     rejected = [key for key, row in incident.readings.items() if cause.excluded_by(key, row.outcome)]
-    return {"id": name, "text": cause.text, "rejected_by": rejected}
+    return OfferedCause(name, cause.text, rejected)
 
 
 def cheapest_path(incident: Incident, library: IncidentLibrary) -> tuple[tuple[str, ...], int]:
-    """The readings that settle the case for the least seconds, and their price.
+    """The readings that settle the incident for the fewest seconds, and their price.
 
     They reject every decoy; for a false alarm it is the control run alone.
     """
@@ -102,52 +261,86 @@ def cheapest_path(incident: Incident, library: IncidentLibrary) -> tuple[tuple[s
 
 
 def diagnose(
-    asked: Mapping[str, Any], given: Mapping[str, Any] | None, bought: Sequence[Mapping[str, Any]]
-) -> Diagnosis:
-    """Mark what was committed (``FIELDS``) after buying readings ({reading, seconds, predicted, outcome})."""
-    said = given or {}
-    paid = [row for row in bought if row["seconds"]]
-    counted = paid or list(bought)
-    rights = {state["id"] for state in asked["states"] if state["right"]}
-    named = set(said.get("states") or ())
-    healthy = asked["cause"] == NO_FAULT
-    return Diagnosis(
-        cause=said.get("cause") == asked["cause"],
-        place=said.get("place") == asked["place"],
-        predicted=sum(row["predicted"] == row["outcome"] for row in counted),
+    asked: IncidentSnapshot, stated: StatedDiagnosis | None, bought: Sequence[BoughtReading]
+) -> DiagnosisMark:
+    """Mark what was stated after buying readings.
+
+    Predictions of free readings count only where no reading was paid for.
+    """
+    stated = stated or StatedDiagnosis()
+    counted = [row for row in bought if row.seconds] or bought
+    rights = {state.id for state in asked.states if state.right}
+    named = set(stated.states)
+    return DiagnosisMark(
+        cause=stated.cause == asked.cause,
+        place=stated.place == asked.place,
+        predicted=sum(row.predicted == row.outcome for row in counted),
         predictions=len(counted),
-        evidence=_evidence(asked, said, bought),
-        paid=sum(row["seconds"] for row in bought),
-        cheapest=asked["cheapest"]["seconds"],
+        evidence=_evidence(asked, stated, bought),
+        paid=sum(row.seconds for row in bought),
+        cheapest=asked.cheapest.seconds,
         states_right=len(named & rights),
         states_wrong=len(named - rights),
         states=len(rights),
-        false_alarm=healthy,
-        edit=healthy and bool(said.get("cause")) and said.get("cause") != NO_FAULT,
+        false_alarm=asked.false_alarm,
+        edit=asked.false_alarm and stated.cause not in ("", NO_FAULT),
     )
 
 
-def _evidence(
-    asked: Mapping[str, Any], said: Mapping[str, Any], bought: Sequence[Mapping[str, Any]]
-) -> float:
-    if asked["cause"] == NO_FAULT:
-        return float(any(row["reading"] == CONTROL for row in bought))
-    return rejection(asked, said, bought)
+def _evidence(asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence[BoughtReading]) -> float:
+    if asked.false_alarm:
+        return float(any(row.reading == CONTROL for row in bought))
+    return _rejection(asked, stated, bought)
 
 
-def rejection(
-    asked: Mapping[str, Any], said: Mapping[str, Any], bought: Sequence[Mapping[str, Any]]
-) -> float:
+def _rejection(asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence[BoughtReading]) -> float:
     """Worth of the rejected cause: 1 for a decoy of the run, 0.5 for another, 0 where nothing excludes it."""
-    seen = {row["reading"] for row in bought}
-    if said.get("reading") not in seen or said.get("decoy") == said.get("cause"):
+    if stated.reading not in {row.reading for row in bought} or stated.decoy == stated.cause:
         return 0.0
-    rejected = next((cause for cause in asked["causes"] if cause["id"] == said.get("decoy")), None)
-    if rejected is None or said["reading"] not in rejected["rejected_by"]:
+    rejected = next((cause for cause in asked.causes if cause.id == stated.decoy), None)
+    if rejected is None or stated.reading not in rejected.rejected_by:
         return 0.0
-    return 1.0 if rejected["id"] in asked["decoys"] else 0.5
+    return 1.0 if rejected.id in asked.decoys else 0.5
 
 
-def text_of(rows: Sequence[Mapping[str, Any]], name: str | None, key: str = "text") -> str:
-    """The words for an id among causes, places, states or readings; empty where there is none."""
-    return next((str(row[key]) for row in rows if row["id"] == name), "")
+def compare_diagnosis(
+    asked: IncidentSnapshot, stated: StatedDiagnosis | None, bought: Sequence[BoughtReading]
+) -> list[DiagnosisRow]:
+    """The diagnosis part by part, in words, beside the right one."""
+    stated = stated or StatedDiagnosis()
+    return [
+        _compare_choice("cause", asked.causes, stated.cause, asked.cause),
+        _compare_choice("place", asked.places, stated.place, asked.place),
+        _compare_states(asked, stated),
+        _compare_rejection(asked, stated, bought),
+    ]
+
+
+def _compare_choice(
+    name: str, rows: Sequence[OfferedCause | OfferedPlace], stated: str, right: str
+) -> DiagnosisRow:
+    text = text_of(rows, stated)
+    return DiagnosisRow(name, text, text_of(rows, right), float(stated == right) if text else None)
+
+
+def _compare_states(asked: IncidentSnapshot, stated: StatedDiagnosis) -> DiagnosisRow:
+    """Where it was not right, ``right`` says what is missing and what no replay needs."""
+    named = [state for state in asked.states if state.id in stated.states]
+    missing = "; ".join(state.text for state in asked.states if state.right and state not in named)
+    needless = "; ".join(state.text for state in named if not state.right)
+    parts = [f"{'also ' if named else ''}{missing}" if missing else "", f"not {needless}" if needless else ""]
+    share = float(not missing and not needless) if named else None
+    text = "; ".join(state.text for state in named)
+    return DiagnosisRow("state to save", text, "; ".join(part for part in parts if part), share)
+
+
+def _compare_rejection(
+    asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence[BoughtReading]
+) -> DiagnosisRow:
+    text = text_of(asked.causes, stated.decoy)
+    if text and (reading := text_of(asked.readings, stated.reading)):
+        text = f"{text} (by {reading})"
+    # In a healthy run the control run counts as evidence, and no rejection does.
+    counts = text and not asked.false_alarm
+    share = _rejection(asked, stated, bought) if counts else None
+    return DiagnosisRow("rejected", text, asked.rejected_text(), share)

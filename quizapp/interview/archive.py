@@ -103,8 +103,8 @@ def store_remark(study: "Study", report: Report, number: int, held: Sequence[flo
     """Store the blind marks of a question in its report; returns how they agree with the first ones."""
     remark(report, number, held, study.clock.now())
     save_report(study, report)
-    points = report.question(number).marking["points"]
-    pairs = [(point["held"], again) for point, again in zip(points, held, strict=True)]
+    points = report.question(number).points
+    pairs = [(point.held, again) for point, again in zip(points, held, strict=True)]
     agreement = kappa(pairs)
     text = f"{sum(first == again for first, again in pairs)} of {len(pairs)} points as the first time"
     return text if agreement is None else f"{text}, kappa {agreement:.2f}"
@@ -126,8 +126,8 @@ def drift(reports: Sequence[Report]) -> Drift:
     pairs: list[tuple[float, float]] = []
     for report in reports:
         for marks in report.remarks:
-            points = report.question(marks.item).marking["points"]
-            pairs += [(point["held"], again) for point, again in zip(points, marks.held, strict=False)]
+            points = report.question(marks.item).points
+            pairs += [(point.held, again) for point, again in zip(points, marks.held, strict=False)]
     if not pairs:
         return Drift(0, None, None)
     change = sum(Fraction(first) - Fraction(again) for first, again in pairs) / len(pairs)

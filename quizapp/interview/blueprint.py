@@ -19,6 +19,8 @@ PHASE_OF = {
     "scenario": "scenario",
     "coding": "coding",
 }
+CUT_SHARE = 1.5
+"""The share of its budget at which a question is cut."""
 LENGTHS = (15, 30, 45, 60)
 _EXTRA_MEDIUM_S = 150
 _EXTRA_SCENARIO_S = 300
@@ -148,6 +150,11 @@ class Blueprint:
     format: Format
     roles: Mapping[str, Role]
     hash: str
+
+    @property
+    def incident_seconds(self) -> int:
+        """What the answer to a single incident may take: the time of a scenario in the shortest interview."""
+        return self.format.nominal["scenario"]
 
     def role(self, name: str) -> Role:
         """A role by name. Raises ``UnknownName``."""

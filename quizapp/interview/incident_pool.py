@@ -106,4 +106,4 @@ def _past_incidents(reports: Iterable[Report]) -> Iterator[tuple[str, LastSittin
         for question in report.questions:
             asked = question.asked
             if asked.kind == "incident" and asked.opened_ms is not None:
-                yield asked.question["id"], LastSitting(report, question.marks.total)
+                yield asked.incident.id, LastSitting(report, question.marks.total)

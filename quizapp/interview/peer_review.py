@@ -5,10 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import msgspec
+
+from quizapp.interview.marking.model import WordsMarking
 from quizapp.interview.report.model import Agreement, MarkedQuestion, PeerMarks, PeerReview, Report
 from quizapp.interview.report.text import kappa_text
 from quizapp.interview.scoring import score
 from quizapp.interview.scoring.calibration import kappa
+from quizapp.interview.scoring.terms import terms_of
 from quizapp.util.sanitize import escape_unprintable
 from quizapp.util.text import plural
 
@@ -61,22 +65,21 @@ class _Step:
 
 
 def _steps(question: MarkedQuestion) -> Iterator[_Step]:
-    marking = question.marking
-    for point in marking["points"]:
-        yield _Step(question, "points", f"Said? {point['text']}")
-    for row in marking["misconceptions"]:
-        yield _Step(question, "misconceptions", f"Wrong, but said? “{row['wrong']}”", halves=False)
-    for marked, probe in zip(marking["probes"], question.asked.probes, strict=True):
-        if marked["asked"]:
+    for point in question.points:
+        yield _Step(question, "points", f"Said? {point.text}")
+    for row in question.misconceptions:
+        yield _Step(question, "misconceptions", f"Wrong, but said? “{row.wrong}”", halves=False)
+    for marked, probe in zip(question.follow_ups, question.asked.follow_ups, strict=True):
+        if marked.asked:
             answered = probe.typed.strip() or "nothing"
-            text = f"Follow-up: {marked['ask']}\nAnswered: {answered}\nRight is: {marked['answer']}\nSaid?"
+            text = f"Follow-up: {marked.ask}\nAnswered: {answered}\nRight is: {marked.answer}\nSaid?"
             yield _Step(question, "probes", text)
 
 
 def _opening(question: MarkedQuestion, questions: Sequence[MarkedQuestion]) -> str:
     place = next(number for number, other in enumerate(questions, 1) if other is question)
     head = f"--- {place} of {len(questions)} ".ljust(60, "-")
-    prompt, typed = question.asked.question["prompt"].strip(), question.asked.typed.strip()
+    prompt, typed = question.asked.asked.prompt.strip(), question.asked.typed.strip()
     return f"\n{head}\n\nQUESTION\n{prompt}\n\nANSWER\n{typed}\n\nWHAT A GOOD ANSWER CONTAINS"
 
 
@@ -123,7 +126,7 @@ def _columns(
         columns[question.asked.number] = AnswerMarks(
             [mark for kind, mark in marks if kind == "points"],
             [mark > 0 for kind, mark in marks if kind == "misconceptions"],
-            [next(probes) if probe["asked"] else 0.0 for probe in question.marking["probes"]],
+            [next(probes) if row.asked else 0.0 for row in question.follow_ups],
         )
     return columns
 
@@ -138,10 +141,7 @@ def build_review(report: Report, by: str, columns: Mapping[int, AnswerMarks]) ->
         if column is not None:
             mark = _mark(question, column)
             items[str(number)] = PeerMarks(column.points, column.misconceptions, column.probes, mark)
-            pairs += [
-                (point["held"], held)
-                for point, held in zip(question.marking["points"], column.points, strict=True)
-            ]
+            pairs += [(point.held, held) for point, held in zip(question.points, column.points, strict=True)]
         totals.append((question.asked.planned, mark))
     same = sum(first == second for first, second in pairs)
     percent = round(100 * same / len(pairs)) if pairs else 100
@@ -155,19 +155,24 @@ def build_review(report: Report, by: str, columns: Mapping[int, AnswerMarks]) ->
 
 
 def _mark(question: MarkedQuestion, column: AnswerMarks) -> int:
+    """The mark that follows from somebody else's decisions."""
+    replace = msgspec.structs.replace
     marking = question.marking
-    theirs = {
-        **marking,
+    assert isinstance(marking, WordsMarking)
+    theirs = replace(
+        marking,
         # an answer that seems empty to the program is not empty if a reader found a point in it
-        "empty": marking["empty"] and not any(column.points),
-        "points": [dict(p, held=held) for p, held in zip(marking["points"], column.points, strict=True)],
-        "misconceptions": [
-            dict(m, stated=stated)
-            for m, stated in zip(marking["misconceptions"], column.misconceptions, strict=True)
+        empty=marking.empty and not any(column.points),
+        points=[replace(point, held=held) for point, held in zip(marking.points, column.points, strict=True)],
+        misconceptions=[
+            replace(row, stated=stated)
+            for row, stated in zip(marking.misconceptions, column.misconceptions, strict=True)
         ],
-        "probes": [dict(p, held=held) for p, held in zip(marking["probes"], column.probes, strict=True)],
-    }
-    return score.mark_of(score.terms_of(question.asked, theirs))
+        follow_ups=[
+            replace(row, held=held) for row, held in zip(marking.follow_ups, column.probes, strict=True)
+        ],
+    )
+    return score.mark_of(terms_of(question.asked, theirs))
 
 
 def columns_text(report: Report, review: PeerReview) -> Iterator[str]:

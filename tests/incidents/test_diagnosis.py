@@ -4,7 +4,15 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.incidents.diagnosis import Diagnosis, cheapest_path, diagnose, snapshot
+from quizapp.incidents.diagnosis import (
+    BoughtReading,
+    DiagnosisMark,
+    IncidentSnapshot,
+    StatedDiagnosis,
+    cheapest_path,
+    diagnose,
+    snapshot,
+)
 from quizapp.incidents.loader import load_library
 
 LIBRARY = load_library(Path(__file__).parent.parent / "data" / "incidents")
@@ -14,22 +22,21 @@ RIGHT = {
 }  # fmt: skip
 
 
-def asked(name: str = "flat-loss", seed: int = 1) -> dict:
+def asked(name: str = "flat-loss", seed: int = 1) -> IncidentSnapshot:
     return snapshot(LIBRARY.incidents[name], LIBRARY, seed)
 
 
-def bought(case: dict, **said: str) -> list[dict]:
-    rows = {row["id"].replace("-", "_"): row for row in case["readings"]}
+def bought(case: IncidentSnapshot, **said: str) -> list[BoughtReading]:
+    rows = {row.id.replace("-", "_"): row for row in case.readings}
     return [
-        {"reading": rows[name]["id"], "seconds": rows[name]["seconds"], "predicted": word,
-         "outcome": rows[name]["outcome"], "at_ms": 0}
+        BoughtReading(rows[name].id, rows[name].seconds, word, rows[name].outcome, 0)
         for name, word in said.items()
-    ]  # fmt: skip
+    ]
 
 
-def marked(said: dict, case: dict | None = None, **readings: str) -> Diagnosis:
+def marked(said: dict, case: IncidentSnapshot | None = None, **readings: str) -> DiagnosisMark:
     case = case or asked()
-    return diagnose(case, said, bought(case, **readings))
+    return diagnose(case, StatedDiagnosis(**said), bought(case, **readings))
 
 
 def test_a_right_diagnosis_by_the_cheapest_path() -> None:
@@ -95,6 +102,6 @@ def test_the_cheapest_path_rejects_every_decoy_for_the_least_seconds() -> None:
 
 def test_the_order_of_causes_and_states_hangs_on_the_seed_alone() -> None:
     assert asked(seed=3) == asked(seed=3)
-    orders = {tuple(row["id"] for row in asked(seed=seed)["causes"]) for seed in range(6)}
+    orders = {tuple(row.id for row in asked(seed=seed).causes) for seed in range(6)}
     assert len(orders) > 3
     assert all(sorted(order) == sorted(LIBRARY.incidents["flat-loss"].offered) for order in orders)

@@ -2,15 +2,18 @@
 
 import random
 
+from quizapp.incidents.diagnosis import BoughtReading, StatedDiagnosis
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import LENGTHS, Beat
-from quizapp.interview.marking import propose as marks
+from quizapp.interview.marking.model import Marking, WordsMarking
+from quizapp.interview.marking.propose import propose
+from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.paper.sample import sample_paper
 from quizapp.interview.report.build import build
 from quizapp.interview.report.model import load_report
-from quizapp.interview.session.question import InterviewQuestion, make_item
+from quizapp.interview.session.flow import phases_of
+from quizapp.interview.session.question import CodeSubmission, InterviewQuestion, OwnCheck, make_question
 from quizapp.interview.session.session import InterviewSession
-from quizapp.interview.session.state import phases_of
 from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, real_bank
 
 STATES = ("frozen", "frozen", "frozen", "cut", "lost", "abandoned", "unreached")
@@ -22,20 +25,31 @@ def report(seed: int, past: list | None = None) -> dict:
     plan = blueprint().plan(rng.choice(ROLES), rng.choice(LENGTHS), code=rng.random() < 0.7)
     library = incidents() if seed % 4 else IncidentLibrary()
     paper = sample_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed, library)
-    items = [make_item(number, pick, bank, library) for number, pick in enumerate(paper.picks)]
+    items = [make_question(number, pick, bank, library) for number, pick in enumerate(paper.picks)]
     session = InterviewSession(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)
     markings = []
     for item in items:
         happen(item, rng)
         markings.append(marked(item, rng))
-    head = {
-        "schema": "quizapp.mock/1", "id": f"g{seed}", "seed": seed, "role": plan.role.name, "title": "T",
-        "minutes": plan.minutes, "code": plan.code, "pass_mark": plan.role.pass_mark, "blueprint": "0",
-        "content_hash": "0", "app": "0", "torch": "0", "device": "cpu", "beats": {},
-        "started": f"2026-03-{1 + seed % 27:02d}T19:00:00+00:00",
-        "finished": f"2026-03-{1 + seed % 27:02d}T20:00:00+00:00",
-    }  # fmt: skip
-    return build(head, session, markings, [load_report(one) for one in past or []]).as_json()
+    head = InterviewHead(
+        schema="quizapp.mock/1",
+        id=f"g{seed}",
+        seed=seed,
+        role=plan.role.name,
+        title="T",
+        minutes=plan.minutes,
+        code=plan.code,
+        pass_mark=plan.role.pass_mark,
+        blueprint="0",
+        content_hash="0",
+        app="0",
+        torch="0",
+        device="cpu",
+        beats={},
+        started=f"2026-03-{1 + seed % 27:02d}T19:00:00+00:00",
+    )
+    finished = f"2026-03-{1 + seed % 27:02d}T20:00:00+00:00"
+    return build(head, finished, session, markings, [load_report(one) for one in past or []]).as_json()
 
 
 def happen(item: InterviewQuestion, rng: random.Random) -> None:
@@ -43,69 +57,71 @@ def happen(item: InterviewQuestion, rng: random.Random) -> None:
     item.used_ms = rng.choice([0, rng.randint(0, 1500 * item.budget), 300 * item.budget, 1000 * item.budget])
     item.opened_ms = None if item.state == "unreached" else rng.randint(0, 60_000)
     item.confidence = rng.choice([None, 0, 25, 50, 75, 100])
-    for probe in item.probes:
+    for probe in item.follow_ups:
         probe.state = "unreached"
     if item.state in {"unreached", "abandoned"} or rng.random() < 0.1:
         return
     if item.kind == "recall":
-        item.typed = rng.choice([item.question["answer"], item.question["prompt"], "no idea", "a, b, c"])
-        for probe in item.probes:
+        item.typed = rng.choice([item.asked.answer, item.asked.prompt, "no idea", "a, b, c"])
+        for probe in item.follow_ups:
             probe.state = rng.choice(["frozen", "cut", "unreached"])
             probe.typed = rng.choice(["", probe.answer])
     elif item.kind == "incident":
         diagnose(item, rng)
     elif item.kind == "numeric":
-        item.given = rng.choice([str(item.question["result"]), "12", "what"])
+        item.given = rng.choice([str(item.asked.result), "12", "what"])
     elif item.kind == "choice":
-        item.given = rng.randrange(len(item.question["options"]))
+        item.given = rng.randrange(len(item.asked.options))
     elif item.kind == "order":
-        item.given = rng.sample(range(len(item.question["steps"])), len(item.question["steps"]))
+        item.given = rng.sample(range(len(item.asked.steps)), len(item.asked.steps))
     elif item.kind == "cloze":
         item.given = ["x", "1", ""]
     else:
-        item.typed = rng.choice(["", item.question["key_points"][0]["text"]])
+        item.typed = rng.choice(["", item.asked.key_points[0].text])
         for _ in range(rng.randint(0, 4)):
             tests = [{"name": "t", "behaviour": b, "passed": rng.random() < 0.6, "message": "", "seconds": 0}
                      for b in range(1, 6) for _ in range(2)]  # fmt: skip
             passed = all(test["passed"] for test in tests)
             verdict = {"schema": "quizapp.verdict/1", "status": "passed" if passed else "failed",
                        "passed": passed, "tests": tests}  # fmt: skip
-            item.submissions.append({"at_ms": 1, "source": "", "verdict": verdict})
-        item.checks = [{"at_ms": rng.randint(0, 2), "ok": True, "before": 0}] * rng.randint(0, 1)
+            item.submissions.append(CodeSubmission(1, "", verdict))
+        item.checks = [OwnCheck(rng.randint(0, 2), True, 0)] * rng.randint(0, 1)
 
 
 def diagnose(item: InterviewQuestion, rng: random.Random) -> None:
     """Buy and commit by chance, rather often right."""
-    asked = item.question
-    for reading in asked["readings"]:
+    asked = item.incident
+    for reading in asked.readings:
         if rng.random() < 0.5:
-            predicted = rng.choice([reading["outcome"], rng.choice(reading["outcomes"])])
-            item.bought.append({"reading": reading["id"], "seconds": reading["seconds"], "at_ms": 5,
-                                "predicted": predicted, "outcome": reading["outcome"]})  # fmt: skip
+            predicted = rng.choice([reading.outcome, rng.choice(reading.outcomes)])
+            item.bought.append(BoughtReading(reading.id, reading.seconds, predicted, reading.outcome, 5))
     item.hints = rng.choice([0, 0, 1, 2])
-    item.typed = rng.choice([asked["answer"], asked["answer"], asked["prompt"], "no idea", ""])
+    item.typed = rng.choice([asked.answer, asked.answer, asked.prompt, "no idea", ""])
     said = {
-        "cause": rng.choice([asked["cause"], rng.choice(asked["causes"])["id"]]),
-        "place": rng.choice([asked["place"], rng.choice(asked["places"])["id"]]),
-        "states": [row["id"] for row in asked["states"] if row["right"] or rng.random() < 0.3],
-        "decoy": rng.choice([*asked["decoys"], rng.choice(asked["causes"])["id"]]),
-        "reading": rng.choice(asked["readings"])["id"],
+        "cause": rng.choice([asked.cause, rng.choice(asked.causes).id]),
+        "place": rng.choice([asked.place, rng.choice(asked.places).id]),
+        "states": [row.id for row in asked.states if row.right or rng.random() < 0.3],
+        "decoy": rng.choice([*asked.decoys, rng.choice(asked.causes).id]),
+        "reading": rng.choice(asked.readings).id,
     }
-    item.given = {key: value for key, value in said.items() if rng.random() < 0.9} or None
+    kept = {key: value for key, value in said.items() if rng.random() < 0.9}
+    item.given = StatedDiagnosis(**kept) if kept else None
 
 
-def marked(item: InterviewQuestion, rng: random.Random) -> dict:
+def marked(item: InterviewQuestion, rng: random.Random) -> Marking:
     scene = "incident" if item.kind == "incident" else "scenario"
     rows = blueprint().format.beats[scene if item.scenario else "concept"]
-    found = marks.propose(item, [Beat(beat.name, beat.check) for beat in rows])
-    for index in range(len(found.get("points", ()))):
+    found = propose(item, [Beat(beat.name, beat.check) for beat in rows])
+    if not isinstance(found, WordsMarking):
+        return found
+    for index in range(len(found.points)):
         if rng.random() < 0.4:
             quote = " ".join(item.typed.split()[:3]) if rng.random() < 0.5 else ""
             half = rng.random() < 0.3
             said = rng.random() < 0.6
-            marks.tick(found, index, item.typed, ticked=said, half=half, quote=quote)
-    for index in range(len(found.get("misconceptions", ()))):
-        marks.state_wrong(found, index, stated=rng.random() < 0.2)
-    for index in range(len(found.get("probes", ()))):
-        marks.hold_probe(found, index, rng.choice([0.0, 0.5, 1.0]))
+            found.tick(index, item.typed, ticked=said, half=half, quote=quote)
+    for row in found.misconceptions:
+        row.stated = rng.random() < 0.2
+    for row in found.follow_ups:
+        row.held = rng.choice([0.0, 0.5, 1.0])
     return found

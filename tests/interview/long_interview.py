@@ -4,6 +4,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from quizapp.interview.service import Interview
+from quizapp.interview.session.question import CodeSubmission
 from quizapp.scheduling.study_day import FixedClock
 from tests.interview.mock_kit import EVENING, Hand, answer_now, begin, real_bank, sit, solve, study, wait
 
@@ -46,11 +47,11 @@ def answer_at_length(interview: Interview, hand: Hand, mark: str) -> None:
     elif item.state == "confidence":
         session.confide(75)
     elif item.kind == "recall":
-        reference = item.probe.answer if item.probe else item.question["answer"]
+        reference = item.open_follow_up.answer if item.open_follow_up else item.asked.answer
         session.type(f"{mark} {reference} {TYPED}")
         session.submit()
     elif item.kind == "incident":
-        solve(interview, f"{mark} {item.question['answer']} {TYPED}")
+        solve(interview, f"{mark} {item.asked.answer} {TYPED}")
         session.submit()
     elif item.kind == "coding":
         session.write_code(f"def {mark or 'scores'}():\n{CODE}\n")
@@ -64,7 +65,7 @@ def answer_at_length(interview: Interview, hand: Hand, mark: str) -> None:
         answer_now(interview)
 
 
-def submission(source: str, mark: str, number: int) -> dict:
+def submission(source: str, mark: str, number: int) -> CodeSubmission:
     """A failed submission whose verdict quotes the code, as the judge's does."""
     message = f"{mark} returned a tensor of shape (2, 3), not (3, 2). " * 8
     tests = [{"name": f"t{b}", "behaviour": b, "passed": b % 2 == 0, "message": message, "seconds": 0.1}
@@ -75,4 +76,4 @@ def submission(source: str, mark: str, number: int) -> dict:
         "error": {"type": "TypeError", "message": mark, "traceback": f"line 3 in {mark}"},
         "printed": f"{mark}\n" * 200, "notes": [f"{mark} calls no kernel"], "versions": {},
     }  # fmt: skip
-    return {"at_ms": 1000 * number, "source": source, "verdict": verdict}
+    return CodeSubmission(1000 * number, source, verdict)

@@ -150,14 +150,14 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
     item = session.item
     assert item is not None
     if item.kind == "recall":
-        session.type(text or item.question["answer"])
+        session.type(text or item.asked.answer)
     elif item.kind == "numeric":
-        session.give(text or str(item.question["result"]))
+        session.give(text or str(item.asked.result))
     elif item.kind == "choice":
-        right = next(i for i, option in enumerate(item.question["options"]) if option["right"])
-        session.give(right if not text else (right + 1) % len(item.question["options"]))
+        right = next(i for i, option in enumerate(item.asked.options) if option.right)
+        session.give(right if not text else (right + 1) % len(item.asked.options))
     elif item.kind == "order":
-        steps = list(range(len(item.question["steps"])))
+        steps = list(range(len(item.asked.steps)))
         session.give(steps if not text else steps[::-1])
     elif item.kind == "cloze":
         session.give([text] if text else ["x"])
@@ -168,8 +168,10 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
     number = item.number
     session.submit()
     session.confide(confidence)
-    while session.item is not None and session.item.number == number and session.item.probe is not None:
-        session.type(text or session.item.probe.answer)
+    while (
+        session.item is not None and session.item.number == number and session.item.open_follow_up is not None
+    ):
+        session.type(text or session.item.open_follow_up.answer)
         session.submit()
 
 
@@ -177,20 +179,20 @@ def solve(interview: Interview, text: str = "") -> None:
     """Answer the incident in hand: by the cheapest path, or with ``text`` and a wrong cause."""
     session = interview.session
     item = session.item
-    asked = item.question
-    for name in asked["cheapest"]["readings"]:
+    asked = item.incident
+    for name in asked.cheapest.readings:
         reading = item.reading(name)
-        session.buy(name, reading["outcome"] if not text else reading["outcomes"][0])
+        session.buy(name, reading.outcome if not text else reading.outcomes[0])
     if session.item is not item:
         return
-    session.type(text or asked["answer"])
-    others = [row for row in asked["causes"] if row["id"] != asked["cause"]]
-    session.commit("cause", asked["cause"] if not text else others[0]["id"])
-    session.commit("place", asked["place"] if not text else asked["places"][0]["id"])
-    session.commit("states", [row["id"] for row in asked["states"] if row["right"] or text])
-    decoy = next((row for row in others if row["id"] in asked["decoys"] and row["rejected_by"]), others[1])
-    session.commit("decoy", decoy["id"])
-    bought = [name for name in decoy["rejected_by"] if item.bought_reading(name)]
+    session.type(text or asked.answer)
+    others = [row for row in asked.causes if row.id != asked.cause]
+    session.commit("cause", asked.cause if not text else others[0].id)
+    session.commit("place", asked.place if not text else asked.places[0].id)
+    session.commit("states", [row.id for row in asked.states if row.right or text])
+    decoy = next((row for row in others if row.id in asked.decoys and row.rejected_by), others[1])
+    session.commit("decoy", decoy.id)
+    bought = [name for name in decoy.rejected_by if item.bought_reading(name)]
     session.commit("reading", bought[0] if bought else "loss-curve")
 
 
@@ -210,8 +212,8 @@ def sit(interview: Interview, hand: Hand, seed: int = 0) -> None:
             session.proceed()
         elif item.state == "confidence":
             session.confide(rng.choice([0, 25, 50, 75, 100]))
-        elif item.probe is not None or rng.random() < 0.8:
-            if item.state == "open" or item.probe:
+        elif item.open_follow_up is not None or rng.random() < 0.8:
+            if item.state == "open" or item.open_follow_up:
                 answer_now(
                     interview,
                     rng.choice(["", "", "no idea at all, sorry about that"]),

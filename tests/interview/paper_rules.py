@@ -28,7 +28,7 @@ def broken(
     for phase in {pick.phase for pick in picks}:
         if sum(pick.planned for pick in picks if pick.phase == phase) != seconds[phase]:
             yield f"items of {phase} do not sum to it"
-    if any(pick.budget + sum(pick.probes) != pick.planned or pick.budget <= 0 for pick in picks):
+    if any(pick.budget + sum(pick.follow_ups) != pick.planned or pick.budget <= 0 for pick in picks):
         yield "budget and follow-ups do not sum to the item"
     order = [list(seconds).index(pick.phase) for pick in picks]
     if order != sorted(order):
@@ -73,7 +73,7 @@ def _incidents(paper: Paper, bank: Bank, library: IncidentLibrary) -> Iterator[s
             yield "an incident under another card, exercise or topic"
         if incident.exercise not in bank.exercises:
             yield "an incident without its exercise"
-        if pick.probes or pick.budget != pick.planned:
+        if pick.follow_ups or pick.budget != pick.planned:
             yield "an incident that does not have all of its time"
     alarm = sum(incident.false_alarm for incident in chosen)
     if alarm > alarms(paper.seed):

@@ -10,7 +10,8 @@ QUESTION = {
     "submissions": [], "checks": [], "bought": [], "effect": None,
     "question": {"content_hash": "", "prompt": "Why?", "answer": "Because.", "say": "", "key_points": [],
                  "misconceptions": [], "follow_ups": []},
-    "marking": {"by": "self", "empty": False, "points": [], "misconceptions": [], "beats": [], "probes": []},
+    "marking": {"by": "self", "empty": False, "points": [], "misconceptions": [], "beats": [], "probes": [],
+                "right_parts": 0, "parts": 1, "note": ""},
     "marks": {"total": 0, "reached": True, "terms": []},
 }  # fmt: skip
 REPORT = {

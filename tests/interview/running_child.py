@@ -28,7 +28,7 @@ def main(folder: Path, scenario: bool) -> None:
                 go_to_incident(interview)
         else:
             interview = Interview.resume(study, known.document)
-            say("resumed", interview.session.state)
+            say("resumed", interview.session.state.state)
         count = 0
         while not interview.session.ended:
             count += 1
@@ -51,18 +51,18 @@ def go_to_incident(interview: Interview) -> None:
     while session.item.kind != "incident":
         session.submit()
         session.confide(50)
-        while session.item.probe is not None:
+        while session.item.open_follow_up is not None:
             session.submit()
 
 
 def buy(interview: Interview) -> None:
     """Buy the next reading as the screen does: on disk first, then shown."""
     session = interview.session
-    for reading in session.item.question["readings"]:
-        if session.can_buy(reading["id"]):
-            session.buy(reading["id"], reading["outcomes"][0])
+    for reading in session.item.asked.readings:
+        if session.can_buy(reading.id):
+            session.buy(reading.id, reading.outcomes[0])
             interview.save()
-            say("bought", reading["id"])
+            say("bought", reading.id)
             return
 
 

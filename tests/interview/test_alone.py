@@ -69,7 +69,7 @@ def order(made, library=None) -> list[str]:
 def test_the_run_is_in_hand_at_once_and_the_marking_follows_its_answer(made) -> None:
     interview, hand = alone(made)
     session = interview.session
-    assert session.item.question["id"] == "flat-loss"
+    assert session.item.asked.id == "flat-loss"
     assert session.item.budget == blueprint().format.nominal["scenario"]
     wait(interview, hand, 30)
     session.type("The labels are shuffled.")
@@ -102,7 +102,7 @@ def test_it_goes_on_after_the_process_was_gone_and_the_clock_went_on(made) -> No
     again = Interview.resume(made, archive.running(made).document, clock=Hand())
     item = again.session.item
     assert again.form is SINGLE_INCIDENT
-    assert (item.typed, [row["reading"] for row in item.bought]) == ("The pairing of labels", ["one-batch"])
+    assert (item.typed, [row.reading for row in item.bought]) == ("The pairing of labels", ["one-batch"])
     assert item.used_ms == 1000 * (40 + 30 + 60)
 
 
@@ -234,7 +234,7 @@ def test_a_run_had_alone_is_no_unseen_variant_of_an_interview(made) -> None:
     sat(made)
     made.clock.time += timedelta(days=30)
     drawn = {
-        row.question["id"]: row.unseen
+        row.asked.id: row.unseen
         for seed in range(30)
         for row in begin(made, "training-infrastructure", 60, seed=seed, code=False)[0].session.items
         if row.kind == "incident"

@@ -47,16 +47,16 @@ async def chosen(pilot, value: str) -> None:
 async def answered(pilot) -> dict:
     """From the running screen to the scorecard, by keys; the report as stored."""
     app = pilot.app
-    asked = app.screen.session.item.question
+    asked = app.screen.session.item.incident
     await pilot.press("f2", "enter", "2")
     await pilot.pause()
     await pilot.press("f3", *SAID)
     await pilot.press("f4", "enter")
     await pilot.pause()
-    await chosen(pilot, asked["cause"])
+    await chosen(pilot, asked.cause)
     await pilot.press("enter")
     await pilot.pause()
-    await chosen(pilot, asked["place"])
+    await chosen(pilot, asked.place)
     await pilot.press("ctrl+r", "ctrl+r")
     await pilot.pause()
     assert "How sure are you" in shown(app)
@@ -79,7 +79,7 @@ async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> 
         await pilot.press("enter")
         await pilot.pause()
         assert isinstance(app.screen, RunScreen)
-        assert app.screen.session.item.question["id"] == RUN
+        assert app.screen.session.item.asked.id == RUN
         report = await answered(pilot)
         item = report["items"][0]
         assert (item["question"]["id"], item["confidence"], item["typed"]) == (RUN, 75, SAID)
@@ -104,7 +104,7 @@ async def test_without_a_name_it_is_the_next_one(made) -> None:
         assert app.screen._table.current.incident is first
         await pilot.press("enter")
         await pilot.pause()
-        assert app.screen.session.item.question["id"] == first.id
+        assert app.screen.session.item.asked.id == first.id
 
 
 async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_away(made) -> None:
@@ -155,7 +155,7 @@ async def test_a_run_that_was_left_is_resumed_with_its_words_and_readings(made) 
         await pilot.press("r")
         await pilot.pause()
         item = app.screen.session.item
-        assert (item.question["id"], item.typed, len(item.bought)) == (RUN, "softmax twice", 1)
+        assert (item.asked.id, item.typed, len(item.bought)) == (RUN, "softmax twice", 1)
 
 
 async def test_after_a_killed_terminal_either_screen_goes_on_with_it(made) -> None:
@@ -183,7 +183,7 @@ async def test_an_interview_that_is_not_finished_is_gone_on_with_from_here(made)
         await pilot.press("enter", "enter")
         await pilot.pause()
         assert isinstance(app.screen, RunScreen)
-        assert app.screen.interview.head["minutes"] == 15
+        assert app.screen.interview.head.minutes == 15
 
 
 async def test_runs_sat_alone_are_in_no_history_of_interviews(made) -> None:
@@ -237,7 +237,7 @@ async def test_a_click_moves_and_only_the_button_starts_the_clock(made) -> None:
         await pilot.click("#chosen", offset=(5, row))
         await pilot.pause()
         assert isinstance(app.screen, RunScreen)
-        assert app.screen.session.item.question["id"] == third.id
+        assert app.screen.session.item.asked.id == third.id
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -112,7 +112,7 @@ async def test_the_clock_ends_the_interview_and_the_keys_of_that_moment_mark_not
 async def test_the_task_scrolls_by_keys(made) -> None:
     interview, _ = at(made, "coding", code=True)
     item = interview.session.item
-    item.question["prompt"] = "\n\n".join(f"Rule number {number}." for number in range(60))
+    item.asked.prompt = "\n\n".join(f"Rule number {number}." for number in range(60))
     app = QuizApp("mock", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await sit_down(app, pilot, interview)

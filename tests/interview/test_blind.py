@@ -101,7 +101,7 @@ async def test_left_half_way_it_waits_on(tmp_path, made) -> None:
 
 def test_drift_says_who_was_kinder() -> None:
     def report(first: list[float], again: list[float]) -> Report:
-        points = [{"held": held} for held in first]
+        points = [{"text": "p", "weight": 1, "kind": "core", "held": held} for held in first]
         item = {"number": 0, "marking": {"points": points}}
         return report_with(items=[item], remarks=[{"item": 0, "at": "", "held": again}] if again else [])
 

@@ -6,7 +6,7 @@ import pytest
 
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.marking.self_check import checks_itself, run_check
-from quizapp.interview.scoring.score import coding_terms
+from quizapp.interview.scoring.terms import coding_terms
 from quizapp.interview.service import Interview
 from tests.interview.mock_kit import begin, small_bank, study, wait
 
@@ -53,8 +53,8 @@ def coding(tmp_path: Path):
     session.items[:] = [item for item in session.items if item.kind == "coding"]
     item = session.items[0]
     item.number = 0
-    session.phase = next(i for i, phase in enumerate(session.phases) if phase.name == "coding")
-    session.current = None
+    session.state.phase = next(i for i, phase in enumerate(session.phases) if phase.name == "coding")
+    session.state.current = None
     session.open(0)
     yield interview, hand, item
     made.close()
@@ -105,7 +105,7 @@ def test_a_verdict_on_code_sent_in_time_counts_when_it_comes_late_and_no_other(c
     wait(interview, hand, 5)
     interview.session.submitted(0, "in time", PASSED, sent)
     interview.session.submitted(0, "too late", FAILED, interview.session.elapsed_ms)
-    assert [submission["source"] for submission in item.submissions] == ["in time"]
+    assert [submission.source for submission in item.submissions] == ["in time"]
 
 
 def test_work_in_an_editor_of_ones_own_is_not_lost_time(coding) -> None:
@@ -119,8 +119,8 @@ def test_work_in_an_editor_of_ones_own_is_not_lost_time(coding) -> None:
 def test_an_explanation_may_use_the_words_of_the_task_but_not_its_sentences(coding) -> None:
     interview, _, item = coding
     task = "The base model stays as it is: frozen. Only the adapter is trained, and it starts from zero."
-    item.question["prompt"] = task
+    item.asked.prompt = task
     interview.session.type("Since gradients reach nothing but the adapter, I switch them off for W.")
-    assert [row["proposed"] for row in propose(item, ())["points"]] == [True]
+    assert [row.proposed for row in propose(item, ()).points] == [True]
     interview.session.type(task)
-    assert [row["proposed"] for row in propose(item, ())["points"]] == [False]
+    assert [row.proposed for row in propose(item, ()).points] == [False]

@@ -9,8 +9,9 @@ import pytest
 import yaml
 
 from quizapp.bank.model import KeyPoint, Question
-from quizapp.interview.effects import outcome
-from quizapp.interview.marking.propose import propose, tick
+from quizapp.interview.effects import effect_of
+from quizapp.interview.marking.model import WordsMarking
+from quizapp.interview.marking.propose import propose
 from quizapp.interview.marking.text_evidence import (
     propose_points,
     propose_probe,
@@ -18,7 +19,8 @@ from quizapp.interview.marking.text_evidence import (
     says_quote,
 )
 from quizapp.interview.scoring import score
-from quizapp.interview.session.question import InterviewQuestion, question_snapshot
+from quizapp.interview.scoring.terms import terms_of
+from quizapp.interview.session.question import InterviewQuestion, ask_question
 from tests.interview.mock_kit import blueprint, real_bank
 
 STRONG = yaml.safe_load(Path(__file__).with_name("strong_answers.yaml").read_text(encoding="utf-8"))
@@ -29,18 +31,18 @@ STRONG_ALONE = 30
 
 def marked(
     question: Question, text: str, *, share: float = 0.8, **change
-) -> tuple[InterviewQuestion, dict, int]:
+) -> tuple[InterviewQuestion, WordsMarking, int]:
     """The item, the program's own marking of ``text`` (nothing corrected), and the mark."""
     budget = 100
     item = InterviewQuestion(
         0, "medium", "concept", question.id, question.exercise, question.topic, question.level, "recall",
-        budget, budget, 1, None, True, question_snapshot(question, 1), state="frozen", opened_ms=0,
+        budget, budget, 1, None, True, ask_question(question, 1), state="frozen", opened_ms=0,
         used_ms=round(1000 * budget * share), typed=text, confidence=100,
     )  # fmt: skip
     for name, value in change.items():
         setattr(item, name, value)
     found = propose(item, blueprint().format.beats["concept"])
-    return item, found, score.mark_of(score.terms_of(item, found))
+    return item, found, score.mark_of(terms_of(item, found))
 
 
 def recall_questions(number: int) -> list[Question]:
@@ -80,9 +82,9 @@ def test_a_learner_who_ticks_everything_on_a_pretended_answer_gets_half_at_most(
     for question in recall_questions(20):
         for name, text in pretended(question):
             item, found, _ = marked(question, text)
-            for index in range(len(found["points"])):
-                tick(found, index, text, ticked=True, quote="")
-            mark = score.mark_of(score.terms_of(item, found))
+            for index in range(len(found.points)):
+                found.tick(index, text, ticked=True, quote="")
+            mark = score.mark_of(terms_of(item, found))
             assert mark <= 60, (question.id, name)
             if not text.strip() or name == "the question back":
                 assert mark == 0
@@ -91,8 +93,8 @@ def test_a_learner_who_ticks_everything_on_a_pretended_answer_gets_half_at_most(
 def test_an_answer_far_over_time_loses_its_time_and_is_rated_again_when_cut() -> None:
     question = recall_questions(1)[0]
     item, found, mark = marked(question, question.answer, share=1.5, state="cut")
-    assert next(t for t in score.terms_of(item, found) if t.name == "time").share == 0
-    assert outcome(item, mark, found).rating.label == "Again"
+    assert next(t for t in terms_of(item, found) if t.name == "time").share == 0
+    assert effect_of(item, mark, found).rating.label == "Again"
 
 
 def test_model_answers_are_heard() -> None:
@@ -106,20 +108,20 @@ def test_strong_answers_in_other_words_pass_once_their_phrases_are_named(name: s
     question = real_bank().questions[real_bank().resolve(name)]
     text = STRONG[name]
     item, found, own = marked(question, text)
-    assert not found["empty"]
+    assert not found.empty
     words = text.split()
-    for index, point in enumerate(found["points"]):
-        if not point["proposed"] and point["weight"] > 1:  # the learner names the phrase that says it
-            tick(found, index, text, ticked=True, quote=" ".join(words[index * 3 : index * 3 + 4]))
+    for index, point in enumerate(found.points):
+        if not point.proposed and point.weight > 1:  # the learner names the phrase that says it
+            found.tick(index, text, ticked=True, quote=" ".join(words[index * 3 : index * 3 + 4]))
     assert own >= STRONG_ALONE
-    assert score.mark_of(score.terms_of(item, found)) >= STRONG_LEAST
+    assert score.mark_of(terms_of(item, found)) >= STRONG_LEAST
 
 
 def test_a_quick_perfect_answer_keeps_its_time_but_a_quick_poor_one_does_not() -> None:
     question = recall_questions(3)[2]
     quick = marked(question, question.answer, share=0.2)
     poor = marked(question, "It is large because of that, I think.", share=0.2)
-    assert next(t for t in score.terms_of(poor[0], poor[1]) if t.name == "time").share == 0
+    assert next(t for t in terms_of(poor[0], poor[1]) if t.name == "time").share == 0
     assert quick[2] > poor[2]
 
 
@@ -169,12 +171,12 @@ def test_unsupported_ticks_count_half_and_phrases_in_full() -> None:
     question = next(q for q in real_bank().questions.values() if q.kind == "recall" and len(q.key_points) > 3)
     text = "We simply look at the thing and decide, because it says so."
     _, found, _ = marked(question, text)
-    tick(found, 0, text, ticked=True)
-    assert (found["points"][0]["held"], found["points"][0]["supported"]) == (0.5, False)
-    tick(found, 0, text, ticked=True, quote="look at the thing")
-    assert (found["points"][0]["held"], found["points"][0]["supported"]) == (1.0, True)
-    tick(found, 0, text, ticked=True, quote="words that are nowhere")
-    assert found["points"][0]["held"] == 0.5
-    tick(found, 0, text, ticked=False)
-    assert found["points"][0]["held"] == 0.0
-    assert Fraction(found["points"][0]["held"]) == 0
+    found.tick(0, text, ticked=True)
+    assert (found.points[0].held, found.points[0].supported) == (0.5, False)
+    found.tick(0, text, ticked=True, quote="look at the thing")
+    assert (found.points[0].held, found.points[0].supported) == (1.0, True)
+    found.tick(0, text, ticked=True, quote="words that are nowhere")
+    assert found.points[0].held == 0.5
+    found.tick(0, text, ticked=False)
+    assert found.points[0].held == 0.0
+    assert Fraction(found.points[0].held) == 0

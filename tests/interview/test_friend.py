@@ -16,8 +16,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Report:
     """With an answer in words whose own marks are all over the place."""
     found = load_report(done(tmp_path_factory.mktemp("friend"), 3, bank=small_bank()))
     for item in answers_to_mark(found):
-        for number, point in enumerate(item.marking["points"]):
-            point["held"] = (1.0, 0.5, 0.0)[number % 3]
+        for number, point in enumerate(item.points):
+            point.held = (1.0, 0.5, 0.0)[number % 3]
     return found
 
 
@@ -112,7 +112,7 @@ def test_control_characters_of_an_answer_do_not_reach_the_terminal(report: Repor
 
 def test_a_friend_who_hears_something_where_the_machine_heard_nothing_counts(report: Report) -> None:
     silent = copy.deepcopy(answers_to_mark(report)[0])
-    silent.marking["empty"] = True
+    silent.marking.empty = True
     heard = Friend(lambda prompt: "y" if "[y/h/n]" in prompt else "n").mark(only(report, silent))
     unheard = Friend(lambda prompt: "n").mark(only(report, silent))
     assert unheard.items[str(silent.asked.number)].mark == 0

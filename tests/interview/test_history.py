@@ -85,8 +85,8 @@ def test_every_tenth_answer_returns_blind_after_three_days(reports: list[Report]
     if queue:
         name, number = queue[0]
         again = copy(next(report for report in reports if report.id == name))
-        points = again.question(number).marking["points"]
-        archive.remark(again, number, [point["held"] for point in points], late)
+        points = again.question(number).points
+        archive.remark(again, number, [point.held for point in points], late)
         rest = [again if report.id == name else report for report in reports]
         assert (name, number) not in archive.blind_queue(rest, late)
         assert archive.drift(rest).change == 0.0
@@ -96,18 +96,17 @@ def test_a_friend_who_agrees_gives_the_same_total_and_one_who_denies_all_a_lower
     reports: list[Report],
 ) -> None:
     def held_points(report: Report) -> int:
-        return sum(point["held"] > 0 for one in answers_to_mark(report) for point in one.marking["points"])
+        return sum(point.held > 0 for one in answers_to_mark(report) for point in one.points)
 
     report = max(reports, key=held_points)
     questions = answers_to_mark(report)
     assert held_points(report)
 
     def column(question: MarkedQuestion, held: float | None) -> AnswerMarks:
-        marking = question.marking
         return AnswerMarks(
-            [point["held"] if held is None else held for point in marking["points"]],
-            [wrong["stated"] for wrong in marking["misconceptions"]],
-            [probe["held"] if held is None else held for probe in marking["probes"]],
+            [point.held if held is None else held for point in question.points],
+            [wrong.stated for wrong in question.misconceptions],
+            [row.held if held is None else held for row in question.follow_ups],
         )
 
     same = build_review(report, "Ada", {one.asked.number: column(one, None) for one in questions})

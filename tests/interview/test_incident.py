@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.incidents.diagnosis import BoughtReading, StatedDiagnosis
 from quizapp.interview import archive
-from quizapp.interview.marking import propose as marks
+from quizapp.interview.marking.propose import propose
 from quizapp.interview.report.build import redacted
 from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered
 from quizapp.interview.report.model import load_report
 from quizapp.interview.scoring import score
+from quizapp.interview.scoring.terms import terms_of
 from quizapp.interview.service import Interview
 from quizapp.interview.session.question import InterviewQuestion
 from tests.interview import recompute
@@ -28,19 +30,20 @@ def made(tmp_path: Path):
 def terms(interview: Interview, item: InterviewQuestion) -> dict[str, float]:
     interview.propose()
     marking = interview.markings[item.number]
-    return {term.name: float(term.points) for term in score.terms_of(item, marking)}
+    return {term.name: float(term.points) for term in terms_of(item, marking)}
 
 
 def ticked(interview: Interview, item: InterviewQuestion) -> None:
     """Every key point said, none of the misconceptions."""
     marking = interview.markings[item.number]
-    for point in marking["points"]:
-        point.update(ticked=True, supported=True, held=1.0)
-    for row in marking["misconceptions"]:
-        row["stated"] = False
-    for beat in marking["beats"]:
-        beat["held"] = True
-    marking["empty"] = False
+    for point in marking.points:
+        point.ticked = point.supported = True
+        point.held = 1.0
+    for row in marking.misconceptions:
+        row.stated = False
+    for beat in marking.beats:
+        beat.held = True
+    marking.empty = False
 
 
 # the clock
@@ -54,9 +57,7 @@ def test_a_reading_costs_its_price_on_the_item_the_phase_and_the_interview(made)
     assert session.buy("one-batch", "flat")[0] == "reading"
     after = (session.elapsed_ms, item.used_ms, session.now.used_ms)
     assert [b - a for a, b in zip(before, after, strict=True)] == [30_000] * 3
-    assert item.bought == [
-        {"reading": "one-batch", "seconds": 30, "predicted": "flat", "outcome": "down", "at_ms": before[0]}
-    ]
+    assert item.bought == [BoughtReading("one-batch", 30, "flat", "down", before[0])]
     wait(interview, hand, 3)
     assert session.elapsed_ms == before[0] + 33_000
 
@@ -109,7 +110,7 @@ def test_what_was_bought_is_on_disk_before_it_is_shown_and_survives_a_resume(mad
     stored = archive.running(made).document
     again = Interview.resume(made, stored, clock=hand)
     found = again.session.items[item.number]
-    assert (found.bought, found.hints, found.given) == (item.bought, 1, {"cause": "leak"})
+    assert (found.bought, found.hints, found.given) == (item.bought, 1, StatedDiagnosis(cause="leak"))
     assert again.session.elapsed_ms >= interview.session.elapsed_ms
     assert [e["event"] for e in stored["running"]["events"]].count("reading") == 1
 
@@ -118,7 +119,7 @@ def test_a_named_cause_cannot_be_rejected_as_well(made) -> None:
     interview, _, item = at_incident(made)
     interview.session.commit("decoy", "leak")
     interview.session.commit("cause", "leak")
-    assert item.given == {"cause": "leak"}
+    assert item.given == StatedDiagnosis(cause="leak")
 
 
 # the marks
@@ -149,7 +150,7 @@ def test_paying_over_twice_the_cheapest_path_costs_a_mark_per_ten_seconds_up_to_
     solve(interview)
     assert "price" not in terms(interview, item)
     for paid, lost in ((60, 0), (70, 1), (85, 2.5), (120, 6), (400, 6)):
-        interview.markings[item.number]["diagnosis"]["paid"] = paid
+        interview.markings[item.number].diagnosis.paid = paid
         assert terms(interview, item).get("price", 0) == -lost
 
 
@@ -186,11 +187,11 @@ def test_a_fix_without_verification_has_at_most_thirteen(made) -> None:
     solve(interview)
     interview.propose()
     ticked(interview, item)
-    proof = next(p for p in interview.markings[item.number]["points"] if p["verify"])
-    others = [p for p in interview.markings[item.number]["points"] if p["kind"] == "fix" and not p["verify"]]
-    proof["held"] = 0.0
-    proof["weight"] = 1
-    assert sum(p["weight"] for p in others) > 2
+    proof = next(p for p in interview.markings[item.number].points if p.verify)
+    others = [p for p in interview.markings[item.number].points if p.kind == "fix" and not p.verify]
+    proof.held = 0.0
+    proof.weight = 1
+    assert sum(p.weight for p in others) > 2
     found = terms(interview, item)
     assert found["fix"] > 13
     assert found["fix"] + found["cap"] == 13
@@ -244,7 +245,7 @@ def test_words_strung_together_or_copied_from_the_run_support_no_point(made) -> 
         interview.session.type(text)
         finish(interview)
         interview.propose()
-        held = [p["held"] for p in interview.markings[item.number]["points"]]
+        held = [p.held for p in interview.markings[item.number].points]
         assert sum(held) <= 1
 
 
@@ -330,5 +331,5 @@ def test_edits_of_the_content_change_no_old_mark(made) -> None:
     finish(interview)
     report = json.loads(json.dumps(interview.record().as_json()))
     row = report["items"][item.number]
-    again = marks.propose(InterviewQuestion.from_json(row), interview.beats(item))
-    assert score.mark_of(score.terms_of(InterviewQuestion.from_json(row), again)) == row["marks"]["total"]
+    again = propose(InterviewQuestion.from_json(row), interview.beats(item))
+    assert score.mark_of(terms_of(InterviewQuestion.from_json(row), again)) == row["marks"]["total"]

@@ -42,10 +42,10 @@ async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
         await pilot.pause()
         assert "2.30 → 0.0001" in shown(app)
         assert "you said flat" in shown(app)
-        assert [(row["reading"], row["predicted"]) for row in item.bought] == [("one-batch", "flat")]
+        assert [(row.reading, row.predicted) for row in item.bought] == [("one-batch", "flat")]
         assert item.used_ms >= 30_000
         stored = app.study.mocks("running")[0].document["running"]["items"][item.number]
-        assert stored["bought"] == item.bought
+        assert stored["bought"] == item.as_json()["bought"]
 
 
 @pytest.mark.parametrize(("pane", "told"), [("f2", "take readings"), ("f4", "choose and tick")])
@@ -158,7 +158,7 @@ async def test_what_was_named_is_not_offered_as_rejected_and_states_are_ticked(r
         await pilot.pause()
         await pilot.press("enter")
         await pilot.pause()
-        cause = item.given["cause"]
+        cause = item.given.cause
         await pilot.press("down", "enter")
         await pilot.pause()
         assert cause not in [value for value, _ in app.screen._entries]
@@ -169,13 +169,13 @@ async def test_what_was_named_is_not_offered_as_rejected_and_states_are_ticked(r
         assert not isinstance(app.screen, Choose)
         await pilot.press("down", "space", "down", "space", "up", "space")
         await pilot.pause()
-        states = item.question["states"]
-        assert item.given["states"] == [states[1]["id"]]
+        states = item.asked.states
+        assert item.given.states == [states[1].id]
 
 
 async def test_no_fault_names_its_place_and_another_cause_takes_it_back(running) -> None:
     app, interview, _, item = running
-    causes = [row["id"] for row in item.question["causes"]]
+    causes = [row.id for row in item.asked.causes]
     healthy = causes.index("no-fault")
     async with app.run_test(size=(80, 24)) as pilot:
         screen = await sit_down(app, pilot, interview)
@@ -185,8 +185,8 @@ async def test_no_fault_names_its_place_and_another_cause_takes_it_back(running)
             await pilot.pause()
             await pilot.press("home", *["down"] * place, "enter")
             await pilot.pause()
-            assert item.given["cause"] == causes[place]
-            assert item.given.get("place") == expected
+            assert item.given.cause == causes[place]
+            assert (item.given.place or None) == expected
 
 
 async def test_words_and_choices_wait_when_the_question_is_put_aside(running) -> None:
@@ -270,7 +270,7 @@ async def test_a_click_moves_to_a_line_of_the_diagnosis_and_the_next_one_chooses
         for expected in (None, [form.rows[state][1]]):
             await pilot.click(form, offset=line_of(form, state))
             await pilot.pause()
-            assert (item.given or {}).get("states") == expected
+            assert (item.diagnosis.states or None) == expected
         await pilot.click(screen.incident.readings, offset=line_of(screen.incident.readings, 2))
         await pilot.pause()
         assert (screen.incident.pane, screen.incident.readings.cursor) == ("run", 2)
@@ -315,7 +315,7 @@ async def test_all_that_is_missing_is_said_before_an_answer_is_frozen(running) -
         await pilot.pause()
         await pilot.press("enter")
         await pilot.pause()
-        assert item.given["cause"]
+        assert item.given.cause
         await pilot.press("ctrl+r")
         await pilot.pause()
         assert item.state == "confidence"
@@ -327,7 +327,7 @@ async def test_what_turns_out_missing_later_is_said_again(running) -> None:
         await sit_down(app, pilot, interview)
         for field in ("cause", "place", "decoy"):
             interview.session.commit(
-                field, item.question[f"{field}s" if field != "decoy" else "causes"][0]["id"]
+                field, getattr(item.asked, f"{field}s" if field != "decoy" else "causes")[0].id
             )
         await pilot.press("ctrl+r")
         await pilot.pause()

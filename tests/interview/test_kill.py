@@ -48,7 +48,7 @@ def test_a_kill_loses_no_reading_that_was_shown(tmp_path: Path) -> None:
     with Store.open(folder / "quizapp.db") as store:
         study = Study(small_bank(), store, Settings())
         session = Interview.resume(study, archive.running(study).document).session
-        paid = sum(row["seconds"] for item in session.items for row in item.bought)
+        paid = sum(row.seconds for item in session.items for row in item.bought)
         assert session.elapsed_ms >= 1000 * paid
 
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.interview.effects import outcome
-from quizapp.interview.session.question import InterviewQuestion
+from quizapp.interview.effects import effect_of
+from quizapp.interview.marking.model import MarkedBy, MisconceptionMark, PointMark, WordsMarking
+from quizapp.interview.session.question import CodeSubmission, InterviewQuestion
 from tests.interview.mock_kit import answer_now, begin, sit, study, wait
 
 
@@ -13,13 +14,19 @@ def item(**fields) -> InterviewQuestion:
     values = {
         "number": 0, "slot": "medium", "phase": "concept", "card": "q", "exercise": "e", "topic": "t",
         "level": "medium", "kind": "recall", "planned": 100, "budget": 100, "seed": 1, "recall": None,
-        "unseen": True, "question": {}, "state": "frozen", "used_ms": 60_000, "opened_ms": 0, "typed": "x",
+        "unseen": True, "asked": None, "state": "frozen", "used_ms": 60_000, "opened_ms": 0, "typed": "x",
         "confidence": 50,
     }  # fmt: skip
     return InterviewQuestion(**(values | fields))
 
 
-FULL = {"points": [{"weight": 3, "held": 1.0}], "misconceptions": []}
+def marking(weight: int = 3, held: float = 1.0, *, stated: bool = False) -> WordsMarking:
+    """One key point and one misconception."""
+    point = PointMark("p", weight, "core", False, [], bool(held), False, "", bool(held), held)
+    wrong = MisconceptionMark("w", "r", False, stated)
+    return WordsMarking(
+        by=MarkedBy.SELF, empty=False, points=[point], misconceptions=[wrong], beats=[], follow_ups=[]
+    )
 
 
 @pytest.mark.parametrize(
@@ -41,19 +48,19 @@ FULL = {"points": [{"weight": 3, "held": 1.0}], "misconceptions": []}
     ],
 )
 def test_the_table_of_outcomes(fields: dict, mark: int, rating: str | None) -> None:
-    found = outcome(item(**fields), mark, FULL)
+    found = effect_of(item(**fields), mark, marking())
     assert (found.rating.label if found.rating else None) == rating
 
 
 def test_a_missing_must_point_or_a_misconception_is_again() -> None:
-    assert outcome(item(), 80, {"points": [{"weight": 3, "held": 0.0}]}).rating.label == "Again"
-    assert outcome(item(), 80, {"points": [{"weight": 2, "held": 0.0}]}).rating.label == "Good"
-    assert outcome(item(), 80, {**FULL, "misconceptions": [{"stated": True}]}).rating.label == "Again"
+    assert effect_of(item(), 80, marking(3, 0.0)).rating.label == "Again"
+    assert effect_of(item(), 80, marking(2, 0.0)).rating.label == "Good"
+    assert effect_of(item(), 80, marking(stated=True)).rating.label == "Again"
 
 
 def test_sure_and_wrong_caps_the_next_two_intervals() -> None:
-    assert outcome(item(confidence=100), 20, FULL).caps == (1, 7)
-    assert outcome(item(confidence=50), 20, FULL).caps == ()
+    assert effect_of(item(confidence=100), 20, marking()).caps == (1, 7)
+    assert effect_of(item(confidence=50), 20, marking()).caps == ()
 
 
 @pytest.mark.parametrize(
@@ -66,8 +73,11 @@ def test_sure_and_wrong_caps_the_next_two_intervals() -> None:
     ],
 )
 def test_coding_is_rated_by_verdict_time_and_submissions(passed, submissions, used, rating) -> None:
-    runs = [{"verdict": {"passed": False}}] * (submissions - 1) + [{"verdict": {"passed": passed}}]
-    assert outcome(item(kind="coding", submissions=runs, used_ms=used), 60, {}).rating.label == rating
+    runs = [CodeSubmission(0, "", {"passed": False})] * (submissions - 1)
+    runs.append(CodeSubmission(0, "", {"passed": passed}))
+    assert (
+        effect_of(item(kind="coding", submissions=runs, used_ms=used), 60, marking()).rating.label == rating
+    )
 
 
 def test_marks_and_reviews_are_stored_together_and_undone_together(tmp_path: Path) -> None:

@@ -173,7 +173,7 @@ def telling(tmp_path_factory: pytest.TempPathFactory) -> dict:
             point["words"] = [*point["words"], MINE]
         if item["kind"] == "incident":
             item["bought"] = [dict(row, predicted=MINE) for row in item["bought"]]
-            item["given"] = dict.fromkeys(item["given"] or {}, MINE)
+            item["given"] = {key: [MINE] if key == "states" else MINE for key in item["given"] or {}}
     return found
 
 

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.interview.marking.model import Marking
 from quizapp.interview.report.model import DimensionMark, TopicInflation
 from quizapp.interview.scoring import score
 from quizapp.interview.scoring.calibration import calibration, inflation_of, kappa
+from quizapp.interview.scoring.terms import half_up, terms_of, time_share
 from tests.interview import generated, recompute
 from tests.interview.mock_kit import begin, done, sit, study
 from tests.interview.reports import report_with
@@ -41,11 +43,11 @@ def test_interviews_that_were_sat_are_recomputed_with_the_full_interval(tmp_path
      (125_000, True, Fraction(1, 2)), (150_000, True, 0), (200_000, True, 0)],
 )  # fmt: skip
 def test_time_is_full_from_a_third_to_the_budget_and_nothing_at_the_cut(used, sure, share) -> None:
-    assert score.time_share(used, 100, sure=sure) == share
+    assert time_share(used, 100, sure=sure) == share
 
 
 def test_rounding_is_half_up_and_exact() -> None:
-    assert [score.half_up(Fraction(n, 2)) for n in (0, 1, 2, 3, 139)] == [0, 1, 1, 2, 70]
+    assert [half_up(Fraction(n, 2)) for n in (0, 1, 2, 3, 139)] == [0, 1, 1, 2, 70]
 
 
 def test_a_dimension_at_level_one_keeps_the_band_below() -> None:
@@ -89,7 +91,6 @@ def test_content_changes_never_alter_an_old_score(tmp_path: Path) -> None:
     from quizapp.interview.session.question import InterviewQuestion
 
     for row in json.loads(json.dumps(stored))["items"]:
-        assert (
-            score.mark_of(score.terms_of(InterviewQuestion.from_json(row), row["marking"]))
-            == row["marks"]["total"]
-        )
+        marking = Marking.from_json(row["kind"], row["marking"])
+        mark = score.mark_of(terms_of(InterviewQuestion.from_json(row), marking))
+        assert mark == row["marks"]["total"]

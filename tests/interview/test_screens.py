@@ -7,7 +7,6 @@ import pytest
 from textual import events
 
 from quizapp.errors import QuizError
-from quizapp.interview.marking import propose as marks
 from quizapp.interview.marking.self_check import SelfCheckResult
 from quizapp.interview.report.model import load_report
 from quizapp.tui import actions
@@ -47,7 +46,7 @@ async def answer(pilot, item) -> None:
         await pilot.press("enter")
     elif item.state == "confidence":
         await pilot.press("4")
-    elif item.kind == "recall" or item.probe:
+    elif item.kind == "recall" or item.open_follow_up:
         await pilot.press(*"it is so because of the mean", "ctrl+r")
     elif item.kind == "incident":
         await diagnose(pilot)
@@ -93,8 +92,8 @@ async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
         assert isinstance(app.screen, MarkScreen)
         assert {item.state for item in session.items} == {"frozen"}
         case = next(item for item in session.items if item.kind == "incident")
-        assert [row["reading"] for row in case.bought] == ["loss-curve"]
-        assert set(case.given) == {"cause", "place", "states", "decoy", "reading"}
+        assert [row.reading for row in case.bought] == ["loss-curve"]
+        assert set(case.as_json()["given"]) == {"cause", "place", "states", "decoy", "reading"}
         assert case.typed == "the labels are wrong"
         for _ in range(20):
             if isinstance(app.screen, CardScreen):
@@ -126,16 +125,16 @@ async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> 
             item = app.screen.session.item
             await pilot.pause()
             shown = app.export_screenshot()
-            for point in item.question["key_points"]:
-                assert point["text"].replace(" ", "&#160;") not in shown
+            for point in item.asked.key_points:
+                assert point.text.replace(" ", "&#160;") not in shown
             hand.seconds += 3
             if item.state == "confidence":
                 await pilot.press("3")
             elif item.kind in {"choice", "order"}:
                 await pilot.press("enter")
             elif item.kind == "incident":
-                assert item.question["answer"][:20].replace(" ", "&#160;") not in shown
-                assert item.question["hints"][0][:20].replace(" ", "&#160;") not in shown
+                assert item.asked.answer[:20].replace(" ", "&#160;") not in shown
+                assert item.asked.hints[0][:20].replace(" ", "&#160;") not in shown
                 await pilot.press("f3", *"so", "ctrl+r", "ctrl+r")
             else:
                 await pilot.press(*"so", "ctrl+r")
@@ -216,14 +215,14 @@ async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path
         assert screen.phase == actions.TYPING
         await pilot.press(*"look at the thing", "enter")
         await pilot.pause()
-        point = screen.marking["points"][0]
-        assert (point["supported"], point["held"], point["quote"]) == (True, 1.0, "look at the thing")
+        point = screen.marking.points[0]
+        assert (point.supported, point.held, point.quote) == (True, 1.0, "look at the thing")
         await pilot.press("y")
         await pilot.pause()
         await pilot.press("escape")
         await pilot.pause()
-        point = screen.marking["points"][1]
-        assert (point["ticked"], point["supported"], point["held"]) == (True, False, 0.5)
+        point = screen.marking.points[1]
+        assert (point.ticked, point.supported, point.held) == (True, False, 0.5)
     made.close()
 
 
@@ -244,7 +243,7 @@ async def test_the_asked_phrase_is_read_off_the_answer_that_stays_in_view(tmp_pa
             await pilot.press("enter")
             await pilot.pause()
         for _ in range(20):
-            if screen.rubric.line is None or marks.needs_phrase(screen.marking, screen.rubric.line.index):
+            if screen.rubric.line is None or screen.marking.needs_phrase(screen.rubric.line.index):
                 break
             await pilot.press("n")
             await pilot.pause()

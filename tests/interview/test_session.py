@@ -92,7 +92,7 @@ def test_the_interview_ends_with_its_length_and_everything_is_closed(tmp_path: P
 def test_confidence_is_asked_before_the_follow_up_and_costs_no_item_time(running) -> None:
     interview, hand = running
     session = interview.session
-    while session.item.kind != "recall" or not session.item.probes:
+    while session.item.kind != "recall" or not session.item.follow_ups:
         answer_now(interview)
         wait(interview, hand, 1)
     item = session.item
@@ -107,7 +107,7 @@ def test_confidence_is_asked_before_the_follow_up_and_costs_no_item_time(running
     assert session.confide(60) == []
     assert session.confide(75) == ["probe"]
     wait(interview, hand, 6)
-    assert item.probe.used_ms == 6_000
+    assert item.open_follow_up.used_ms == 6_000
 
 
 def test_ending_early_leaves_unopened_items_unreached(running) -> None:
@@ -178,7 +178,7 @@ def test_resume_moves_the_clock_by_the_time_that_passed_outside(tmp_path: Path) 
     assert again.session.elapsed_ms == interview.session.elapsed_ms + 20_000
     assert again.session.items[item.number].used_ms == item.used_ms + 20_000
     assert again.session.item.number == item.number
-    assert [event["event"] for event in again.session.log][-2:] == ["lost", "resumed"]
+    assert [event.event for event in again.session.state.events][-2:] == ["lost", "resumed"]
     made.close()
 
 

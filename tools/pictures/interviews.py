@@ -34,7 +34,7 @@ def _upto(pilot: Pilot[int], wanted: Wanted) -> tuple[Interview, Hand]:
             break
         hand.seconds += 20
         interview.tick()
-        if session.item is not None and session.item.state == "open" and session.item.probe is None:
+        if session.item is not None and session.item.state == "open" and session.item.open_follow_up is None:
             answer_now(interview, POOR if number % 3 == 1 else "")
     return interview, hand
 
@@ -60,7 +60,7 @@ def asks(wanted: Wanted, *keys: str, after: float = 0.3) -> Doing:
 
 def kind(name: str) -> Wanted:
     """An open item of a kind."""
-    return lambda item: item.kind == name and item.state == "open" and item.probe is None
+    return lambda item: item.kind == name and item.state == "open" and item.open_follow_up is None
 
 
 def was(name: str) -> Wanted:

@@ -1,225 +1,181 @@
-"""From frozen answers to a marking: what the machine can mark, what it proposes, what the learner says."""
+"""From frozen answers to a marking: what the machine decides and what it only proposes."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_order
 from quizapp.bank.key_terms import matched_words
-from quizapp.incidents.diagnosis import diagnose
+from quizapp.bank.model import KeyPoint
+from quizapp.incidents.diagnosis import SnapshotPoint, diagnose
 from quizapp.interview.blueprint import Beat
+from quizapp.interview.marking.model import (
+    BeatMark,
+    CodingMarking,
+    FollowUpMark,
+    IncidentMarking,
+    MachineMarking,
+    MarkedBy,
+    Marking,
+    MisconceptionMark,
+    PointMark,
+    WordsMarking,
+)
 from quizapp.interview.marking.text_evidence import (
     propose_beats,
     propose_points,
     propose_probe,
     propose_wrong,
-    says_quote,
     says_something,
 )
 from quizapp.interview.session.question import (
-    EMPTY,
-    INCIDENT,
+    CODING,
+    IN_WORDS,
     UNREACHED,
+    WAITING,
     InterviewQuestion,
-    drawn_of,
-    points_of,
-    question_of,
+    bank_question,
+    sampled_values,
 )
 
-SELF_MARKED = ("recall", "coding", INCIDENT)
 
-
-def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
-    """The marking of an item as the program proposes it; the learner changes it with `tick` and others."""
-    if item.kind == "recall":
-        return _recall(item, beats)
-    if item.kind == "coding":
-        return _coding(item)
-    if item.kind == INCIDENT:
-        return _incident(item, beats)
-    return _machine(item)
+def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> Marking:
+    """The marking of a question as the program proposes it, for the learner to change."""
+    match item.kind:
+        case "recall":
+            return _recall(item, beats)
+        case "coding":
+            return _coding(item)
+        case "incident":
+            return _incident(item, beats)
+        case _:
+            return _machine(item)
 
 
 def is_self_marked(item: InterviewQuestion) -> bool:
-    """Whether the learner marks the answer: one in words, with at least one word, on a question reached."""
-    words = bool(item.typed.strip() or any(probe.typed.strip() for probe in item.probes))
-    return item.kind in SELF_MARKED and item.reached and words
+    """Whether the learner marks the answer: it was reached and answered in words."""
+    words = bool(item.typed.strip() or any(row.typed.strip() for row in item.follow_ups))
+    return item.kind in (*IN_WORDS, CODING) and item.reached and words
 
 
-def unmarked(marking: Mapping[str, Any]) -> dict[str, Any]:
-    """The marking with its key points as if nobody had decided yet, to mark the answer again blind."""
-    nothing = {
-        "proposed": False,
-        "words": [],
-        "ticked": False,
-        "half": False,
-        "quote": "",
-        "supported": False,
-        "held": 0.0,
-    }
-    points = [point | nothing for point in marking["points"]]
-    return {**marking, "empty": False, "misconceptions": [], "probes": [], "points": points}
+def _points(item: InterviewQuestion) -> list[PointMark]:
+    # The task of a coding question names what has to be explained, so its words prove something there;
+    # only sentences copied from it do not.
+    told = "" if item.kind == CODING else None
+    proposed = propose_points(item.key_points, item.typed, item.asked.prompt, told)
+    marks = []
+    points: Sequence[KeyPoint | SnapshotPoint] = item.asked.key_points
+    for point, terms in zip(points, proposed, strict=True):
+        shown = bool(terms)
+        words = list(dict.fromkeys(matched_words(term, item.typed) for term in terms))
+        mark = PointMark(
+            text=point.text,
+            weight=point.weight,
+            kind=point.kind,
+            proposed=shown,
+            words=words,
+            ticked=shown,
+            half=False,
+            quote="",
+            supported=shown,
+            held=float(shown),
+        )
+        if isinstance(point, SnapshotPoint):
+            mark.verify = point.verify
+        marks.append(mark)
+    return marks
 
 
-def _points(item: InterviewQuestion, text: str) -> list[dict[str, Any]]:
-    points = points_of(item)
-    # a task of a page names what has to be explained: there only sentences taken from it prove nothing
-    told = "" if item.kind == "coding" else None
-    found = propose_points(points, text, item.question["prompt"], told)
-    return [
-        {
-            "text": point.text,
-            "weight": point.weight,
-            "kind": point.kind,
-            "proposed": bool(terms),
-            "words": list(dict.fromkeys(matched_words(term, text) for term in terms)),
-            "ticked": bool(terms),
-            "half": False,
-            "quote": "",
-            "supported": bool(terms),
-            "held": 1.0 if terms else 0.0,
-        }
-        for point, terms in zip(points, found, strict=True)
-    ]
+def _misconceptions(item: InterviewQuestion) -> list[MisconceptionMark]:
+    rows = [(row, propose_wrong(row.wrong, item.typed)) for row in item.asked.misconceptions]
+    return [MisconceptionMark(row.wrong, row.right, stated, stated) for row, stated in rows]
 
 
-def _misconceptions(item: InterviewQuestion) -> list[dict[str, Any]]:
-    rows = item.question["misconceptions"]
-    found = [propose_wrong(row["wrong"], item.typed) for row in rows]
-    return [
-        {"wrong": row["wrong"], "right": row["right"], "proposed": said, "stated": said}
-        for row, said in zip(rows, found, strict=True)
-    ]
+def _beats(item: InterviewQuestion, beats: Sequence[Beat], typed: str, prompt: str) -> list[BeatMark]:
+    shown = propose_beats([beat.name for beat in beats], typed, prompt, item.key_points)
+    return [BeatMark(beat.name, beat.check, held, held) for beat, held in zip(beats, shown, strict=True)]
 
 
-def _beats(beats: Sequence[Beat], shown: Sequence[bool]) -> list[dict[str, Any]]:
-    return [
-        {"name": beat.name, "check": beat.check, "proposed": held, "held": held}
-        for beat, held in zip(beats, shown, strict=True)
-    ]
+def _says_nothing(item: InterviewQuestion, points: Sequence[PointMark]) -> bool:
+    said = says_something(item.typed, item.asked.prompt, item.key_points)
+    return not said and not any(point.proposed for point in points)
 
 
-def _recall(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
-    prompt, points = item.question["prompt"], points_of(item)
-    shown = propose_beats([beat.name for beat in beats], item.typed, prompt, points)
-    rows = _points(item, item.typed)
-    silent = not says_something(item.typed, prompt, points) and not any(row["proposed"] for row in rows)
-    return {
-        "by": "self",
-        "empty": silent,
-        "points": rows,
-        "misconceptions": _misconceptions(item),
-        "beats": _beats(beats, shown),
-        "probes": [
-            {
-                "ask": probe.ask,
-                "answer": probe.answer,
-                "asked": probe.state not in (UNREACHED, "waiting"),
-                "proposed": propose_probe(probe.answer, probe.ask, probe.typed),
-                "held": propose_probe(probe.answer, probe.ask, probe.typed),
-            }
-            for probe in item.probes
-        ],
-    }
+def _recall(item: InterviewQuestion, beats: Sequence[Beat]) -> WordsMarking:
+    points = _points(item)
+    follow_ups = []
+    for row in item.follow_ups:
+        share = propose_probe(row.answer, row.ask, row.typed)
+        asked = row.state not in (UNREACHED, WAITING)
+        follow_ups.append(FollowUpMark(row.ask, row.answer, asked, share, share))
+    return WordsMarking(
+        by=MarkedBy.SELF,
+        empty=_says_nothing(item, points),
+        points=points,
+        misconceptions=_misconceptions(item),
+        beats=_beats(item, beats, item.typed, item.asked.prompt),
+        follow_ups=follow_ups,
+    )
 
 
-def _machine(item: InterviewQuestion) -> dict[str, Any]:
-    question = question_of(item)
-    given = item.given
-    empty = given in EMPTY
-    if empty:
-        parts = {
-            "order": len(question.steps) - 1,
-            "cloze": max(1, question.text.count("[[")),
-        }.get(item.kind, 1)
-        return {"by": "machine", "empty": True, "right_parts": 0, "parts": parts, "note": "No answer."}
-    if item.kind == "numeric":
-        mark = mark_numeric(question, drawn_of(item), str(given))
+def _machine(item: InterviewQuestion) -> MachineMarking:
+    question = bank_question(item)
+    if not item.has_given:
+        number = {"order": len(question.steps) - 1, "cloze": max(1, question.text.count("[["))}
+        parts = number.get(item.kind, 1)
+        return MachineMarking(by=MarkedBy.MACHINE, empty=True, right_parts=0, parts=parts, note="No answer.")
+    match item.kind:
+        case "numeric":
+            mark = mark_numeric(question, sampled_values(item), str(item.given))
+        case "choice":
+            assert isinstance(item.given, int)
+            mark = mark_choice(question, item.given)
+        case "order":
+            mark = mark_order(question, item.sequence)
+        case _:
+            mark = mark_cloze(question, item.gaps)
+    if item.kind in ("numeric", "choice"):
         right, parts = int(mark.right == 1), 1
-    elif item.kind == "choice":
-        mark = mark_choice(question, int(given))
-        right, parts = int(mark.right == 1), 1
-    elif item.kind == "order":
-        mark = mark_order(question, [int(step) for step in given])
-        right, parts = sum(mark.parts), max(1, len(question.steps) - 1)
     else:
-        mark = mark_cloze(question, [str(gap) for gap in given])
-        right, parts = sum(mark.parts), max(1, len(mark.parts))
-    return {"by": "machine", "empty": False, "right_parts": right, "parts": parts, "note": mark.note}
+        whole = len(question.steps) - 1 if item.kind == "order" else len(mark.parts)
+        right, parts = sum(mark.parts), max(1, whole)
+    return MachineMarking(by=MarkedBy.MACHINE, empty=False, right_parts=right, parts=parts, note=mark.note)
 
 
-def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> dict[str, Any]:
+def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking:
     """The diagnosis is marked here for good; the answer in words like that to any question."""
-    prompt, points = item.question["prompt"], points_of(item)
-    rows = _points(item, item.typed)
-    for row, point in zip(rows, item.question["key_points"], strict=True):
-        row["verify"] = point["verify"]
-    silent = not says_something(item.typed, prompt, points) and not any(row["proposed"] for row in rows)
-    # the symptom must be told again, so telling it is not copying here
-    shown = propose_beats([beat.name for beat in beats], "" if silent else item.typed, "", points)
-    return {
-        "by": "self",
-        "empty": silent,
-        "points": rows,
-        "misconceptions": _misconceptions(item),
-        "beats": _beats(beats, shown),
-        "probes": [],
-        "diagnosis": asdict(diagnose(item.question, item.given, item.bought)),
-    }
+    points = _points(item)
+    empty = _says_nothing(item, points)
+    return IncidentMarking(
+        by=MarkedBy.SELF,
+        empty=empty,
+        points=points,
+        misconceptions=_misconceptions(item),
+        # An answer has to state the symptom again, so repeating the prompt is not copying here.
+        beats=_beats(item, beats, "" if empty else item.typed, ""),
+        follow_ups=[],
+        diagnosis=diagnose(item.incident, item.diagnosis, item.bought),
+    )
 
 
-def _coding(item: InterviewQuestion) -> dict[str, Any]:
-    last = item.submissions[-1]["verdict"] if item.submissions else {}
-    groups: dict[int, bool] = {}
-    for test in last.get("tests", ()):
-        groups[test["behaviour"]] = groups.get(test["behaviour"], True) and bool(test["passed"])
-    total = len(groups) or len(item.question["behaviours"]) or 1
-    first = item.submissions[0]["at_ms"] if item.submissions else None
-    checked = any(first is None or check["at_ms"] <= first for check in item.checks)
-    points = _points(item, item.typed)
-    if not says_something(item.typed, item.question["prompt"], points_of(item)):
-        points = [dict(p, ticked=False, supported=False, held=0.0, proposed=False) for p in points]
-    return {
-        "by": "machine",
-        "empty": not item.submissions and not item.typed.strip(),
-        "behaviours": total,
-        "behaviours_passed": sum(groups.values()),
-        "status": last.get("status", "no submission"),
-        "checked": checked and bool(item.submissions),
-        "failed_submissions": sum(not s["verdict"].get("passed") for s in item.submissions),
-        "points": points,
-        "misconceptions": [],
-        "beats": [],
-        "probes": [],
-    }
-
-
-def tick(
-    marking: dict[str, Any], index: int, typed: str, *, ticked: bool, half: bool = False, quote: str = ""
-) -> None:
-    """Tick or untick a key point. A tick without matching words or a phrase from the answer counts half."""
-    point = marking["points"][index]
-    quote = quote.strip()
-    point["ticked"] = ticked
-    point["half"] = half and ticked
-    point["quote"] = quote if ticked and says_quote(quote, typed) else ""
-    point["supported"] = bool(ticked and (point["proposed"] or point["quote"]))
-    if not ticked or marking["empty"]:
-        point["held"] = 0.0
-    else:
-        point["held"] = 0.5 if point["half"] or not point["supported"] else 1.0
-
-
-def needs_phrase(marking: Mapping[str, Any], index: int) -> bool:
-    """Whether ticking this point asks for the phrase that says it."""
-    return not marking["points"][index]["proposed"] and not marking["empty"]
-
-
-def state_wrong(marking: dict[str, Any], index: int, *, stated: bool) -> None:
-    """Answer "did you say this?"."""
-    marking["misconceptions"][index]["stated"] = stated
-
-
-def hold_probe(marking: dict[str, Any], index: int, held: float) -> None:
-    """How right the answer to a follow-up was: 0, 0.5 or 1."""
-    marking["probes"][index]["held"] = held
+def _coding(item: InterviewQuestion) -> CodingMarking:
+    submissions = item.submissions
+    held = submissions[-1].behaviours() if submissions else {}
+    first_ms = submissions[0].at_ms if submissions else None
+    checked = first_ms is not None and any(check.at_ms <= first_ms for check in item.checks)
+    points = _points(item)
+    if not says_something(item.typed, item.asked.prompt, item.key_points):
+        for point in points:
+            point.proposed = point.ticked = point.supported = False
+            point.held = 0.0
+    return CodingMarking(
+        by=MarkedBy.MACHINE,
+        empty=not submissions and not item.typed.strip(),
+        points=points,
+        misconceptions=[],
+        beats=[],
+        follow_ups=[],
+        behaviours=len(held) or len(item.coding.behaviours) or 1,
+        behaviours_passed=sum(held.values()),
+        status=submissions[-1].status if submissions else "no submission",
+        checked=checked,
+        failed_submissions=sum(not submission.passed for submission in submissions),
+    )

@@ -1,17 +1,20 @@
-"""One item of a paper, and the paper."""
+"""A paper: which questions an interview asks, in which order, with how much time each."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from quizapp.interview.blueprint import PHASE_OF, InterviewPlan
+import msgspec
+
+from quizapp.interview.blueprint import PHASE_OF, Beat, InterviewForm, InterviewPlan, form_of_role
 
 
 @dataclass(frozen=True, slots=True)
 class PaperQuestion:
-    """One item of the paper; times in seconds.
+    """One question of the paper; times in seconds.
 
-    ``card`` is a question id, ``exercise:<slug>`` or ``incident:<class>``, then ``incident`` is the variant.
-    ``planned`` is its share of the phase, ``budget`` what the answer itself may take, and ``probes``
-    the time of each follow-up question; budget and probes sum to ``planned``.
+    ``card`` is a question id, ``exercise:<slug>`` or ``incident:<class>``; then ``incident`` is the variant.
+    ``planned`` is its share of the phase, ``budget`` what the answer itself may take, and ``follow_ups``
+    the time of each follow-up question; budget and follow-ups sum to ``planned``.
     """
 
     slot: str
@@ -25,7 +28,7 @@ class PaperQuestion:
     seed: int
     planned: int = 0
     budget: int = 0
-    probes: tuple[int, ...] = ()
+    follow_ups: tuple[int, ...] = ()
     incident: str = ""
 
     @property
@@ -42,3 +45,37 @@ class Paper:
     seed: int
     seconds: tuple[tuple[str, int], ...]
     picks: tuple[PaperQuestion, ...]
+
+
+class InterviewHead(msgspec.Struct, kw_only=True):
+    """The facts of an interview that do not change, with which its stored document begins.
+
+    ``beats`` holds the parts of a well-built answer by kind of question; ``blueprint`` and ``content_hash``
+    are hashes of what the paper was made from.
+    """
+
+    schema: str
+    id: str
+    seed: int
+    role: str
+    title: str
+    minutes: int
+    code: bool
+    pass_mark: int
+    blueprint: str
+    content_hash: str
+    app: str
+    torch: str
+    device: str
+    beats: dict[str, list[Beat]]
+    started: str
+
+    @property
+    def form(self) -> InterviewForm:
+        """Whether it is a mock interview or a single incident."""
+        return form_of_role(self.role)
+
+    def as_json(self) -> dict[str, Any]:
+        """Its stored form."""
+        stored: dict[str, Any] = msgspec.to_builtins(self)
+        return stored

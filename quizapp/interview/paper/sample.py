@@ -3,13 +3,14 @@
 import random
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 from math import ceil
 
 from quizapp.bank.model import Bank, Exercise, Question
 from quizapp.incidents.model import Incident, IncidentLibrary
-from quizapp.interview.blueprint import Blueprint, InterviewPlan
+from quizapp.interview.blueprint import CUT_SHARE, INCIDENT_ROLE, Blueprint, InterviewPlan, Role
 from quizapp.interview.paper.incident_selection import IncidentSampler, alarms
-from quizapp.interview.paper.knowledge import Knowledge
+from quizapp.interview.paper.knowledge import CardKnowledge, Knowledge
 from quizapp.interview.paper.model import Paper, PaperQuestion
 from quizapp.interview.paper.schedule import timed
 
@@ -17,6 +18,7 @@ UNDRAWN_TOPICS = frozenset({"interview-craft"})
 UNSEEN_SHARE = 0.30
 _KIND_WEIGHTS = {"recall": 6.0, "numeric": 3.0, "order": 3.0, "choice": 2.0, "cloze": 1.5}
 _TRIES = 24
+_INCIDENT_PASS_MARK = 70  # from here on the review of the fault class is Good
 NO_INCIDENTS = IncidentLibrary()
 
 
@@ -47,6 +49,38 @@ def sample_paper(
         if cost < 1.0:
             break
     return timed(blueprint, plan, bank, best, seed)
+
+
+def single_incident_paper(
+    incident: Incident, blueprint: Blueprint, state: CardKnowledge | None, seed: int, *, unseen: bool
+) -> Paper:
+    """The paper of one incident. Its length is the time until the question is cut, with nothing around it."""
+    seconds = blueprint.incident_seconds
+    length = round(CUT_SHARE * seconds)
+    role = Role(
+        INCIDENT_ROLE, incident.title, "A broken run to diagnose.", _INCIDENT_PASS_MARK, {}, (), (), {}, {}
+    )
+    plan = InterviewPlan(role, round(seconds / 60), False, {"scenario": length}, {"scenario": 1})
+    rng = random.Random(seed)  # noqa: S311 - the order of what is offered, not a secret
+    question = _incident_question(incident, state, rng, unseen=unseen)
+    return Paper(plan, seed, (("scenario", length),), (replace(question, planned=seconds, budget=seconds),))
+
+
+def _incident_question(
+    incident: Incident, state: CardKnowledge | None, rng: random.Random, *, unseen: bool
+) -> PaperQuestion:
+    return PaperQuestion(
+        "scenario",
+        incident.card,
+        incident.exercise,
+        incident.topic,
+        incident.level,
+        "incident",
+        round(state.recall, 4) if state else None,
+        unseen,
+        rng.getrandbits(31),
+        incident=incident.id,
+    )
 
 
 def _exercises(plan: InterviewPlan, bank: Bank, known: Knowledge) -> list[Exercise]:
@@ -148,20 +182,7 @@ class _Drawing:
         state = self.known.get(incident.card)
         self.used.add(incident.exercise)
         self.topics[incident.topic] += 1
-        self.picks.append(
-            PaperQuestion(
-                "scenario",
-                incident.card,
-                incident.exercise,
-                incident.topic,
-                incident.level,
-                "incident",
-                round(state.recall, 4) if state else None,
-                unseen,
-                self.rng.getrandbits(31),
-                incident=incident.id,
-            )
-        )
+        self.picks.append(_incident_question(incident, state, self.rng, unseen=unseen))
 
     def _take_pair(self) -> bool:
         """A medium and a hard item of one topic."""

@@ -44,9 +44,9 @@ def _budgeted(blueprint: Blueprint, bank: Bank, pick: PaperQuestion, planned: in
     if question is not None and question.kind == "recall":
         number = min(shape.follow_ups.get(pick.slot, 0), len(question.follow_ups))
     share = shape.follow_up_share.get(pick.slot, 0.0) / max(1, shape.follow_ups.get(pick.slot, 1)) * number
-    probes = split(round(planned * share), [1.0] * number)
-    budget = planned - sum(probes)
-    return replace(pick, planned=planned, budget=budget, probes=tuple(probes))
+    follow_ups = split(round(planned * share), [1.0] * number)
+    budget = planned - sum(follow_ups)
+    return replace(pick, planned=planned, budget=budget, follow_ups=tuple(follow_ups))
 
 
 def _ordered(picks: Sequence[PaperQuestion], rng: random.Random) -> list[PaperQuestion]:

@@ -1,16 +1,15 @@
 """Builds the typed report of a finished interview, and redacts one for showing to others."""
 
-import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
 import msgspec
 
 from quizapp.interview import history
-from quizapp.interview.blueprint import Beat, form_of_role
+from quizapp.interview.blueprint import form_of_role
+from quizapp.interview.marking.model import MachineMarking, Marking, WordsMarking
+from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.report.model import (
-    ClockEvent,
     ClockLog,
     MarkedQuestion,
     Marks,
@@ -24,8 +23,8 @@ from quizapp.interview.report.model import (
     costliest,
 )
 from quizapp.interview.scoring import calibration, score
-from quizapp.interview.scoring.terms import Term
-from quizapp.interview.session.question import InterviewQuestion
+from quizapp.interview.scoring.terms import Term, terms_of
+from quizapp.interview.session.question import CodeSubmission, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
 
 GOOD_MARK = 80  # topics and exercises below it are worth a next step
@@ -33,19 +32,18 @@ MOST_STEPS = 5
 
 
 def build(
-    head: Mapping[str, Any],
+    head: InterviewHead,
+    finished: str,
     session: InterviewSession,
-    markings: Sequence[dict[str, Any]],
+    markings: Sequence[Marking],
     past: Sequence[Report],
 ) -> Report:
     """Build the report of a session from its markings.
 
-    ``head`` has the facts that were fixed when the interview began, and ``finished``. ``past`` are the
-    reports before it of the same form, newest first.
+    ``finished`` is UTC in ISO 8601. ``past`` are the reports before it of the same form, newest first.
     """
     scored = [
-        (asked, score.terms_of(asked, marking))
-        for asked, marking in zip(session.items, markings, strict=True)
+        (asked, terms_of(asked, marking)) for asked, marking in zip(session.items, markings, strict=True)
     ]
     questions = [
         _marked(asked, terms, marking) for (asked, terms), marking in zip(scored, markings, strict=True)
@@ -57,16 +55,17 @@ def build(
     all_reached = [*reached, *(question for report in past for question in report.reached)]
     inflation = calibration.inflation(all_reached)
     confidence = calibration.calibration(reached)
-    earlier = history.earlier_of_role(head["role"], head["id"], past)
-    started = datetime.fromisoformat(head["started"])
+    earlier = history.earlier_of_role(head.role, head.id, past)
+    started = datetime.fromisoformat(head.started)
     weak_topics = history.weak_topics(questions)
     return Report(
-        **{**head, "beats": msgspec.convert(head["beats"], dict[str, list[Beat]])},
-        clock=ClockLog(session.elapsed_ms, msgspec.convert(session.log, list[ClockEvent])),
+        **msgspec.structs.asdict(head),
+        finished=finished,
+        clock=ClockLog(session.elapsed_ms, list(session.state.events)),
         phases=list(session.phases),
         questions=questions,
         dimensions=dimensions,
-        band=score.band(raw, head["pass_mark"], dimensions),
+        band=score.band(raw, head.pass_mark, dimensions),
         interval=TotalInterval(low, high, score.DRAWS, score.DRAW_SEED),
         reviews=[],
         remarks=[],
@@ -91,13 +90,13 @@ def build(
             started, [(started, raw), *((report.started_at, report.totals.raw) for report in earlier)]
         ),
         weak_topics=weak_topics,
-        next_steps=_next_steps(head["role"], head["minutes"], weak_topics, questions),
+        next_steps=_next_steps(head.role, head.minutes, weak_topics, questions),
     )
 
 
-def _marked(asked: InterviewQuestion, terms: Sequence[Term], marking: Mapping[str, Any]) -> MarkedQuestion:
+def _marked(asked: InterviewQuestion, terms: Sequence[Term], marking: Marking) -> MarkedQuestion:
     marks = Marks(score.mark_of(terms), asked.reached, [_decimal(term) for term in terms])
-    return MarkedQuestion(asked, dict(marking), marks)
+    return MarkedQuestion(asked, marking, marks)
 
 
 def _decimal(term: Term) -> MarkTerm:
@@ -137,33 +136,34 @@ def redacted(report: Report) -> Report:
 
 
 def _redacted_question(question: MarkedQuestion) -> MarkedQuestion:
-    asked, marking = question.asked, dict(question.marking)
-    if "points" in marking:
-        marking["points"] = [dict(point, words=[], quote="") for point in marking["points"]]
-    if "note" in marking:
-        marking["note"] = ""
-    asked = dataclasses.replace(
+    replace = msgspec.structs.replace
+    asked, marking = question.asked, question.marking
+    if isinstance(marking, WordsMarking):
+        marking = replace(marking, points=[replace(point, words=[], quote="") for point in marking.points])
+    elif isinstance(marking, MachineMarking):
+        marking = replace(marking, note="")
+    asked = replace(
         asked,
         typed="",
         given=None,
         code="",
-        probes=[dataclasses.replace(probe, typed="") for probe in asked.probes],
+        follow_ups=[replace(row, typed="") for row in asked.follow_ups],
         submissions=[_without_source(submission) for submission in asked.submissions],
-        bought=[dict(row, predicted="") for row in asked.bought],
+        bought=[replace(row, predicted="") for row in asked.bought],
     )
-    return msgspec.structs.replace(question, asked=asked, marking=marking)
+    return replace(question, asked=asked, marking=marking)
 
 
 _VERDICT_KEYS = ("schema", "exercise", "device", "status", "passed", "seconds", "seed", "tier", "versions")
 _TEST_KEYS = ("name", "behaviour", "passed", "seconds")
 
 
-def _without_source(submission: Mapping[str, Any]) -> dict[str, Any]:
+def _without_source(submission: CodeSubmission) -> CodeSubmission:
     """Keep only what the hidden tests decide: messages, output and notes quote the learner's code."""
-    full = submission["verdict"]
+    full = submission.verdict
     verdict = {key: full[key] for key in _VERDICT_KEYS if key in full}
     verdict["tests"] = [
         {key: test[key] for key in _TEST_KEYS if key in test} | {"message": ""}
         for test in full.get("tests", ())
     ]
-    return dict(submission, source="", verdict=verdict)
+    return CodeSubmission(submission.at_ms, "", verdict)

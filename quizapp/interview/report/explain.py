@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
+from quizapp.incidents.diagnosis import compare_diagnosis
 from quizapp.interview.report.model import MarkedQuestion, Report
 from quizapp.interview.report.text import STATES, question_title, title_line
-from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 
 
 def explain(report: Report) -> str:
@@ -52,21 +52,18 @@ def _question(question: MarkedQuestion) -> Iterator[str]:
     is_incident = asked.kind == "incident"
     yield ""
     yield f"{question_title(question)}: {STATES[asked.state]}"
-    for point in marking.get("points", ()):
-        unsupported = ", unsupported" if point["ticked"] and not point["supported"] else ""
-        yield (
-            f"    {point['kind']:10} weight {point['weight']} held {point['held']:g}{unsupported}: "
-            f"{point['text']}"
-        )
-    for wrong in marking.get("misconceptions", ()):
-        if wrong["stated"]:
-            yield f"    misconception stated (-0.1 of core): {wrong['wrong']}"
-    for probe in marking.get("probes", ()):
-        if probe["asked"]:
-            yield f"    follow-up held {probe['held']:g}: {probe['ask']}"
+    for point in question.points:
+        unsupported = ", unsupported" if point.ticked and not point.supported else ""
+        yield (f"    {point.kind:10} weight {point.weight} held {point.held:g}{unsupported}: {point.text}")
+    for wrong in question.misconceptions:
+        if wrong.stated:
+            yield f"    misconception stated (-0.1 of core): {wrong.wrong}"
+    for probe in question.follow_ups:
+        if probe.asked:
+            yield f"    follow-up held {probe.held:g}: {probe.ask}"
     if is_incident:
         yield from _incident(question)
-    if marking["empty"]:
+    if marking.empty:
         shares = "no key point counts" if is_incident else "every share is 0"
         yield f"    nothing in the learner's own words: {shares}"
     total = 0.0
@@ -77,14 +74,14 @@ def _question(question: MarkedQuestion) -> Iterator[str]:
 
 
 def _incident(question: MarkedQuestion) -> Iterator[str]:
-    row = question.asked.as_json()
-    for name, stated, right, held in committed(row):
+    asked = question.asked
+    for name, stated, right, held in compare_diagnosis(asked.incident, asked.diagnosis, asked.bought):
         verdict = " (right)" if held == 1 else f" (right: {right})" if right else ""
         yield f"    {name}: {stated or 'nothing chosen'}{verdict}"
-    for reading in readings_bought(row):
-        predicted = f"predicted {reading['predicted']}, " if reading["predicted"] else ""
-        yield f"    took {reading['title']} ({reading['seconds']} s): {predicted}was {reading['outcome']}"
-    yield f"    cheapest path: {cheapest_text(row['question'])}"
+    for reading, row in asked.readings_bought():
+        predicted = f"predicted {row.predicted}, " if row.predicted else ""
+        yield f"    took {reading.title} ({reading.seconds} s): {predicted}was {row.outcome}"
+    yield f"    cheapest path: {asked.incident.cheapest_text()}"
 
 
 def _adjustment(report: Report) -> Iterator[str]:

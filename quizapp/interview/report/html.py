@@ -1,16 +1,17 @@
 """The report as one HTML file: no network, no script, light and dark, prints on A4."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
 from pathlib import Path
-from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
+from quizapp.incidents.diagnosis import compare_diagnosis
+from quizapp.interview.marking.model import MisconceptionMark, PointMark
 from quizapp.interview.report.model import MarkedQuestion, Report, best, costliest
 from quizapp.interview.report.svg import reliability, scrollable, timeline
 from quizapp.interview.report.text import (
@@ -36,7 +37,6 @@ from quizapp.interview.report.text import (
     verdict_line,
     weak_topic_lines,
 )
-from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 
 
 def as_html(report: Report) -> str:
@@ -181,7 +181,7 @@ def _peer_reviews(report: Report) -> Iterator[str]:
 
 
 def _question(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    asked, marking = question.asked, question.marking
+    asked = question.asked
     coding = asked.kind == "coding"
     yield f"<article><h3>{escape(question_title(question))}: {question.marks.total} of 100</h3>"
     confidence = "" if asked.confidence is None else f", confidence {asked.confidence} %"
@@ -192,41 +192,41 @@ def _question(question: MarkedQuestion, absent: str) -> Iterator[str]:
     given = escape(given_text(asked)) or absent
     yield f"<pre>{given}</pre>" if asked.kind in {"coding", "order"} else f'<div class="own">{given}</div>'
     if coding:
-        yield f"<p>Verdict: {escape(verdict_line(marking, len(asked.submissions)))}.</p>"
+        yield f"<p>Verdict: {escape(verdict_line(question.coding_marking, len(asked.submissions)))}.</p>"
         if explained := asked.typed.strip():
             yield f'<h4>Explained</h4><div class="own">{escape(explained)}</div>'
     yield "</div><div>"
-    if marking.get("points"):
-        stated = [row for row in marking["misconceptions"] if row["stated"]]
+    if question.points:
+        stated = [row for row in question.misconceptions if row.stated]
         yield "<h4>Key points</h4>"
-        yield _list([*map(_point, marking["points"]), *map(_wrong, stated)])
+        yield _list([*map(_point, question.points), *map(_wrong, stated)])
     elif right := right_text(asked):
         yield f"<h4>Right</h4><pre>{escape(right)}</pre>"
     yield "</div></div>"
     if asked.kind == "incident":
         yield from _incident(question, absent)
-    for probe, marked in zip(asked.probes, marking.get("probes", ()), strict=False):
-        if marked["asked"]:
-            yield f"<h4>Follow-up: {_inline(probe.ask)}</h4>{_mark(marked['held'])}"
+    for probe, marked in zip(asked.follow_ups, question.follow_ups, strict=False):
+        if marked.asked:
+            yield f"<h4>Follow-up: {_inline(probe.ask)}</h4>{_mark(marked.held)}"
             typed = escape(probe.typed.strip()) or absent
             yield f'<div class="own">{typed}</div>{_markdown(probe.answer)}'
-    if not coding and asked.question["answer"].strip():
-        yield f"<h4>A strong answer</h4>{_markdown(asked.question['answer'])}"
+    if not coding and asked.asked.answer.strip():
+        yield f"<h4>A strong answer</h4>{_markdown(asked.asked.answer)}"
     terms, effect = escape(terms_line(question.marks.terms)), escape(effect_line(question.effect))
     yield f'<p class="dim">Marks: {terms}. Schedule: {effect}.</p></article>'
 
 
-def _point(point: Mapping[str, Any]) -> str:
-    shown = point["quote"] or ", ".join(point["words"])
-    note = f' <span class="dim">you said: {escape(shown)}</span>' if point["held"] and shown else ""
-    if point["ticked"] and not point["supported"]:
+def _point(point: PointMark) -> str:
+    shown = point.quote or ", ".join(point.words)
+    note = f' <span class="dim">you said: {escape(shown)}</span>' if point.held and shown else ""
+    if point.ticked and not point.supported:
         note = ' <span class="dim">unsupported</span>'
-    must = " <strong>must</strong>" if point["weight"] == 3 else ""
-    return f"{_mark(point['held'])} {_inline(point['text'])}{must}{note}"
+    must = " <strong>must</strong>" if point.weight == 3 else ""
+    return f"{_mark(point.held)} {_inline(point.text)}{must}{note}"
 
 
-def _wrong(row: Mapping[str, Any]) -> str:
-    return f'<span class="no">You said:</span> {_inline(row["wrong"])} {_inline(row["right"])}'
+def _wrong(row: MisconceptionMark) -> str:
+    return f'<span class="no">You said:</span> {_inline(row.wrong)} {_inline(row.right)}'
 
 
 def _mark(held: float) -> str:
@@ -238,29 +238,29 @@ def _mark(held: float) -> str:
 
 def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
     """The diagnosis beside the right one, then the readings that were taken."""
-    row = question.asked.as_json()
+    asked = question.asked
     number = question.asked.number + 1
     diagnosis = [
         (escape(name.capitalize()), escape(stated) or absent, "the same" if held == 1 else escape(right))
-        for name, stated, right, held in committed(row)
+        for name, stated, right, held in compare_diagnosis(asked.incident, asked.diagnosis, asked.bought)
     ]
     yield _wide_table(number, "Diagnosis", ("Part", "Your diagnosis", "Right"), diagnosis)
     readings = [
         (
-            escape(reading["title"]),
-            minutes_text(reading["at_ms"]),
-            f"{reading['seconds']} s",
-            escape(reading["predicted"]),
-            f"{escape(reading['outcome'])} {_prediction(reading['right'])}",
-            escape(reading["shows"]),
+            escape(reading.title),
+            minutes_text(row.at_ms),
+            f"{reading.seconds} s",
+            escape(row.predicted),
+            f"{escape(row.outcome)} {_prediction(row.predicted_right)}",
+            escape(reading.shows),
         )
-        for reading in readings_bought(row)
+        for reading, row in asked.readings_bought()
     ]
     if readings:
         heads = ("Reading", "At", "Price", "Predicted", "Was", "Numbers")
         yield _wide_table(number, "Readings taken", heads, readings)
-    cheapest = escape(cheapest_text(row["question"]))
-    yield f'<p class="dim">Cheapest path: {cheapest}. Hints shown: {row["hints"]}.</p>'
+    cheapest = escape(asked.incident.cheapest_text())
+    yield f'<p class="dim">Cheapest path: {cheapest}. Hints shown: {asked.hints}.</p>'
 
 
 def _wide_table(number: int, caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

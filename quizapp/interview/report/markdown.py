@@ -1,8 +1,9 @@
 """The report as Markdown: one page of findings, then a section per question."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
+from quizapp.incidents.diagnosis import compare_diagnosis
+from quizapp.interview.marking.model import PointMark
 from quizapp.interview.report.model import MarkedQuestion, Report, best, costliest
 from quizapp.interview.report.text import (
     STATES,
@@ -28,7 +29,6 @@ from quizapp.interview.report.text import (
     verdict_line,
     weak_topic_lines,
 )
-from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
 from quizapp.util.text import plural
 
 BAR_CELLS = 20
@@ -156,7 +156,7 @@ def _peer_reviews(report: Report) -> Iterator[str]:
 
 
 def _question(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    asked, marking = question.asked, question.marking
+    asked = question.asked
     yield ""
     yield f"### {question_title(question)}: {question.marks.total} of 100"
     yield ""
@@ -175,17 +175,17 @@ def _question(question: MarkedQuestion, absent: str) -> Iterator[str]:
         yield from _block("Right", f"```\n{right}\n```" if asked.kind == "order" else right)
     if asked.kind == "incident":
         yield from _incident(question, absent)
-    for point in marking.get("points", ()):
-        yield f"- {_box(point['held'])} {point['text']}{_evidence(point)}"
-    for wrong in marking.get("misconceptions", ()):
-        if wrong["stated"]:
-            yield f"- ✗ you said: “{wrong['wrong']}” {wrong['right']}"
-    if marking.get("points"):
+    for point in question.points:
+        yield f"- {_box(point.held)} {point.text}{_evidence(point)}"
+    for wrong in question.misconceptions:
+        if wrong.stated:
+            yield f"- ✗ you said: “{wrong.wrong}” {wrong.right}"
+    if question.points:
         yield ""
     yield from _follow_ups(question, absent)
     if asked.kind == "coding":
         yield from _verdict(question)
-    elif answer := asked.question["answer"].strip():
+    elif answer := asked.asked.answer.strip():
         yield from _block("A strong answer", answer)
     yield f"Marks: {terms_line(question.marks.terms)}."
     if question.effect:
@@ -200,20 +200,20 @@ def _box(held: float) -> str:
     return "[x]" if held == 1 else "[½]" if held else "[ ]"
 
 
-def _evidence(point: Mapping[str, Any]) -> str:
-    must = " **(must)**" if point["weight"] == 3 else ""
-    if point["ticked"] and not point["supported"]:
+def _evidence(point: PointMark) -> str:
+    must = " **(must)**" if point.weight == 3 else ""
+    if point.ticked and not point.supported:
         return f"{must} *(unsupported)*"
-    shown = point["quote"] or ", ".join(point["words"])
-    return f"{must} *(you said: {shown})*" if point["held"] and shown else must
+    shown = point.quote or ", ".join(point.words)
+    return f"{must} *(you said: {shown})*" if point.held and shown else must
 
 
 def _follow_ups(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    for probe, marked in zip(question.asked.probes, question.marking.get("probes", ()), strict=False):
-        if marked["asked"]:
+    for probe, marked in zip(question.asked.follow_ups, question.follow_ups, strict=False):
+        if marked.asked:
             yield f"**Follow-up:** {probe.ask}"
             yield ""
-            yield f"{_box(marked['held'])} {probe.typed.strip() or absent}"
+            yield f"{_box(marked.held)} {probe.typed.strip() or absent}"
             yield ""
             yield f"*{probe.answer}*"
             yield ""
@@ -221,9 +221,9 @@ def _follow_ups(question: MarkedQuestion, absent: str) -> Iterator[str]:
 
 def _verdict(question: MarkedQuestion) -> Iterator[str]:
     asked = question.asked
-    yield f"Verdict: {verdict_line(question.marking, len(asked.submissions))}."
+    yield f"Verdict: {verdict_line(question.coding_marking, len(asked.submissions))}."
     if asked.submissions:
-        for test in asked.submissions[-1]["verdict"].get("tests", ()):
+        for test in asked.submissions[-1].verdict.get("tests", ()):
             if not test["passed"] and test["message"]:
                 yield f"- {test['message'].splitlines()[0]}"
     if asked.typed.strip():
@@ -234,26 +234,26 @@ def _verdict(question: MarkedQuestion) -> Iterator[str]:
 
 def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
     """The diagnosis beside the right one, then the readings that were taken."""
-    row = question.asked.as_json()
+    asked = question.asked
     yield "| | your diagnosis | right |"
     yield "| --- | --- | --- |"
-    for name, stated, right, held in committed(row):
+    for name, stated, right, held in compare_diagnosis(asked.incident, asked.diagnosis, asked.bought):
         yield f"| {name} | {_cell(stated) or absent} | {'the same' if held == 1 else _cell(right)} |"
     yield ""
-    bought = list(readings_bought(row))
+    bought = asked.readings_bought()
     if bought:
         yield "| reading | at | price | predicted | was | |"
         yield "| --- | ---: | ---: | --- | --- | --- |"
-        for reading in bought:
-            sign = {True: " ✓", False: " ✗"}.get(reading["right"], "")
+        for reading, row in bought:
+            sign = {True: " ✓", False: " ✗", None: ""}[row.predicted_right]
             yield (
-                f"| {reading['title']} | {minutes_text(reading['at_ms'])} | {reading['seconds']} s "
-                f"| {reading['predicted']} | {reading['outcome']}{sign} | {_cell(reading['shows'])} |"
+                f"| {reading.title} | {minutes_text(row.at_ms)} | {reading.seconds} s "
+                f"| {row.predicted} | {row.outcome}{sign} | {_cell(reading.shows)} |"
             )
     else:
         yield "No reading was taken."
     yield ""
-    yield f"Cheapest path: {cheapest_text(row['question'])}. Hints shown: {row['hints']}."
+    yield f"Cheapest path: {asked.incident.cheapest_text()}. Hints shown: {asked.hints}."
     yield ""
 
 

@@ -18,14 +18,20 @@ from msgspec import Meta, Struct, field
 
 from quizapp.errors import QuizError
 from quizapp.interview.blueprint import Beat, InterviewForm, form_of_role
+from quizapp.interview.marking.model import (
+    CodingMarking,
+    FollowUpMark,
+    Marking,
+    MisconceptionMark,
+    PointMark,
+    WordsMarking,
+)
+from quizapp.interview.session.flow import ClockEvent, Count, Milliseconds, PhaseTime
 from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
-from quizapp.interview.session.state import PhaseTime
 
 SCHEMA = "quizapp.mock/1"
 
 # Limits stand in the published schema only. A stored report that breaks one must still open.
-Milliseconds = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
-Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 Percent = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 100})]
 Held = Annotated[float, Meta(extra_json_schema={"enum": [0, 0.5, 1]})]
 
@@ -36,31 +42,6 @@ class Band(StrEnum):
     STRONG = "strong"
     PASS = "pass"  # noqa: S105 - a band, not a password
     BELOW = "below"
-
-
-class ClockEventType(StrEnum):
-    """What the log of an interview's clock records."""
-
-    START = "start"
-    LOST = "lost"
-    RESUMED = "resumed"
-    CUT = "cut"
-    END = "end"
-    READING = "reading"
-    HINT = "hint"
-
-
-class ClockEvent(Struct, omit_defaults=True):
-    """An event of the clock. ``lost`` has ``ms``, ``end`` a ``why``, the others the number of their item."""
-
-    at_ms: Milliseconds
-    event: ClockEventType
-    ms: Milliseconds | None = None
-    why: str | None = None
-    item: int | None = None
-    lost: bool | None = None
-    reading: str | None = None
-    seconds: Count | None = None
 
 
 class ClockLog(Struct):
@@ -106,7 +87,7 @@ class MarkedQuestion(Struct):
     """A question as it was asked and answered, its marking, its marks, and its effect on the schedule."""
 
     asked: InterviewQuestion
-    marking: dict[str, Any]
+    marking: Marking
     marks: Marks
     effect: QuestionEffect | None = None
 
@@ -120,17 +101,40 @@ class MarkedQuestion(Struct):
         """Whether the answer is text that is marked against key points."""
         return self.asked.kind in IN_WORDS
 
+    @property
+    def points(self) -> list[PointMark]:
+        """The key points; none where the machine alone marks."""
+        return self.marking.points if isinstance(self.marking, WordsMarking) else []
+
+    @property
+    def misconceptions(self) -> list[MisconceptionMark]:
+        """The misconceptions; none where the machine alone marks."""
+        return self.marking.misconceptions if isinstance(self.marking, WordsMarking) else []
+
+    @property
+    def follow_ups(self) -> list[FollowUpMark]:
+        """The marks of the follow-ups; none where the machine alone marks."""
+        return self.marking.follow_ups if isinstance(self.marking, WordsMarking) else []
+
+    @property
+    def coding_marking(self) -> CodingMarking:
+        """The marking of a coding question. Raises ``TypeError`` for others."""
+        if not isinstance(self.marking, CodingMarking):
+            raise TypeError(f"{self.asked.card} is not a coding question")
+        return self.marking
+
     def as_json(self) -> dict[str, Any]:
         """One JSON object: the question's fields, then marking, marks and effect."""
         marks, effect = msgspec.to_builtins((self.marks, self.effect))
-        return self.asked.as_json() | {"marking": self.marking, "marks": marks, "effect": effect}
+        return self.asked.as_json() | {"marking": self.marking.as_json(), "marks": marks, "effect": effect}
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> "MarkedQuestion":
         """Read the JSON object of a question."""
+        asked = InterviewQuestion.from_json(row)
         return cls(
-            InterviewQuestion.from_json(row),
-            row["marking"],
+            asked,
+            Marking.from_json(asked.kind, row["marking"]),
             msgspec.convert(row["marks"], Marks),
             msgspec.convert(row.get("effect"), QuestionEffect | None),
         )

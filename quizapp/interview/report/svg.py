@@ -55,14 +55,14 @@ def _question_bar(question: MarkedQuestion, report: Report, y: int, scale: float
 def _end(question: MarkedQuestion, report: Report) -> int:
     """When the question was left, in milliseconds of the interview's clock."""
     asked = question.asked
-    follow_ups = sum(probe.used_ms for probe in asked.probes)
+    follow_ups = sum(row.used_ms for row in asked.follow_ups)
     if asked.frozen_ms is None:
         return min((asked.opened_ms or 0) + asked.used_ms + follow_ups, report.clock.elapsed_ms)
     return asked.frozen_ms + follow_ups
 
 
 def _name(question: MarkedQuestion) -> str:
-    return f"{question.asked.number + 1} {question.asked.question.get('title') or question.asked.card}"
+    return f"{question.asked.number + 1} {question.asked.short_title or question.asked.card}"
 
 
 def _phases(report: Report, scale: float, height: int) -> Iterator[str]:

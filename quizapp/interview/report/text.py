@@ -1,14 +1,14 @@
 """Sentences and names that all forms of the report share."""
 
-import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from quizapp.bank.answers import GAP
 from quizapp.bank.model import Topic
+from quizapp.interview.marking.model import CodingMarking
 from quizapp.interview.report.model import (
     Agreement,
     Band,
@@ -20,8 +20,15 @@ from quizapp.interview.report.model import (
     QuestionEffect,
     Report,
 )
-from quizapp.interview.scoring.terms import own_check
-from quizapp.interview.session.question import EMPTY, IN_WORDS, InterviewQuestion
+from quizapp.interview.scoring.terms import own_check_text
+from quizapp.interview.session.question import (
+    IN_WORDS,
+    AskedChoice,
+    AskedCloze,
+    AskedNumber,
+    AskedOrder,
+    InterviewQuestion,
+)
 from quizapp.util.text import number_text, plural
 
 BANDS = {Band.STRONG: "Strong", Band.PASS: "Pass", Band.BELOW: "Below the pass mark"}
@@ -153,63 +160,67 @@ def kappa_text(agreement: Agreement) -> str:
 def question_title(question: MarkedQuestion) -> str:
     """A question in one line."""
     asked = question.asked
-    name = asked.question.get("title") or asked.card
+    name = asked.short_title or asked.card
     return f"{asked.number + 1}. {name} ({asked.slot}, {asked.topic})"
 
 
 def prompt_text(asked: InterviewQuestion) -> str:
     """What was asked: of a coding task only the title, since its page is long."""
-    return str(asked.question["title"] if asked.kind == "coding" else asked.question["prompt"])
+    return asked.title if asked.kind == "coding" else asked.asked.prompt
 
 
-def given_text(asked: InterviewQuestion) -> str:
+def given_text(item: InterviewQuestion) -> str:
     """The learner's answer as text, whatever its kind."""
-    given, question = asked.given, asked.question
-    if asked.kind in IN_WORDS:
-        return asked.typed.strip()
-    if asked.kind == "coding":
-        return asked.code.strip("\n")
-    if given in EMPTY:
+    if item.kind in IN_WORDS:
+        return item.typed.strip()
+    if item.kind == "coding":
+        return item.code.strip("\n")
+    if not item.has_given:
         return ""
-    if asked.kind == "choice":
-        return str(question["options"][given]["text"])
-    if asked.kind == "order":
-        return "\n".join(f"{place}. {question['steps'][step]}" for place, step in enumerate(given, 1))
-    if asked.kind == "cloze":
-        return ", ".join(str(gap) or "–" for gap in given)
-    return f"{given} {question.get('unit', '')}".strip()
+    match item.asked:
+        case AskedChoice(options=options) if isinstance(item.given, int):
+            return options[item.given].text
+        case AskedOrder(steps=steps):
+            return "\n".join(f"{place}. {steps[step]}" for place, step in enumerate(item.sequence, 1))
+        case AskedCloze():
+            return ", ".join(word or "–" for word in item.gaps)
+        case AskedNumber(unit=unit):
+            return f"{item.given} {unit}".strip()
+        case _:
+            return str(item.given)
 
 
-def right_text(asked: InterviewQuestion) -> str:
+def right_text(item: InterviewQuestion) -> str:
     """The right answer of a machine-marked question in short; empty for other kinds."""
-    question = asked.question
-    if asked.kind == "numeric":
-        return f"{number_text(question['result'])} {question['unit']}".strip()
-    if asked.kind == "choice":
-        return next(str(option["text"]) for option in question["options"] if option["right"])
-    if asked.kind == "order":
-        return "\n".join(f"{place}. {step}" for place, step in enumerate(question["steps"], 1))
-    if asked.kind == "cloze":
-        return str(GAP.sub(lambda match: match[1].split("|")[0].strip(), question["text"]))
-    return ""
+    match item.asked:
+        case AskedNumber(result=result, unit=unit):
+            return f"{number_text(result)} {unit}".strip()
+        case AskedChoice(options=options):
+            return next(option.text for option in options if option.right)
+        case AskedOrder(steps=steps):
+            return "\n".join(f"{place}. {step}" for place, step in enumerate(steps, 1))
+        case AskedCloze(text=text):
+            return GAP.sub(lambda match: match[1].split("|")[0].strip(), text)
+        case _:
+            return ""
 
 
 def moment_line(question: MarkedQuestion, seconds: int) -> str:
     """A costly or good moment: the mark, and how much of the total of all ``seconds`` it cost."""
     asked, mark = question.asked, question.marks.total
-    name = " ".join(str(asked.question.get("title") or asked.question["prompt"]).split()).rstrip(".")
+    name = " ".join(asked.title.split()).rstrip(".")
     name = name if len(name) <= _NAME_CELLS else f"{name[: _NAME_CELLS - 1]}…"
     name += "`" * (name.count("`") % 2)  # closes a code span that was cut off
     cost = f", {question.lost / max(1, seconds):.1f} points of the total lost" if mark < 100 else ""
     return f"{name}: {mark} of 100{cost}, {STATES[asked.state]}"
 
 
-def verdict_line(marking: Mapping[str, Any], submissions: int) -> str:
+def verdict_line(marking: CodingMarking, submissions: int) -> str:
     """What the hidden tests found in the code, and how it was submitted."""
-    text = f"{marking['status']}, {marking['behaviours_passed']} of {marking['behaviours']} behaviours"
+    text = f"{marking.status}, {marking.behaviours_passed} of {marking.behaviours} behaviours"
     if not submissions:
         return text
-    return f"{text}, {plural(submissions, 'submission')}, {own_check(ran=marking['checked'])}"
+    return f"{text}, {plural(submissions, 'submission')}, {own_check_text(ran=marking.checked)}"
 
 
 def terms_line(marks: Sequence[MarkTerm]) -> str:
@@ -283,7 +294,7 @@ def name_question_topics(report: Report, topics: Mapping[str, Topic]) -> Report:
     questions = [
         msgspec.structs.replace(
             question,
-            asked=dataclasses.replace(question.asked, topic=_topic_name(question.asked.topic, topics)),
+            asked=msgspec.structs.replace(question.asked, topic=_topic_name(question.asked.topic, topics)),
         )
         for question in report.questions
     ]

@@ -1,17 +1,69 @@
-"""A clock that only goes forward, at the pace of the world, also while the machine sleeps."""
+"""Time in an interview: a clock that never stops, and the limits of questions and phases."""
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+
+from quizapp.interview.blueprint import CUT_SHARE
+from quizapp.interview.session.question import OPEN, InterviewQuestion
 
 Steady = Callable[[], float]
 """Seconds from an arbitrary start; differences are what counts."""
+
+STALL_MS = 10_000
+"""A longer gap between two ticks means that the process was stopped, and nobody could answer."""
+WARNINGS = (50, 90)
+"""The percentages of its budget at which the learner is warned."""
 
 
 def steady() -> float:
     """Seconds that include suspension where the system offers such a clock."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
-    if sys.platform == "darwin":  # there CLOCK_MONOTONIC goes on while asleep, unlike `time.monotonic`
+    if sys.platform == "darwin":
+        # On macOS CLOCK_MONOTONIC goes on during sleep, unlike `time.monotonic`.
         return time.clock_gettime(time.CLOCK_MONOTONIC)
     return time.monotonic()
+
+
+class Stopwatch:
+    """Cuts the time of a steady clock into whole milliseconds. What is left over counts the next time."""
+
+    def __init__(self, clock: Steady) -> None:
+        self._clock = clock
+        self._last = clock()
+        self._rest = 0.0
+
+    def restart(self) -> None:
+        """Forget the time that has passed."""
+        self._last, self._rest = self._clock(), 0.0
+
+    def lap(self) -> int:
+        """Whole milliseconds since the last lap."""
+        now = self._clock()
+        passed = max(0.0, now - self._last) * 1000 + self._rest
+        self._last = now
+        self._rest = passed - int(passed)
+        return int(passed)
+
+
+def used_and_budget_ms(item: InterviewQuestion) -> tuple[int, int]:
+    """The used time and the budget of what is open: the answer, or the follow-up question."""
+    timed = item.open_follow_up or item
+    return timed.used_ms, 1000 * timed.budget
+
+
+def limits_ms(item: InterviewQuestion) -> Iterator[int]:
+    """What is left until each warning and until the cut; negative once it is past."""
+    used, budget = used_and_budget_ms(item)
+    for share in (*(percent / 100 for percent in WARNINGS), CUT_SHARE):
+        yield int(budget * share) - used
+
+
+def spend(item: InterviewQuestion, ms: int) -> None:
+    """Count time on the answer or on the follow-up question, whichever is open."""
+    follow_up = item.open_follow_up
+    if follow_up is not None:
+        follow_up.used_ms += ms
+    elif item.state == OPEN:
+        item.used_ms += ms

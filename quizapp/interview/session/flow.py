@@ -1,61 +1,166 @@
-"""Which item is in hand: opening, putting aside, leaving a phase, ending."""
+"""Which question is open: opening, putting aside, leaving a phase, ending."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+import msgspec
+from msgspec import Meta, Struct
 
 from quizapp.interview.session.question import (
     ABANDONED,
-    CLOSED,
     CONFIDENCE,
     CUT,
+    FOLLOW_UP,
     FROZEN,
     LOST,
     OPEN,
-    PROBE,
     SKIPPED,
     UNREACHED,
     WAITING,
     InterviewQuestion,
+    QuestionState,
 )
-from quizapp.interview.session.state import ENDED, SessionState
 
 ABANDONED_SHARE = 0.3
+"""A question left empty counts as abandoned from this share of its budget on, else as not reached."""
 
 
-@dataclass(slots=True)
-class Flow(SessionState):
-    """Moves from item to item and from phase to phase."""
+# Limits appear in the published schema only. A stored document that breaks one must still open.
+Milliseconds = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
+Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 
-    def proceed(self) -> list[str]:
-        """Leave a phase without items: the brief, or the wrap-up, which ends the interview."""
-        if self.ended or self.in_phase():
-            return []
-        return self._leave_phase()
 
-    def skip(self) -> list[str]:
-        """Put the item in hand aside; it can be opened again until the phase ends."""
-        item = self.item
-        if item is None or item.state != OPEN:
-            return []
-        rest = [i for i in self.in_phase() if i.state in {WAITING, SKIPPED} and i is not item]
-        if not rest:
-            return ["last"]
-        later = [other for other in rest if other.number > item.number] or rest
-        unopened = [other for other in rest if other.state == WAITING]
-        return self.open((unopened or later)[0].number)
+class SessionEvent(StrEnum):
+    """What an act or the clock did, for the screen to show."""
 
-    def end(self, why: str = "early") -> list[str]:
-        """End the interview: what is open is frozen as it stands, the rest was not reached."""
-        if self.ended:
-            return []
-        for item in self.items:
-            self._put_away(item)
-        self.current = None
-        self.state = ENDED
-        self._note("end", why=why)
-        return ["end"]
+    ITEM = "item"
+    PHASE = "phase"
+    CONFIDENCE = "confidence"
+    FOLLOW_UP = "probe"
+    LAST = "last"
+    CUT = "cut"
+    LOST = "lost"
+    END = "end"
+    HALF_TIME = "mark-50"
+    LITTLE_TIME = "mark-90"
+    READING = "reading"
+    HINT = "hint"
 
-    def open(self, number: int) -> list[str]:
-        """Open an item of the phase, putting the one in hand aside. An expired item never opens again."""
+
+class ClockEventType(StrEnum):
+    """What the log of an interview's clock records."""
+
+    START = "start"
+    LOST = "lost"
+    RESUMED = "resumed"
+    CUT = "cut"
+    END = "end"
+    READING = "reading"
+    HINT = "hint"
+
+
+class ClockEvent(Struct, omit_defaults=True):
+    """An event of the clock. ``lost`` has ``ms``, ``end`` a ``why``, the others the number of their item."""
+
+    at_ms: Milliseconds
+    event: ClockEventType
+    ms: Milliseconds | None = None
+    why: str | None = None
+    item: int | None = None
+    lost: bool | None = None
+    reading: str | None = None
+    seconds: Count | None = None
+
+
+class PhaseTime(Struct):
+    """A phase, its seconds, and how much of it passed."""
+
+    name: str
+    title: str
+    seconds: int
+    used_ms: int = 0
+
+    @property
+    def over(self) -> bool:
+        """Whether its time is used up."""
+        return self.used_ms >= self.seconds * 1000
+
+
+class SessionStatus(StrEnum):
+    """Whether the clock of an interview still runs."""
+
+    RUNNING = "running"
+    ENDED = "ended"
+
+
+class SessionState(Struct):
+    """Everything that a resume needs. ``current`` is the number of the question in hand."""
+
+    phases: list[PhaseTime]
+    items: list[InterviewQuestion]
+    elapsed_ms: int = 0
+    phase: int = 0
+    current: int | None = None
+    state: SessionStatus = SessionStatus.RUNNING
+    events: list[ClockEvent] = []
+
+    def as_json(self) -> dict[str, Any]:
+        """Its stored form."""
+        stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return stored
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The state stored as ``data``, which may hold more."""
+        items = [InterviewQuestion.from_json(item) for item in data["items"]]
+        state = msgspec.convert({**data, "items": []}, cls)
+        state.items = items
+        return state
+
+
+class QuestionFlow:
+    """Moves from question to question and from phase to phase.
+
+    Each move returns what happened. ``changed`` is set by every change but that of the clock.
+    """
+
+    def __init__(self, state: SessionState) -> None:
+        self.state = state
+        self.changed = True
+
+    @property
+    def item(self) -> InterviewQuestion | None:
+        """The question in hand."""
+        return None if self.state.current is None else self.state.items[self.state.current]
+
+    @property
+    def now(self) -> PhaseTime:
+        """The present phase."""
+        return self.state.phases[self.state.phase]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the clock has stopped for good."""
+        return self.state.state is SessionStatus.ENDED
+
+    def in_phase(self, number: int | None = None) -> list[InterviewQuestion]:
+        """The questions of a phase (default: the present one)."""
+        name = self.state.phases[self.state.phase if number is None else number].name
+        return [item for item in self.state.items if item.phase == name]
+
+    def can_open(self, number: int) -> bool:
+        """Whether a question may be opened now: in the present phase, not closed, time left."""
+        item = self.state.items[number]
+        return not self.ended and item.phase == self.now.name and item.state in (WAITING, SKIPPED)
+
+    def note(self, event: ClockEventType, **facts: Any) -> None:
+        """Write an event to the log."""
+        self.state.events.append(ClockEvent(self.state.elapsed_ms, event, **facts))
+        self.changed = True
+
+    def open(self, number: int) -> list[SessionEvent]:
+        """Open a question of the phase and put the one in hand aside. A closed question never opens again."""
         if not self.can_open(number):
             return []
         here = self.item
@@ -63,96 +168,121 @@ class Flow(SessionState):
             if here.state != OPEN:
                 return []
             here.state = SKIPPED
-        item = self.items[number]
+        item = self.state.items[number]
         item.state = OPEN
         if item.opened_ms is None:
-            item.opened_ms = self.elapsed_ms
-        self.current = number
+            item.opened_ms = self.state.elapsed_ms
+        self.state.current = number
         self.changed = True
-        return ["item"]
+        return [SessionEvent.ITEM]
 
-    def _enter_phase(self, number: int) -> list[str]:
-        self.phase = number
+    def open_next(self) -> list[SessionEvent]:
+        """Open the next question of the phase, skipped ones last; leave the phase where none is left."""
+        items = self.in_phase()
+        if not items:
+            return []
+        if self.now.over:
+            return self.leave_phase()
+        for state in (WAITING, SKIPPED):
+            for item in items:
+                if item.state == state:
+                    return self.open(item.number)
+        return self.leave_phase()
+
+    def skip(self) -> list[SessionEvent]:
+        """Put the question in hand aside; it can be opened again until the phase ends."""
+        item = self.item
+        if item is None or item.state != OPEN:
+            return []
+        others = [other for other in self.in_phase() if self.can_open(other.number)]
+        if not others:
+            return [SessionEvent.LAST]
+        waiting = [other for other in others if other.state == WAITING]
+        later = [other for other in others if other.number > item.number]
+        return self.open((waiting or later or others)[0].number)
+
+    def enter_phase(self, number: int) -> list[SessionEvent]:
+        """Start a phase and open its first question."""
+        self.state.phase = number
+        self.state.current = None
         self.changed = True
-        if self.in_phase():
-            return ["phase", *self._next()]
-        self.current = None
-        return ["phase"]
+        return [SessionEvent.PHASE, *self.open_next()]
 
-    def _leave_phase(self, *, lost: bool = False) -> list[str]:
-        """Close what the phase left open and go to the next."""
+    def leave_phase(self, *, lost: bool = False) -> list[SessionEvent]:
+        """Close what the phase left open and go to the next; ``lost``: nobody is there, so open nothing."""
         for item in self.in_phase():
             self._put_away(item)
-        self.current = None
-        if self.phase + 1 == len(self.phases):
+        self.state.current = None
+        if self.state.phase + 1 == len(self.state.phases):
             return self.end("done")
         if lost:
-            self.phase += 1
-            return ["phase"]
-        return self._enter_phase(self.phase + 1)
+            self.state.phase += 1
+            return [SessionEvent.PHASE]
+        return self.enter_phase(self.state.phase + 1)
+
+    def end(self, why: str = "early") -> list[SessionEvent]:
+        """End the interview: what is open is frozen as it stands, the rest was not reached."""
+        if self.ended:
+            return []
+        for item in self.state.items:
+            self._put_away(item)
+        self.state.current = None
+        self.state.state = SessionStatus.ENDED
+        self.note(ClockEventType.END, why=why)
+        return [SessionEvent.END]
+
+    def follow_up_or_next(self, item: InterviewQuestion) -> list[SessionEvent]:
+        """Ask the next follow-up while the phase has time, else close the question and go on."""
+        waiting = next((row for row in item.follow_ups if row.state == WAITING), None)
+        if waiting is not None and not self.now.over:
+            waiting.state = OPEN
+            item.state = FOLLOW_UP
+            item.warned = 0
+            self.changed = True
+            return [SessionEvent.FOLLOW_UP]
+        self._close(item, FROZEN)
+        return self.open_next()
+
+    def cut(self, item: InterviewQuestion, *, lost: bool) -> list[SessionEvent]:
+        """Close the answer or the follow-up in hand at its limit; ``lost``: nobody was there."""
+        self.note(ClockEventType.CUT, item=item.number, lost=lost)
+        follow_up = item.open_follow_up
+        if follow_up is None:
+            self._close(item, LOST if lost else CUT)
+            item.frozen_ms = self.state.elapsed_ms
+            return [SessionEvent.CUT] if lost else [SessionEvent.CUT, *self.open_next()]
+        follow_up.state = LOST if lost else CUT
+        item.frozen_ms = item.frozen_ms or self.state.elapsed_ms
+        if not lost:
+            return [SessionEvent.CUT, *self.follow_up_or_next(item)]
+        # The answer stands even though its follow-up was lost.
+        self._close(item, FROZEN if item.confidence is not None or item.answered else LOST)
+        return [SessionEvent.CUT]
+
+    def _close(self, item: InterviewQuestion, state: QuestionState) -> None:
+        item.state = state
+        self.state.current = None
+        self.changed = True
+        for follow_up in item.follow_ups:
+            if follow_up.state == WAITING:
+                follow_up.state = UNREACHED
 
     def _put_away(self, item: InterviewQuestion) -> None:
-        """Close an item for good: as it stands, abandoned, or not reached."""
-        if item.state in CLOSED:
+        """Close a question for good: as it stands, abandoned, or not reached."""
+        if item.state.closed:
             return
-        if item.answered or item.state in {CONFIDENCE, PROBE}:
-            item.frozen_ms = item.frozen_ms or self.elapsed_ms
+        if item.answered or item.state in (CONFIDENCE, FOLLOW_UP):
+            item.frozen_ms = item.frozen_ms or self.state.elapsed_ms
             item.state = FROZEN
         elif item.state == SKIPPED or item.used_ms >= ABANDONED_SHARE * 1000 * item.budget:
             item.state = ABANDONED
         else:
             item.state = UNREACHED
-        for probe in item.probes:
-            if probe.state in {WAITING, OPEN}:
-                probe.state = FROZEN if probe.typed.strip() else UNREACHED
-
-    def _next(self) -> list[str]:
-        """Open the next item of the phase, skipped ones last; leave the phase where none is left."""
-        if self.now.over and self.in_phase():
-            return self._leave_phase()
-        items = self.in_phase()
-        waiting = [item for item in items if item.state == WAITING]
-        skipped = [item for item in items if item.state == SKIPPED]
-        for item in [*waiting, *skipped]:
-            return self.open(item.number)
-        if not items:
-            return []
-        return self._leave_phase()
-
-    def _probe_or_next(self, item: InterviewQuestion) -> list[str]:
-        waiting = next((probe for probe in item.probes if probe.state == WAITING), None)
-        if waiting is not None and not self.now.over:
-            waiting.state = OPEN
-            item.state = PROBE
-            item.warned = 0
-            self.changed = True
-            return ["probe"]
-        self._close(item, FROZEN)
-        return self._next()
-
-    def _cut(self, item: InterviewQuestion, *, lost: bool) -> list[str]:
-        self._note("cut", item=item.number, lost=lost)
-        probe = item.probe
-        if probe is not None:
-            probe.state = LOST if lost else CUT
-            item.frozen_ms = item.frozen_ms or self.elapsed_ms
-            if lost:
-                self._close(item, item_state(item))
-                return ["cut"]
-            return ["cut", *self._probe_or_next(item)]
-        self._close(item, LOST if lost else CUT)
-        item.frozen_ms = self.elapsed_ms
-        return ["cut"] if lost else ["cut", *self._next()]
-
-    def _close(self, item: InterviewQuestion, state: str) -> None:
-        item.state = state
-        self.current = None
-        self.changed = True
-        for probe in item.probes:
-            if probe.state == WAITING:
-                probe.state = UNREACHED
+        for follow_up in item.follow_ups:
+            if follow_up.state in (WAITING, OPEN):
+                follow_up.state = FROZEN if follow_up.typed.strip() else UNREACHED
 
 
-def item_state(item: InterviewQuestion) -> str:
-    """How an item closes whose answer stands but whose follow-up was lost."""
-    return FROZEN if item.confidence is not None or item.answered else LOST
+def phases_of(seconds: Sequence[tuple[str, int]], titles: Mapping[str, str]) -> list[PhaseTime]:
+    """The phases of a paper."""
+    return [PhaseTime(name, titles[name], total) for name, total in seconds]

@@ -1,10 +1,17 @@
-"""One item of a running interview: the question as it was asked, and what happened to it."""
+"""A question of an interview: what was asked, and what happened to it.
+
+Both are stored. What was asked holds everything that marking needs, so that later edits of the bank change
+nothing. Attributes may have other names than the keys of the stored JSON: ``rename`` holds the pairs.
+"""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from dataclasses import replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Self
 
-from quizapp.bank import Level, QuestionKind
+import msgspec
+
+from quizapp.bank import Level, PointKind, QuestionKind
 from quizapp.bank.answers import shuffled
 from quizapp.bank.model import (
     Bank,
@@ -17,21 +24,117 @@ from quizapp.bank.model import (
     Tolerance,
 )
 from quizapp.bank.parameters import SampledQuestion, sample_question
+from quizapp.incidents.diagnosis import (
+    BoughtReading,
+    IncidentSnapshot,
+    OfferedReading,
+    StatedDiagnosis,
+    snapshot,
+)
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.paper.model import PaperQuestion
-from quizapp.interview.session.incident_snapshot import incident_snapshot
 
-WAITING, OPEN, CONFIDENCE, PROBE, SKIPPED = "waiting", "open", "confidence", "probe", "skipped"
-FROZEN, CUT, LOST, ABANDONED, UNREACHED = "frozen", "cut", "lost", "abandoned", "unreached"
-INCIDENT = "incident"
-IN_WORDS = ("recall", INCIDENT)  # answered in words that are marked against key points
-EMPTY: tuple[Any, ...] = (None, "", [], {})
-LIVE = (OPEN, CONFIDENCE, PROBE)
-CLOSED = (FROZEN, CUT, LOST, ABANDONED, UNREACHED)
+CODING, INCIDENT = "coding", "incident"
+"""The kinds of question that an interview adds to those of the bank."""
+IN_WORDS = ("recall", INCIDENT)
+"""The kinds answered in words that are marked against key points."""
 
 
-@dataclass(slots=True)
-class FollowUpAnswer:
+class QuestionState(StrEnum):
+    """Where a question of an interview, or one of its follow-ups, stands."""
+
+    WAITING = "waiting"
+    OPEN = "open"
+    CONFIDENCE = "confidence"
+    FOLLOW_UP = "probe"
+    SKIPPED = "skipped"
+    FROZEN = "frozen"
+    CUT = "cut"
+    LOST = "lost"
+    ABANDONED = "abandoned"
+    UNREACHED = "unreached"
+
+    @property
+    def closed(self) -> bool:
+        """Whether it stays as it is until the end."""
+        return self in _CLOSED
+
+
+WAITING, OPEN, CONFIDENCE = QuestionState.WAITING, QuestionState.OPEN, QuestionState.CONFIDENCE
+FOLLOW_UP, SKIPPED, FROZEN = QuestionState.FOLLOW_UP, QuestionState.SKIPPED, QuestionState.FROZEN
+CUT, LOST, ABANDONED = QuestionState.CUT, QuestionState.LOST, QuestionState.ABANDONED
+UNREACHED = QuestionState.UNREACHED
+_CLOSED = (FROZEN, CUT, LOST, ABANDONED, UNREACHED)
+
+
+class AskedQuestion(msgspec.Struct, kw_only=True):
+    """A question of the bank as asked under one seed; as it is for recall, with more fields for others."""
+
+    content_hash: str
+    prompt: str
+    answer: str
+    say: str = ""
+    key_points: list[KeyPoint]
+    misconceptions: list[Misconception]
+    follow_ups: list[FollowUp]
+
+
+class AskedNumber(AskedQuestion, kw_only=True):
+    """A numeric question with its sampled values filled in; ``result`` is the right number."""
+
+    result: float
+    unit: str
+    worked: str
+    tolerance: Tolerance
+
+
+class AskedChoice(AskedQuestion, kw_only=True):
+    """A choice question; ``order`` holds indices into ``options`` as they are displayed."""
+
+    options: list[Option] = []
+    order: list[int] = []
+
+
+class AskedOrder(AskedQuestion, kw_only=True):
+    """An order question; ``order`` holds indices into ``steps`` as they are displayed."""
+
+    steps: list[str] = []
+    order: list[int] = []
+
+
+class AskedCloze(AskedQuestion, kw_only=True):
+    """A text with gaps."""
+
+    text: str = ""
+
+
+class AskedExercise(AskedQuestion, kw_only=True):
+    """An exercise, with the rubric of what is to be explained. ``behaviours`` are texts by number."""
+
+    title: str
+    module: str
+    starter: str
+    behaviours: dict[str, str]
+
+
+if TYPE_CHECKING:
+    Asked = AskedQuestion | IncidentSnapshot
+else:
+    # msgspec refuses a union of untagged types, so `InterviewQuestion.from_json` converts by kind.
+    Asked = Any
+
+_ASKED_BY_KIND: Mapping[str, type[AskedQuestion | IncidentSnapshot]] = {
+    QuestionKind.RECALL: AskedQuestion,
+    QuestionKind.NUMERIC: AskedNumber,
+    QuestionKind.CHOICE: AskedChoice,
+    QuestionKind.ORDER: AskedOrder,
+    QuestionKind.CLOZE: AskedCloze,
+    CODING: AskedExercise,
+    INCIDENT: IncidentSnapshot,
+}
+
+
+class FollowUpAnswer(msgspec.Struct):
     """A follow-up question; ``answer`` is the reference, ``typed`` the learner's words."""
 
     ask: str
@@ -39,17 +142,54 @@ class FollowUpAnswer:
     budget: int
     used_ms: int = 0
     typed: str = ""
-    state: str = WAITING
+    state: QuestionState = WAITING
 
 
-@dataclass(slots=True)
-class InterviewQuestion:
-    """``question`` holds all that marking needs, so that later edits of the bank change nothing.
+class CodeSubmission(msgspec.Struct):
+    """Code that went to the judge, with the judge's own document, kept as it came."""
+
+    at_ms: int
+    source: str
+    verdict: dict[str, Any]
+
+    @property
+    def passed(self) -> bool:
+        """Whether every hidden test held."""
+        return bool(self.verdict.get("passed"))
+
+    @property
+    def status(self) -> str:
+        """The judge's one word for it."""
+        return str(self.verdict.get("status", "no submission"))
+
+    def behaviours(self) -> dict[int, bool]:
+        """By behaviour whether all its tests held."""
+        held: dict[int, bool] = {}
+        for test in self.verdict.get("tests", ()):
+            held[test["behaviour"]] = held.get(test["behaviour"], True) and bool(test["passed"])
+        return held
+
+
+class OwnCheck(msgspec.Struct):
+    """A run of the learner's own check; ``before`` is how many submissions came before it."""
+
+    at_ms: int
+    ok: bool
+    before: int
+
+
+Given = int | str | list[int | str] | StatedDiagnosis | None
+"""An answer that is not in words: the index of an option, a number as typed, indices of steps in order,
+the words of the gaps, or a diagnosis. None where nothing was given."""
+
+
+class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups": "probes"}):
+    """One question of an interview.
 
     Times ending in ``_ms`` are milliseconds of the interview's clock; ``used_ms`` runs while the answer
-    is open. ``typed`` is the answer in words, ``given`` that of machine-marked kinds (an option index, a
-    list of indices, a list of gaps; of an incident the diagnosis, see ``incidents.diagnosis.FIELDS``),
-    ``code`` the source of a coding item, ``bought`` the readings of an incident.
+    is open. ``planned`` and ``budget`` are seconds. ``typed`` is the answer in words, ``given`` the answer
+    to the other kinds, ``code`` the source of a coding question. ``recall`` is the chance of recalling the
+    card when the paper was made.
     """
 
     number: int
@@ -65,22 +205,22 @@ class InterviewQuestion:
     seed: int
     recall: float | None
     unseen: bool
-    question: dict[str, Any]
-    probes: list[FollowUpAnswer] = field(default_factory=list)
-    state: str = WAITING
+    asked: Asked
+    follow_ups: list[FollowUpAnswer] = []
+    state: QuestionState = WAITING
     used_ms: int = 0
     opened_ms: int | None = None
     first_key_ms: int | None = None
     frozen_ms: int | None = None
     typed: str = ""
-    given: Any = None
+    given: Given = None
     code: str = ""
     confidence: int | None = None
     hints: int = 0
     warned: int = 0
-    submissions: list[dict[str, Any]] = field(default_factory=list)
-    checks: list[dict[str, Any]] = field(default_factory=list)
-    bought: list[dict[str, Any]] = field(default_factory=list)
+    submissions: list[CodeSubmission] = []
+    checks: list[OwnCheck] = []
+    bought: list[BoughtReading] = []
 
     @property
     def scenario(self) -> bool:
@@ -95,56 +235,121 @@ class InterviewQuestion:
     @property
     def answered(self) -> bool:
         """Whether anything was given at all."""
-        return bool(self.typed.strip() or self.given not in EMPTY or self.submissions)
+        return bool(self.typed.strip() or self.has_given or self.submissions)
 
     @property
-    def probe(self) -> FollowUpAnswer | None:
+    def has_given(self) -> bool:
+        """Whether there is an answer that is not in words. The first option, 0, is one."""
+        return self.given not in (None, "", [])
+
+    @property
+    def title(self) -> str:
+        """A title where it has one, else what was asked."""
+        return self.short_title or self.asked.prompt
+
+    @property
+    def short_title(self) -> str:
+        """Its title; empty for a question that has only a prompt."""
+        return self.asked.title if isinstance(self.asked, AskedExercise | IncidentSnapshot) else ""
+
+    @property
+    def open_follow_up(self) -> FollowUpAnswer | None:
         """The follow-up question that is being asked."""
-        return next((probe for probe in self.probes if probe.state == OPEN), None)
+        return next((row for row in self.follow_ups if row.state == OPEN), None)
 
-    def reading(self, name: str) -> dict[str, Any] | None:
+    # what only some kinds have; each raises TypeError for the others
+
+    @property
+    def incident(self) -> IncidentSnapshot:
+        """The incident that was asked."""
+        if not isinstance(self.asked, IncidentSnapshot):
+            raise TypeError(f"{self.card} is not an incident")
+        return self.asked
+
+    @property
+    def coding(self) -> AskedExercise:
+        """The exercise that was asked."""
+        if not isinstance(self.asked, AskedExercise):
+            raise TypeError(f"{self.card} is not a coding question")
+        return self.asked
+
+    @property
+    def display_order(self) -> list[int]:
+        """The order in which options or steps are displayed."""
+        if not isinstance(self.asked, AskedChoice | AskedOrder):
+            raise TypeError(f"{self.card} has nothing to put in order")
+        return self.asked.order
+
+    @property
+    def sequence(self) -> list[int]:
+        """The steps in the order given so far."""
+        return [int(step) for step in self.given] if isinstance(self.given, list) else []
+
+    @property
+    def gaps(self) -> list[str]:
+        """The words given for the gaps."""
+        return [str(word) for word in self.given] if isinstance(self.given, list) else []
+
+    @property
+    def diagnosis(self) -> StatedDiagnosis:
+        """What was stated of an incident so far."""
+        return self.given if isinstance(self.given, StatedDiagnosis) else StatedDiagnosis()
+
+    def reading(self, name: str) -> OfferedReading | None:
         """A reading that an incident offers."""
-        rows: list[dict[str, Any]] = self.question.get("readings", [])
-        return next((row for row in rows if row["id"] == name), None)
+        return self.asked.reading(name) if isinstance(self.asked, IncidentSnapshot) else None
 
-    def bought_reading(self, name: str) -> dict[str, Any] | None:
+    def bought_reading(self, name: str) -> BoughtReading | None:
         """The purchase of a reading, None where it was not bought."""
-        return next((row for row in self.bought if row["reading"] == name), None)
+        return next((row for row in self.bought if row.reading == name), None)
+
+    def readings_bought(self) -> list[tuple[OfferedReading, BoughtReading]]:
+        """Each reading of an incident that was bought, with its purchase, in order."""
+        pairs = [(self.reading(row.reading), row) for row in self.bought]
+        return [(reading, row) for reading, row in pairs if reading is not None]
+
+    @property
+    def key_points(self) -> tuple[KeyPoint, ...]:
+        """Its key points as the bank's type; the sections of an incident count as one kind."""
+        return tuple(
+            point
+            if isinstance(point, KeyPoint)
+            else KeyPoint(point.text, point.weight, PointKind.CORE, tuple(point.terms))
+            for point in self.asked.key_points
+        )
+
+    # storing
 
     def as_json(self) -> dict[str, Any]:
-        """Plain values, all of them."""
-        return asdict(self)
+        """Its stored form."""
+        # Through JSON and not by `to_builtins`, which would keep the tuples of the bank's types.
+        stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        return stored
 
     @classmethod
-    def from_json(cls, data: Mapping[str, Any]) -> "InterviewQuestion":
-        """The item of which ``data`` is the JSON form; what marking added is left aside."""
-        known = {f.name for f in fields(cls)}
-        values = {key: value for key, value in data.items() if key in known}
-        values["probes"] = [
-            FollowUpAnswer(**{f.name: probe[f.name] for f in fields(FollowUpAnswer)})
-            for probe in data["probes"]
-        ]
-        return cls(**values)
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
+        """The question stored as ``data``, which may hold more, such as its marking."""
+        question = msgspec.convert(data, cls)
+        question.asked = msgspec.convert(data["question"], _ASKED_BY_KIND[question.kind])
+        return question
 
 
-def make_item(
+def make_question(
     number: int, pick: PaperQuestion, bank: Bank, library: IncidentLibrary | None = None
 ) -> InterviewQuestion:
-    """The item for a pick, with everything that is needed to ask and to mark it."""
-    probes: list[FollowUpAnswer] = []
+    """The question for a place in a paper, with everything that is needed to ask and to mark it."""
+    follow_ups: list[FollowUpAnswer] = []
+    asked: Asked
     if pick.kind == INCIDENT:
         assert library is not None
-        asked = incident_snapshot(library.incidents[pick.incident], library, pick.seed)
-    elif pick.kind == "coding":
-        exercise = bank.exercises[pick.exercise]
-        asked = exercise_snapshot(exercise)
+        asked = snapshot(library.incidents[pick.incident], library, pick.seed)
+    elif pick.kind == CODING:
+        asked = ask_exercise(bank.exercises[pick.exercise])
     else:
         question = bank.questions[pick.card]
-        asked = question_snapshot(question, pick.seed)
-        follow = question.follow_ups[: len(pick.probes)]
-        probes = [
-            FollowUpAnswer(f.ask, f.answer, seconds) for f, seconds in zip(follow, pick.probes, strict=True)
-        ]
+        asked = ask_question(question, pick.seed)
+        rows = zip(question.follow_ups, pick.follow_ups, strict=False)
+        follow_ups = [FollowUpAnswer(row.ask, row.answer, seconds) for row, seconds in rows]
     return InterviewQuestion(
         number,
         pick.slot,
@@ -160,98 +365,90 @@ def make_item(
         pick.recall,
         pick.unseen,
         asked,
-        probes,
+        follow_ups,
     )
 
 
-def question_snapshot(question: Question, seed: int) -> dict[str, Any]:
+def ask_question(question: Question, seed: int) -> AskedQuestion:
     """The question as asked under ``seed``, with its rubric."""
-    drawn = sample_question(question, seed)
-    found: dict[str, Any] = {
+    sampled = sample_question(question, seed)
+    common: dict[str, Any] = {
         "content_hash": question.content_hash,
-        "prompt": drawn.prompt,
-        "answer": drawn.answer,
+        "prompt": sampled.prompt,
+        "answer": sampled.answer,
         "say": question.say,
-        "key_points": [_point(point) for point in question.key_points],
-        "misconceptions": [{"wrong": m.wrong, "right": m.right} for m in question.misconceptions],
-        "follow_ups": [{"ask": f.ask, "answer": f.answer} for f in question.follow_ups],
+        "key_points": list(question.key_points),
+        "misconceptions": list(question.misconceptions),
+        "follow_ups": list(question.follow_ups),
     }
-    if question.kind == "numeric":
-        found |= {
-            "result": drawn.result,
-            "unit": question.unit,
-            "worked": drawn.worked,
-            "tolerance": {
-                "relative": question.tolerance.relative,
-                "absolute": question.tolerance.absolute,
-            },
-        }
-    elif question.kind == "choice":
-        found["options"] = [{"text": o.text, "why": o.why, "right": o.right} for o in question.options]
-        found["order"] = list(shuffled(question, seed))
-    elif question.kind == "order":
-        found["steps"] = list(question.steps)
-        found["order"] = list(shuffled(question, seed))
-    elif question.kind == "cloze":
-        found["text"] = question.text
-    return found
+    order = list(shuffled(question, seed))
+    match question.kind:
+        case QuestionKind.NUMERIC:
+            return AskedNumber(
+                **common,
+                result=sampled.result,
+                unit=question.unit,
+                worked=sampled.worked,
+                tolerance=question.tolerance,
+            )
+        case QuestionKind.CHOICE:
+            return AskedChoice(**common, options=list(question.options), order=order)
+        case QuestionKind.ORDER:
+            return AskedOrder(**common, steps=list(question.steps), order=order)
+        case QuestionKind.CLOZE:
+            return AskedCloze(**common, text=question.text)
+        case _:
+            return AskedQuestion(**common)
 
 
-def exercise_snapshot(exercise: Exercise) -> dict[str, Any]:
+def ask_exercise(exercise: Exercise) -> AskedExercise:
     """The exercise as asked, with the rubric of what is to be explained."""
-    return {
-        "content_hash": "",
-        "title": exercise.title,
-        "prompt": exercise.prompt,
-        "answer": exercise.solution,
-        "say": "",
-        "module": exercise.module,
-        "starter": exercise.starter,
-        "behaviours": {str(number): text for number, text in exercise.behaviours.items()},
-        "key_points": [_point(point) for point in exercise.rubric],
-        "misconceptions": [],
-        "follow_ups": [],
-    }
+    return AskedExercise(
+        content_hash="",
+        title=exercise.title,
+        prompt=exercise.prompt,
+        answer=exercise.solution,
+        module=exercise.module,
+        starter=exercise.starter,
+        behaviours={str(number): text for number, text in exercise.behaviours.items()},
+        key_points=list(exercise.rubric),
+        misconceptions=[],
+        follow_ups=[],
+    )
 
 
-def _point(point: KeyPoint) -> dict[str, Any]:
-    return {"text": point.text, "weight": point.weight, "kind": point.kind, "terms": list(point.terms)}
-
-
-def question_of(item: InterviewQuestion) -> Question:
-    """The question of an item as the bank's type, from the snapshot alone."""
-    data = item.question
-    tolerance = data.get("tolerance") or {}
-    return Question(
+def bank_question(item: InterviewQuestion) -> Question:
+    """The question as the bank's type, from what was stored alone."""
+    asked = item.asked
+    question = Question(
         id=item.card,
         topic=item.topic,
         level=Level(item.level),
         kind=QuestionKind(item.kind),
-        prompt=data["prompt"],
-        answer=data["answer"],
+        prompt=asked.prompt,
+        answer=asked.answer,
         exercise=item.exercise,
-        say=data.get("say", ""),
-        key_points=points_of(item),
-        misconceptions=tuple(Misconception(m["wrong"], m["right"]) for m in data["misconceptions"]),
-        follow_ups=tuple(FollowUp(f["ask"], f["answer"]) for f in data["follow_ups"]),
-        unit=data.get("unit", ""),
-        tolerance=Tolerance(tolerance.get("relative", 0.0), tolerance.get("absolute", 0.0)),
-        options=tuple(Option(o["text"], o["why"], o["right"]) for o in data.get("options", ())),
-        steps=tuple(data.get("steps", ())),
-        text=data.get("text", ""),
+        say=asked.say,
+        key_points=item.key_points,
+        misconceptions=tuple(asked.misconceptions),
+        follow_ups=tuple(asked.follow_ups),
     )
+    match asked:
+        case AskedNumber():
+            return replace(question, unit=asked.unit, tolerance=asked.tolerance)
+        case AskedChoice():
+            return replace(question, options=tuple(asked.options))
+        case AskedOrder():
+            return replace(question, steps=tuple(asked.steps))
+        case AskedCloze():
+            return replace(question, text=asked.text)
+        case _:
+            return question
 
 
-def drawn_of(item: InterviewQuestion) -> SampledQuestion:
-    """The drawn values of an item, from the snapshot alone."""
-    data = item.question
-    return SampledQuestion(
-        data["prompt"], data["answer"], data.get("worked", ""), {}, float(data.get("result", "nan"))
-    )
-
-
-def points_of(item: InterviewQuestion) -> tuple[KeyPoint, ...]:
-    """The key points of an item."""
-    return tuple(
-        KeyPoint(p["text"], p["weight"], p["kind"], tuple(p["terms"])) for p in item.question["key_points"]
-    )
+def sampled_values(item: InterviewQuestion) -> SampledQuestion:
+    """A numeric question with its values filled in, from what was stored alone."""
+    asked = item.asked
+    if not isinstance(asked, AskedNumber):
+        return SampledQuestion(asked.prompt, asked.answer)
+    return SampledQuestion(asked.prompt, asked.answer, asked.worked, {}, asked.result)

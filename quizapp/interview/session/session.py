@@ -1,154 +1,348 @@
 """The running interview: one clock, phases with their own time, answers frozen as they are given.
 
-Nothing here knows a screen. The caller ticks it; all rules about time live in `Timed.tick`:
+Nothing here knows a screen. The caller ticks it:
 
-- An item is marked at 50 % and 90 % of its time and cut at 150 %; what was typed then counts as given.
-- A phase that has used its time opens no further item; the one in hand may run to its own cut.
-- The interview ends with its length. Items that were not opened by then were not reached.
-- A stall of the process (suspended, stopped, killed and resumed) is time that passed like any other,
-  but nothing opens during it, and an item that ran out meanwhile is lost rather than answered.
-- A reading of an incident costs its price on the item's clock and on the interview's, as time that passed.
+- The learner is warned at 50 % and 90 % of a question's time. At 150 % it is cut, and what was typed by then
+  counts as given.
+- A phase that has used its time opens no further question; the one in hand may run to its own cut.
+- The interview ends with its length. Questions that were not opened by then were not reached.
+- A stall of the process (suspended, stopped, killed and resumed) is time that passed like any other, but
+  nothing opens during it, and a question that ran out meanwhile is lost rather than answered.
+- A reading of an incident costs its price on the clocks of the question and of the interview.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from quizapp.interview.session.question import CONFIDENCE, EMPTY, FROZEN, INCIDENT, OPEN, InterviewQuestion
-from quizapp.interview.session.timing import CUT_SHARE, Timed
+from quizapp.incidents.diagnosis import BoughtReading
+from quizapp.interview.blueprint import CUT_SHARE
+from quizapp.interview.session.clock import (
+    STALL_MS,
+    WARNINGS,
+    Steady,
+    Stopwatch,
+    limits_ms,
+    spend,
+    steady,
+    used_and_budget_ms,
+)
+from quizapp.interview.session.flow import (
+    ClockEventType,
+    PhaseTime,
+    QuestionFlow,
+    SessionEvent,
+    SessionState,
+)
+from quizapp.interview.session.question import (
+    CODING,
+    CONFIDENCE,
+    CUT,
+    FOLLOW_UP,
+    FROZEN,
+    INCIDENT,
+    OPEN,
+    CodeSubmission,
+    InterviewQuestion,
+    OwnCheck,
+)
 
 CONFIDENCES = (0, 25, 50, 75, 100)
 
 
-@dataclass(slots=True)
-class InterviewSession(Timed):
-    """Takes the answers; every change goes through a method that returns what to tell the learner."""
+class InterviewSession:
+    """Takes the answers and keeps the time; every act returns what happened, for the screen to show."""
+
+    def __init__(
+        self, phases: list[PhaseTime], items: list[InterviewQuestion], clock: Steady = steady
+    ) -> None:
+        self._hold(SessionState(phases, items), clock)
+
+    def _hold(self, state: SessionState, clock: Steady) -> None:
+        self.state = state
+        self.flow = QuestionFlow(state)
+        self._stopwatch = Stopwatch(clock)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], clock: Steady = steady) -> "InterviewSession":
+        """The session stored as ``data``; call ``resume`` next where it still runs."""
+        session = cls([], [], clock)
+        session._hold(SessionState.from_json(data), clock)
+        return session
+
+    def as_json(self) -> dict[str, Any]:
+        """Everything that a resume needs."""
+        return self.state.as_json()
+
+    # what is in hand
+
+    @property
+    def items(self) -> list[InterviewQuestion]:
+        """All questions."""
+        return self.state.items
+
+    @property
+    def item(self) -> InterviewQuestion | None:
+        """The question in hand."""
+        return self.flow.item
+
+    @property
+    def phases(self) -> list[PhaseTime]:
+        """All phases."""
+        return self.state.phases
+
+    @property
+    def phase(self) -> int:
+        """The number of the present phase."""
+        return self.state.phase
+
+    @property
+    def now(self) -> PhaseTime:
+        """The present phase."""
+        return self.flow.now
+
+    @property
+    def ended(self) -> bool:
+        """Whether the clock has stopped for good."""
+        return self.flow.ended
+
+    @property
+    def elapsed_ms(self) -> int:
+        """How much of the interview has passed."""
+        return self.state.elapsed_ms
+
+    @property
+    def left_ms(self) -> int:
+        """How much of it is left."""
+        length = 1000 * sum(phase.seconds for phase in self.phases)
+        return max(0, length - self.state.elapsed_ms)
+
+    @property
+    def answered(self) -> int:
+        """How many questions were answered, in time or until they were cut."""
+        return sum(item.state in (FROZEN, CUT) for item in self.items)
+
+    def in_phase(self, number: int | None = None) -> list[InterviewQuestion]:
+        """The questions of a phase (default: the present one)."""
+        return self.flow.in_phase(number)
+
+    def can_open(self, number: int) -> bool:
+        """Whether a question may be opened now."""
+        return self.flow.can_open(number)
+
+    # moving on
+
+    def open(self, number: int) -> list[SessionEvent]:
+        """Open a question of the phase and put the one in hand aside."""
+        return self.flow.open(number)
+
+    def skip(self) -> list[SessionEvent]:
+        """Put the question in hand aside; it can be opened again until the phase ends."""
+        return self.flow.skip()
+
+    def proceed(self) -> list[SessionEvent]:
+        """Leave a phase without questions: the brief, or the wrap-up, which ends the interview."""
+        return [] if self.ended or self.in_phase() else self.flow.leave_phase()
+
+    def end(self, why: str = "early") -> list[SessionEvent]:
+        """End the interview: what is open is frozen as it stands, the rest was not reached."""
+        return self.flow.end(why)
+
+    # time
+
+    def start(self) -> None:
+        """Start the clock."""
+        self._stopwatch.restart()
+        self.flow.note(ClockEventType.START)
+        self.flow.enter_phase(0)
+
+    def tick(self, *, present: bool = False) -> list[SessionEvent]:
+        """Let the clock catch up; what happened since then.
+
+        ``present``: the learner was at work all the while, in an editor of their own.
+        """
+        if self.ended:
+            return []
+        ms = self._stopwatch.lap()
+        if ms > STALL_MS and not present:
+            self.flow.note(ClockEventType.LOST, ms=ms)
+            return [SessionEvent.LOST, *self._pass_unattended(ms)]
+        return self._pass(ms)
+
+    def resume(self, gone_ms: int) -> list[SessionEvent]:
+        """Go on after the process was gone for ``gone_ms`` of the world's clock."""
+        self._stopwatch.restart()
+        self.flow.note(ClockEventType.LOST, ms=gone_ms)
+        events = self._pass_unattended(gone_ms)
+        if not self.ended:
+            self.flow.note(ClockEventType.RESUMED)
+        return events
+
+    def _pass(self, ms: int, *, lost: bool = False) -> list[SessionEvent]:
+        """Let time pass in steps that end at each limit, so that the limits take effect in turn."""
+        events: list[SessionEvent] = []
+        while ms > 0 and not self.ended:
+            step = max(1, min(ms, self._to_next_limit()))
+            ms -= step
+            self.state.elapsed_ms += step
+            self.now.used_ms += step
+            if self.item is not None:
+                spend(self.item, step)
+            events += self._apply_limits(lost=lost)
+        return events
+
+    def _pass_unattended(self, ms: int) -> list[SessionEvent]:
+        """Let time pass in which nobody was there: the question in hand runs out, no other opens."""
+        events = self._pass(ms, lost=True)
+        if not self.ended and self.item is None:
+            events += self.flow.open_next()
+        return events
+
+    def _to_next_limit(self) -> int:
+        limits = [self.left_ms, self.now.seconds * 1000 - self.now.used_ms]
+        if self.item is not None:
+            limits += limits_ms(self.item)
+        return min((limit for limit in limits if limit > 0), default=self.left_ms)
+
+    def _apply_limits(self, *, lost: bool) -> list[SessionEvent]:
+        events: list[SessionEvent] = []
+        item = self.item
+        if item is not None and item.state in (OPEN, FOLLOW_UP):
+            used, budget = used_and_budget_ms(item)
+            percent = 100 * used / budget if budget else 1000
+            for mark in WARNINGS:
+                if percent >= mark > item.warned:
+                    item.warned = mark
+                    events.append(SessionEvent(f"mark-{mark}"))
+            if percent >= 100 * CUT_SHARE:
+                events += self.flow.cut(item, lost=lost)
+        if self.left_ms == 0:
+            return [*events, *self.end("time")]
+        if self.now.over and self.item is None:
+            events += self.flow.leave_phase(lost=lost)
+        return events
+
+    # answering
+
+    def _open_item(self, kind: str = "") -> InterviewQuestion | None:
+        """The question in hand while its answer is open, of that kind if one is asked for."""
+        item = self.item
+        if item is None or item.state != OPEN or (kind and item.kind != kind):
+            return None
+        return item
+
+    def _answering(self, item: InterviewQuestion, *, begun: bool = True) -> None:
+        """Note a change of the answer, and when the first key of it came."""
+        if begun and item.first_key_ms is None:
+            item.first_key_ms = item.used_ms
+        self.flow.changed = True
 
     def type(self, text: str) -> None:
-        """The words so far, of the answer or of the follow-up in hand."""
+        """Replace the words so far, of the answer or of the follow-up in hand."""
         item = self.item
         if item is None:
             return
-        if item.probe is not None:
-            item.probe.typed = text
+        if item.open_follow_up is not None:
+            item.open_follow_up.typed = text
+            self.flow.changed = True
         elif item.state == OPEN:
             item.typed = text
-            self._first_key(item, begun=bool(text))
-        self.changed = True
+            self._answering(item, begun=bool(text))
 
-    def give(self, value: Any) -> None:
-        """The answer so far of a machine-marked kind."""
-        item = self.item
-        if item is not None and item.state == OPEN:
-            item.given = value
-            self._first_key(item, begun=value not in EMPTY)
-            self.changed = True
+    def give(self, value: int | str | list[int] | list[str] | None) -> None:
+        """Replace the answer so far of a machine-marked kind."""
+        if item := self._open_item():
+            item.given = [*value] if isinstance(value, list) else value
+            self._answering(item, begun=item.has_given)
 
     def write_code(self, source: str) -> None:
-        """The source so far of a coding item."""
-        item = self.item
-        if item is not None and item.state == OPEN and item.kind == "coding":
+        """Replace the source so far of a coding question."""
+        if item := self._open_item(CODING):
             item.code = source
-            self._first_key(item, begun=source != item.question["starter"])
-            self.changed = True
+            self._answering(item, begun=source != item.coding.starter)
 
-    # incidents
-
-    def can_buy(self, name: str) -> bool:
-        """Whether a reading may be bought now: not bought yet, and paid before the item or the clock ends."""
-        item = self.item
-        if item is None or item.state != OPEN or item.kind != INCIDENT:
-            return False
-        reading = item.reading(name)
-        if reading is None or item.bought_reading(name) is not None:
-            return False
-        price = 1000 * int(reading["seconds"])
-        return item.used_ms + price < CUT_SHARE * 1000 * item.budget and price < self.left_ms
-
-    def buy(self, name: str, predicted: str) -> list[str]:
-        """Buy a reading of the incident in hand after saying how it will end; its price passes at once."""
-        item = self.item
-        if item is None or not self.can_buy(name):
-            return []
-        reading = item.reading(name)
-        if reading is None or predicted not in reading["outcomes"]:
-            return []
-        self._first_key(item, begun=True)
-        seconds = int(reading["seconds"])
-        item.bought.append(
-            {
-                "reading": name,
-                "seconds": seconds,
-                "predicted": predicted,
-                "outcome": reading["outcome"],
-                "at_ms": self.elapsed_ms,
-            }
-        )
-        self._note("reading", item=item.number, reading=name, seconds=seconds)
-        return ["reading", *self._pass(1000 * seconds)]
-
-    def hint(self) -> list[str]:
-        """Take the next hint of the item in hand; each costs marks."""
-        item = self.item
-        if item is None or item.state != OPEN or item.hints >= len(item.question.get("hints", ())):
-            return []
-        item.hints += 1
-        self._note("hint", item=item.number)
-        return ["hint"]
-
-    def commit(self, name: str, value: str | list[str]) -> None:
-        """Commit to a cause, place, states, rejected decoy or the reading that rejects it."""
-        item = self.item
-        if item is not None and item.state == OPEN and item.kind == INCIDENT:
-            given = {**(item.given or {}), name: value}
-            if name == "cause" and given.get("decoy") == value:
-                del given["decoy"]  # one cannot be named and rejected at once
-            item.given = {key: said for key, said in given.items() if said} or None
-            self._first_key(item, begun=True)
-            self.changed = True
-
-    # noting
-
-    def _first_key(self, item: InterviewQuestion, *, begun: bool) -> None:
-        if begun and item.first_key_ms is None:
-            item.first_key_ms = item.used_ms
-
-    def checked(self, ok: bool) -> None:
-        """The learner ran a check of their own."""
-        item = self.item
-        if item is not None and item.kind == "coding":
-            item.checks.append({"at_ms": self.elapsed_ms, "ok": ok, "before": len(item.submissions)})
-            self.changed = True
-
-    def submitted(self, number: int, source: str, verdict: Mapping[str, Any], at_ms: int) -> None:
-        """A verdict on code of item ``number`` that was submitted at ``at_ms``; late ones do not count."""
-        item = self.items[number]
-        limit = item.frozen_ms
-        if item.kind == "coding" and (limit is None or at_ms <= limit):
-            entry = {"at_ms": at_ms, "source": source, "verdict": dict(verdict)}
-            item.submissions.append(entry)
-            self.changed = True
-
-    def submit(self) -> list[str]:
+    def submit(self) -> list[SessionEvent]:
         """Freeze the answer or the follow-up in hand with its time."""
         item = self.item
         if item is None:
             return []
-        probe = item.probe
-        if probe is not None:
-            probe.state = FROZEN
-            return self._probe_or_next(item)
+        if item.open_follow_up is not None:
+            item.open_follow_up.state = FROZEN
+            return self.flow.follow_up_or_next(item)
         if item.state != OPEN:
             return []
         item.frozen_ms = self.elapsed_ms
         item.state = CONFIDENCE
-        self.changed = True
-        return ["confidence"]
+        self.flow.changed = True
+        return [SessionEvent.CONFIDENCE]
 
-    def confide(self, percent: int) -> list[str]:
-        """How sure the learner is; then the follow-up questions, then the next item."""
+    def confide(self, percent: int) -> list[SessionEvent]:
+        """Say how sure the learner is; then come the follow-up questions, then the next question."""
         item = self.item
         if item is None or item.state != CONFIDENCE or percent not in CONFIDENCES:
             return []
         item.confidence = percent
-        return self._probe_or_next(item)
+        return self.flow.follow_up_or_next(item)
+
+    # code
+
+    def checked(self, ok: bool) -> None:
+        """Note that the learner ran a check of their own."""
+        item = self.item
+        if item is not None and item.kind == CODING:
+            item.checks.append(OwnCheck(self.elapsed_ms, ok, len(item.submissions)))
+            self.flow.changed = True
+
+    def submitted(self, number: int, source: str, verdict: Mapping[str, Any], at_ms: int) -> None:
+        """Note the verdict on code of question ``number`` that was submitted at ``at_ms``.
+
+        Code that was submitted after the answer was frozen does not count.
+        """
+        item = self.items[number]
+        if item.kind == CODING and (item.frozen_ms is None or at_ms <= item.frozen_ms):
+            item.submissions.append(CodeSubmission(at_ms, source, dict(verdict)))
+            self.flow.changed = True
+
+    # incidents
+
+    def can_buy(self, name: str) -> bool:
+        """Whether a reading may be bought: not bought yet, and paid before the question or clock ends."""
+        item = self._open_item(INCIDENT)
+        if item is None or item.bought_reading(name) is not None:
+            return False
+        reading = item.reading(name)
+        if reading is None:
+            return False
+        price = 1000 * reading.seconds
+        return item.used_ms + price < CUT_SHARE * 1000 * item.budget and price < self.left_ms
+
+    def buy(self, name: str, predicted: str) -> list[SessionEvent]:
+        """Buy a reading of the incident in hand after predicting its outcome; its price passes at once."""
+        item = self.item
+        reading = item.reading(name) if item is not None and self.can_buy(name) else None
+        if item is None or reading is None or predicted not in reading.outcomes:
+            return []
+        self._answering(item)
+        item.bought.append(BoughtReading(name, reading.seconds, predicted, reading.outcome, self.elapsed_ms))
+        self.flow.note(ClockEventType.READING, item=item.number, reading=name, seconds=reading.seconds)
+        return [SessionEvent.READING, *self._pass(1000 * reading.seconds)]
+
+    def hint(self) -> list[SessionEvent]:
+        """Show the next hint of the incident in hand; each costs marks."""
+        item = self._open_item(INCIDENT)
+        if item is None or item.hints >= len(item.incident.hints):
+            return []
+        item.hints += 1
+        self.flow.note(ClockEventType.HINT, item=item.number)
+        return [SessionEvent.HINT]
+
+    def commit(self, field: str, value: str | list[str]) -> None:
+        """Commit to a cause, place, states, rejected decoy or the reading that rejects it."""
+        item = self._open_item(INCIDENT)
+        if item is None:
+            return
+        stated = item.diagnosis
+        setattr(stated, field, value)
+        if field == "cause" and stated.decoy == value:
+            stated.decoy = ""  # a cause cannot be named and rejected at once
+        item.given = stated if stated != type(stated)() else None
+        self._answering(item)

@@ -3,8 +3,8 @@
 from textual.content import Content
 from textual.widget import Widget
 
+from quizapp.interview.session.flow import PhaseTime
 from quizapp.interview.session.session import InterviewSession
-from quizapp.interview.session.state import PhaseTime
 from quizapp.tui.widgets.meter import meter
 from quizapp.util.text import clock
 
@@ -46,12 +46,12 @@ class ClockBar(Widget):
         item = session.item
         if item is None:
             return Content.styled(self.note, "$text-muted")
-        probe = item.probe
-        used = (probe.used_ms if probe else item.used_ms) / 1000
-        budget = probe.budget if probe else item.budget
+        follow_up = item.open_follow_up
+        timed = follow_up or item
+        used, budget = timed.used_ms / 1000, timed.budget
         share = used / budget if budget else 1.0
         colour = "$success" if share < 0.9 else "$warning" if share <= 1 else "$error"
-        name = "follow-up " if probe else ""
+        name = "follow-up " if follow_up else ""
         text = Content.styled(f"{name}{clock(used)} of {clock(budget)} ", colour)
         return text.append(meter([(min(1.0, share), colour, "█")], 12 if width >= 76 else 6))
 

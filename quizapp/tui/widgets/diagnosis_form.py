@@ -1,11 +1,10 @@
 """What the learner commits to in an incident: cause, place, state to save, what was rejected and by what."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from textual.content import Content
 
-from quizapp.incidents.diagnosis import text_of
+from quizapp.incidents.diagnosis import IncidentSnapshot, StatedDiagnosis, text_of
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.row_list import RowList
@@ -24,19 +23,19 @@ class DiagnosisForm(RowList):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.asked: Mapping[str, Any] = {}
-        self.said: Mapping[str, Any] = {}
+        self.asked: IncidentSnapshot | None = None
+        self.stated = StatedDiagnosis()
 
-    def show(self, asked: Mapping[str, Any], said: Mapping[str, Any] | None) -> None:
-        """Show what was said so far."""
-        self.asked, self.said = asked, said or {}
+    def show(self, asked: IncidentSnapshot, stated: StatedDiagnosis) -> None:
+        """Show what was stated so far."""
+        self.asked, self.stated = asked, stated
         self.keep_cursor()
         self.changed()
 
     @property
     def rows(self) -> list[tuple[str, str]]:
         """(field, id) of every line; the id is empty where one of a list is chosen."""
-        states = [("states", row["id"]) for row in self.asked.get("states", ())]
+        states = [("states", row.id) for row in self.asked.states] if self.asked else []
         return [*((field, "") for field in HEADS), *states]
 
     @property
@@ -56,14 +55,21 @@ class DiagnosisForm(RowList):
         if field == "states":
             return self._state(name, first, width, here=here)
         label = first.append(Content.styled(f"{HEADS[field]:{_LABEL}}", "$text-muted"))
-        words = self.asked["readings" if field == "reading" else "places" if field == "place" else "causes"]
-        text = text_of(words, self.said.get(field), "title" if field == "reading" else "text")
+        text = self._chosen_text(field)
         body = (
             plain(text, "bold")
             if text
             else Content.styled("not chosen", "$warning" if here else "$text-muted")
         )
         return hanging(label, body, width)
+
+    def _chosen_text(self, field: str) -> str:
+        assert self.asked is not None
+        if field == "reading":
+            return text_of(self.asked.readings, self.stated.reading)
+        if field == "place":
+            return text_of(self.asked.places, self.stated.place)
+        return text_of(self.asked.causes, self.stated.decoy if field == "decoy" else self.stated.cause)
 
     def heading(self, place: int, width: int) -> list[Content]:
         """What the states are for, above the first of them."""
@@ -73,7 +79,8 @@ class DiagnosisForm(RowList):
         return [Content(""), Content.styled("  A replay must restore", "$text-muted")]
 
     def _state(self, name: str, first: Content, width: int, *, here: bool) -> list[Content]:
-        ticked = name in (self.said.get("states") or ())
+        assert self.asked is not None
+        ticked = name in self.stated.states
         box = Content.styled("[x] ", "$success bold") if ticked else Content("[ ] ")
-        text = plain(text_of(self.asked["states"], name), "bold" if here else "")
+        text = plain(text_of(self.asked.states, name), "bold" if here else "")
         return hanging(first.append(box), text, width)

@@ -1,11 +1,12 @@
 """The readings of an incident: what each asks and costs, and what those that were bought gave."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from textual.content import Content
 from textual.style import Style
 
+from quizapp.incidents.diagnosis import BoughtReading, OfferedReading
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.row_list import RowList
@@ -16,20 +17,20 @@ class Readings(RowList):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.readings: Sequence[Mapping[str, Any]] = ()
-        self.bought: Mapping[str, Mapping[str, Any]] = {}
+        self.readings: Sequence[OfferedReading] = ()
+        self.bought: dict[str, BoughtReading] = {}
         self.asking = False
 
-    def show(self, readings: Sequence[Mapping[str, Any]], bought: Sequence[Mapping[str, Any]]) -> None:
+    def show(self, readings: Sequence[OfferedReading], bought: Sequence[BoughtReading]) -> None:
         """Show the readings of an item with its purchases; the cursor stays where it is."""
         self.readings = readings
-        self.bought = {row["reading"]: row for row in bought}
+        self.bought = {row.reading: row for row in bought}
         self.keep_cursor()
         self.asking = False
         self.changed()
 
     @property
-    def here(self) -> Mapping[str, Any] | None:
+    def here(self) -> OfferedReading | None:
         """The reading under the cursor."""
         return self.readings[self.cursor] if self.cursor < len(self.readings) else None
 
@@ -41,32 +42,32 @@ class Readings(RowList):
         """A reading: its price, or what it showed."""
         reading = self.readings[place]
         here = place == self.cursor
-        bought = self.bought.get(reading["id"])
+        bought = self.bought.get(reading.id)
         first = Content.styled("▸ " if here else "  ", "$primary bold")
         if bought is not None:
             first = first.append(Content.styled("  read  ", "$success"))
-            title = plain(reading["title"], "bold").append(
-                Content.styled(f"  {bought['outcome']}", "$primary bold")
+            title = plain(reading.title, "bold").append(
+                Content.styled(f"  {bought.outcome}", "$primary bold")
             )
-            if bought["predicted"] != bought["outcome"]:
-                title = title.append(Content.styled(f"  you said {bought['predicted']}", "$text-muted"))
+            if bought.predicted != bought.outcome:
+                title = title.append(Content.styled(f"  you said {bought.predicted}", "$text-muted"))
             lines = hanging(first, title, width)
-            for row in reading["shows"].splitlines():
+            for row in reading.shows.splitlines():
                 for line in _packed(row, width - 10):
                     lines += hanging(Content(" " * 10), plain(line), width)
             return lines
-        price = f"{reading['seconds']:>3} s" if reading["seconds"] else " free"
+        price = f"{reading.seconds:>3} s" if reading.seconds else " free"
         first = first.append(Content.styled(f"{price}   ", "$text-muted"))
-        lines = hanging(first, plain(reading["title"], "bold" if here else ""), width)
+        lines = hanging(first, plain(reading.title, "bold" if here else ""), width)
         if here:
-            lines += hanging(Content(" " * 10), plain(reading["asks"], "$text-muted"), width)
+            lines += hanging(Content(" " * 10), plain(reading.asks, "$text-muted"), width)
             lines += self._outcomes(reading, width) if self.asking else []
         return lines
 
     @staticmethod
-    def _outcomes(reading: Mapping[str, Any], width: int) -> list[Content]:
+    def _outcomes(reading: OfferedReading, width: int) -> list[Content]:
         lines = [Content(" " * 10).append(Content.styled("How does it end?", "bold $primary"))]
-        for number, outcome in enumerate(reading["outcomes"]):
+        for number, outcome in enumerate(reading.outcomes):
             part = Content.assemble((f"{number + 1} ", "bold $primary"), (f"{outcome}", "bold"))
             link = Style.from_meta({"@click": f"screen.predict({number})"})
             part = part.stylize(link, 0, len(part.plain))

@@ -1,16 +1,16 @@
 """The marking of one answer: key points one at a time, misconceptions, follow-ups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from textual.content import Content
 
+from quizapp.interview.marking.model import FollowUpMark, MisconceptionMark, PointMark, WordsMarking
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.row_list import RowList
 
-POINT, WRONG, PROBE = "point", "wrong", "probe"
+POINT, WRONG, FOLLOW_UP = "point", "wrong", "follow-up"
 _BOX = {1.0: ("[x] ", "$success bold"), 0.5: ("[½] ", "$warning bold"), 0.0: ("[ ] ", "")}
 
 
@@ -27,22 +27,22 @@ class Rubric(RowList):
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
-        self.marking: Mapping[str, Any] = {}
-        self.probes: Sequence[str] = ()
+        self.marking: WordsMarking | None = None
+        self.typed: Sequence[str] = ()
         self.order: list[RubricLine] = []
         self.cursor = 0
         self.furthest = 0
         self.blind = False
 
-    def show(
-        self, marking: Mapping[str, Any], probes: Sequence[str], *, everything: bool, blind: bool
-    ) -> None:
-        """Show a marking, from its first line, or all of it where it was decided before."""
-        self.marking, self.probes, self.blind = marking, probes, blind
-        self.order = [RubricLine(POINT, i) for i in range(len(marking.get("points", ())))]
-        self.order += [RubricLine(WRONG, i) for i in range(len(marking.get("misconceptions", ())))]
-        asked = [i for i, probe in enumerate(marking.get("probes", ())) if probe["asked"]]
-        self.order += [RubricLine(PROBE, i) for i in asked]
+    def show(self, marking: WordsMarking, typed: Sequence[str], *, everything: bool, blind: bool) -> None:
+        """Show a marking, from its first line, or all of it where it was decided before.
+
+        ``typed`` holds the learner's answers to the follow-ups.
+        """
+        self.marking, self.typed, self.blind = marking, typed, blind
+        self.order = [RubricLine(POINT, i) for i in range(len(marking.points))]
+        self.order += [RubricLine(WRONG, i) for i in range(len(marking.misconceptions))]
+        self.order += [RubricLine(FOLLOW_UP, i) for i, row in enumerate(marking.follow_ups) if row.asked]
         self.cursor = 0
         self.furthest = len(self.order) if everything else 0
         self.changed()
@@ -70,40 +70,44 @@ class Rubric(RowList):
 
     def row(self, place: int, width: int) -> list[Content]:
         """A line with what was decided on it."""
+        assert self.marking is not None
         line = self.order[place]
         here = Content.styled("▸ " if place == self.cursor else "  ", "$primary bold")
-        body = {POINT: self._point, WRONG: self._wrong, PROBE: self._probe}[line.kind]
-        return body(here, line.index, width)
+        if line.kind == POINT:
+            return self._point(here, self.marking.points[line.index], width)
+        if line.kind == WRONG:
+            return self._misconception(here, self.marking.misconceptions[line.index], width)
+        typed = self.typed[line.index] if line.index < len(self.typed) else ""
+        return self._follow_up(here, self.marking.follow_ups[line.index], typed, width)
 
-    def _point(self, here: Content, index: int, width: int) -> list[Content]:
-        point = self.marking["points"][index]
-        text, style = _BOX[float(point["held"])]
-        body = plain(point["text"])
-        if point["weight"] == 3:
+    def _point(self, here: Content, point: PointMark, width: int) -> list[Content]:
+        text, style = _BOX[point.held]
+        body = plain(point.text)
+        if point.weight == 3:
             body = body.append(Content.styled("  must", "$warning"))
-        elif point["kind"] != "core":
-            body = body.append(Content.styled(f"  {point['kind']}", "$text-muted"))
+        elif point.kind != "core":
+            body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
         lines = hanging(here.append(Content.styled(text, style)), body, width)
-        said = "" if self.blind else point["quote"] or ", ".join(point["words"][:3])
-        if said and point["ticked"]:
-            lines += hanging(Content("      "), plain(f"you said: {said}", "$success"), width)
-        elif point["ticked"] and not point["supported"]:
+        words = "" if self.blind else point.quote or ", ".join(point.words[:3])
+        if words and point.ticked:
+            lines += hanging(Content("      "), plain(f"you said: {words}", "$success"), width)
+        elif point.ticked and not point.supported:
             lines += hanging(Content("      "), plain("unsupported: counts half", "$warning"), width)
         return lines
 
-    def _wrong(self, here: Content, index: int, width: int) -> list[Content]:
-        wrong = self.marking["misconceptions"][index]
-        box = Content.styled("[!] ", "$error bold") if wrong["stated"] else Content("[ ] ")
-        body = Content.styled("Did you say this?  ", "$accent").append(plain(f"“{wrong['wrong']}”"))
+    @staticmethod
+    def _misconception(here: Content, row: MisconceptionMark, width: int) -> list[Content]:
+        box = Content.styled("[!] ", "$error bold") if row.stated else Content("[ ] ")
+        body = Content.styled("Did you say this?  ", "$accent").append(plain(f"“{row.wrong}”"))
         lines = hanging(here.append(box), body, width)
-        if wrong["stated"]:
-            lines += hanging(Content("      "), plain(wrong["right"], "$text-muted"), width)
+        if row.stated:
+            lines += hanging(Content("      "), plain(row.right, "$text-muted"), width)
         return lines
 
-    def _probe(self, here: Content, index: int, width: int) -> list[Content]:
-        probe = self.marking["probes"][index]
-        text, style = _BOX[float(probe["held"])]
-        lines = hanging(here.append(Content.styled(text, style)), plain(probe["ask"], "bold"), width)
-        typed = self.probes[index].strip() if index < len(self.probes) else ""
-        lines += hanging(Content("      "), plain(typed or "nothing said", "$text-muted italic"), width)
-        return [*lines, *hanging(Content("      "), plain(probe["answer"]), width)]
+    @staticmethod
+    def _follow_up(here: Content, row: FollowUpMark, typed: str, width: int) -> list[Content]:
+        text, style = _BOX[row.held]
+        lines = hanging(here.append(Content.styled(text, style)), plain(row.ask, "bold"), width)
+        answer = plain(typed.strip() or "nothing said", "$text-muted italic")
+        lines += hanging(Content("      "), answer, width)
+        return [*lines, *hanging(Content("      "), plain(row.answer), width)]

@@ -10,10 +10,8 @@ from textual.widgets import Static
 
 from quizapp.errors import QuizError
 from quizapp.incidents.loader import find_incident, load_library
-from quizapp.interview.blueprint import load_blueprint
+from quizapp.interview.blueprint import CUT_SHARE, load_blueprint
 from quizapp.interview.incident_pool import ListedIncident, list_incidents
-from quizapp.interview.session.timing import CUT_SHARE
-from quizapp.interview.single_run import seconds_for
 from quizapp.interview.trends import day
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
@@ -74,7 +72,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
     def opened(self) -> None:
         """List the runs, with the cursor on the one that was named or on the first."""
         self.look_for_unfinished()
-        self._seconds = seconds_for(load_blueprint())
+        self._seconds = load_blueprint().incident_seconds
         incidents = self._read()
         place = 0
         try:

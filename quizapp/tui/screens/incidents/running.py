@@ -1,13 +1,12 @@
 """The scenario of a mock interview: a broken run, readings for seconds of the clock, answer and diagnosis."""
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from quizapp.incidents.diagnosis import text_of
 from quizapp.incidents.model import NO_FAULT, NOTHING
 from quizapp.interview.session.question import InterviewQuestion
 from quizapp.tui.rendering.markdown import document
@@ -110,15 +109,12 @@ class IncidentView(Container):
         item = self.item
         if item is None:
             return
-        hints = [f"> Hint: {hint}" for hint in item.question["hints"][: item.hints]]
-        text = "\n\n".join([f"**{item.question['title']}**", item.question["prompt"].strip(), *hints])
+        hints = [f"> Hint: {hint}" for hint in item.incident.hints[: item.hints]]
+        text = "\n\n".join([f"**{item.incident.title}**", item.incident.prompt.strip(), *hints])
         self.query_one("#told", Static).update(document(text))
-        self.readings.show(item.question["readings"], item.bought)
-        self.form.show(item.question, item.given)
-        ends = (
-            f"{text_of(item.question['readings'], row['reading'], 'title')} {row['outcome']}"
-            for row in item.bought
-        )
+        self.readings.show(item.incident.readings, item.bought)
+        self.form.show(item.incident, item.diagnosis)
+        ends = (f"{reading.title} {bought.outcome}" for reading, bought in item.readings_bought())
         self.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
 
     def collect(self, item: InterviewQuestion) -> None:
@@ -177,9 +173,9 @@ class IncidentView(Container):
     def ask(self) -> None:
         """Ask how the reading under the cursor ends."""
         reading, item = self.readings.here, self.item
-        if reading is None or item is None or item.bought_reading(reading["id"]) is not None:
+        if reading is None or item is None or item.bought_reading(reading.id) is not None:
             return
-        if not self.session.can_buy(reading["id"]):
+        if not self.session.can_buy(reading.id):
             self.run_screen.quiz.say("Its price is more than the time that is left.", bad=True)
             return
         self.readings.asking = True
@@ -190,10 +186,10 @@ class IncidentView(Container):
     def predict(self, number: int) -> None:
         """Pay for the reading and show it."""
         reading = self.readings.here
-        if reading is None or number >= len(reading["outcomes"]):
+        if reading is None or number >= len(reading.outcomes):
             return
         self.run_screen.collect()
-        said = self.session.buy(reading["id"], reading["outcomes"][number])
+        said = self.session.buy(reading.id, reading.outcomes[number])
         if not said:
             self.run_screen.quiz.say("Its price is more than the time that is left.", bad=True)
         self.interview.save()
@@ -207,7 +203,7 @@ class IncidentView(Container):
         item = self.item
         if item is None:
             return
-        if item.hints >= len(item.question["hints"]):
+        if item.hints >= len(item.incident.hints):
             self.run_screen.quiz.say("There is no further hint.")
             return
 
@@ -221,7 +217,7 @@ class IncidentView(Container):
 
         entries = [
             ("no", "No, go on without"),
-            ("yes", f"Show hint {item.hints + 1} of {len(item.question['hints'])}"),
+            ("yes", f"Show hint {item.hints + 1} of {len(item.incident.hints)}"),
         ]
         self.run_screen.quiz.push_screen(Choose("A hint costs 10 marks", entries), chosen)
 
@@ -234,7 +230,7 @@ class IncidentView(Container):
             return
         field, name = self.form.here
         if field == "states":
-            ticked = list((item.given or {}).get("states") or ())
+            ticked = item.diagnosis.states
             ticked = [other for other in ticked if other != name] + ([] if name in ticked else [name])
             self._commit(item, field, ticked)
             return
@@ -244,7 +240,7 @@ class IncidentView(Container):
                 "Take a reading first (f2)." if field == "reading" else "Choose the cause first."
             )
             return
-        chosen = str((item.given or {}).get(field, ""))
+        chosen = getattr(item.diagnosis, field)
 
         def took(value: str | None) -> None:
             if value and self.item is item:
@@ -257,7 +253,7 @@ class IncidentView(Container):
 
     def _place_of_no_fault(self, item: InterviewQuestion, cause: str) -> None:
         """Where nothing is broken there is one place to say; it goes when another cause is chosen."""
-        place = (item.given or {}).get("place")
+        place = item.diagnosis.place
         if cause == NO_FAULT:
             self._commit(item, "place", NOTHING)
         elif place == NOTHING:
@@ -265,24 +261,22 @@ class IncidentView(Container):
 
     @staticmethod
     def _entries(item: InterviewQuestion, field: str) -> list[tuple[str, str]]:
-        asked, said = item.question, item.given or {}
         if field == "reading":
-            titles = [(row["reading"], row["outcome"]) for row in item.bought]
-            return [(name, f"{text_of(asked['readings'], name, 'title')}: {end}") for name, end in titles]
-        rows: list[dict[str, Any]] = asked["places" if field == "place" else "causes"]
-        return [
-            (row["id"], row["text"]) for row in rows if field != "decoy" or row["id"] != said.get("cause")
-        ]
+            rows = item.readings_bought()
+            return [(reading.id, f"{reading.title}: {bought.outcome}") for reading, bought in rows]
+        if field == "place":
+            return [(place.id, place.text) for place in item.incident.places]
+        named = item.diagnosis.cause if field == "decoy" else ""
+        return [(cause.id, cause.text) for cause in item.incident.causes if cause.id != named]
 
     def _commit(self, item: InterviewQuestion, field: str, value: str | list[str]) -> None:
         self.session.commit(field, value)
         self.interview.save()
-        self.form.show(item.question, item.given)
+        self.form.show(item.incident, item.diagnosis)
 
     def ready(self, item: InterviewQuestion) -> bool:
         """Whether the answer may be frozen: what is missing is said once, then the learner chooses."""
-        said = item.given or {}
-        fields = [field for field in ("cause", "place", "decoy") if not said.get(field)]
+        fields = [field for field in ("cause", "place", "decoy") if not getattr(item.diagnosis, field)]
         missing = {*fields, *(() if item.typed.strip() else ("words",))}
         if missing <= self.warned:
             return True

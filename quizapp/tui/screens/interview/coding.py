@@ -78,11 +78,11 @@ class CodingView(Container):
         """Show a question, whose code is loaded once; returns the phase."""
         if self.loaded != item.number:
             self.loaded = item.number
-            self.query_one("#task", Static).update(document(item.question["prompt"]))
-            self.editor.load_text(self._left_outside(item) or item.code or item.question["starter"])
+            self.query_one("#task", Static).update(document(item.asked.prompt))
+            self.editor.load_text(self._left_outside(item) or item.code or item.coding.starter)
             self.explanation.show(())
             self.explanation.load_text(item.typed)
-            last = item.submissions[-1]["verdict"] if item.submissions else None
+            last = item.submissions[-1].verdict if item.submissions else None
             self._pending.clear()
             self._say("judge", _counts(last) if last else BEGIN)
         self.go("code")
@@ -92,7 +92,7 @@ class CodingView(Container):
         """Hand what is in the fields to the session."""
         if self.loaded != item.number:
             return
-        if self.editor.text != (item.code or item.question["starter"]):
+        if self.editor.text != (item.code or item.coding.starter):
             self.session.write_code(self.editor.text)
         if self.explanation.text != item.typed:
             self.session.type(self.explanation.text)
@@ -141,7 +141,7 @@ class CodingView(Container):
         item = self.session.item
         if item is None:
             return
-        source, module = self.editor.text, item.question["module"]
+        source, module = self.editor.text, item.coding.module
         quiz = self.run_screen.quiz
         self._start("check", "Running your module …")
 
@@ -209,7 +209,7 @@ class CodingView(Container):
     def _outside(self, item: InterviewQuestion) -> Path:
         """Where the code is while another editor has it; it is found again if the terminal is lost then."""
         folder = paths.home() / "mock" / f"{self.interview.id}-{item.number}"
-        return folder / str(item.question["module"])
+        return folder / item.coding.module
 
     def _left_outside(self, item: InterviewQuestion) -> str:
         """What another editor saved before the terminal was lost; empty in the usual case."""

@@ -1,15 +1,15 @@
 """The marking screen's own words and machine's findings, by kind of item."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from textual.content import Content
 from textual.visual import VisualType
 
+from quizapp.incidents.diagnosis import compare_diagnosis
+from quizapp.interview.marking.model import CodingMarking, MachineMarking, Marking
 from quizapp.interview.report.text import given_text, right_text, verdict_line
-from quizapp.interview.scoring.score import terms_of
-from quizapp.interview.session.incident_snapshot import cheapest_text, committed, readings_bought
-from quizapp.interview.session.question import IN_WORDS, INCIDENT, InterviewQuestion, points_of
+from quizapp.interview.scoring.terms import terms_of
+from quizapp.interview.session.question import IN_WORDS, INCIDENT, InterviewQuestion
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import highlight_terms
@@ -24,16 +24,15 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
         text = item.typed.strip()
         if blind:
             return plain(text)
-        return (
-            highlight_terms(text, points_of(item)) if text else Content.styled("nothing said", "$text-muted")
-        )
+        said_nothing = Content.styled("nothing said", "$text-muted")
+        return highlight_terms(text, item.key_points) if text else said_nothing
     if item.kind == "coding" and item.typed.strip():
         return plain(item.typed.strip())
     shown = "" if item.kind == "coding" else given_text(item)
     return plain(shown) if shown else Content.styled("no answer", "$text-muted")
 
 
-def found_text(item: InterviewQuestion, marking: Mapping[str, Any]) -> VisualType:
+def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
     """What the machine found, as it is; empty where it found nothing of its own."""
     if not item.reached:
         later = "." if item.kind == INCIDENT else ", first in tomorrow's queue."
@@ -41,15 +40,17 @@ def found_text(item: InterviewQuestion, marking: Mapping[str, Any]) -> VisualTyp
     if item.kind == INCIDENT:
         return Document("\n".join(_diagnosis(item, marking)))
     if item.kind == "recall":
-        return _silence(item) if marking["empty"] else Content("")
-    if item.kind == "coding":
+        return _silence(item) if marking.empty else Content("")
+    if isinstance(marking, CodingMarking):
         return plain(verdict_line(marking, len(item.submissions)), "bold")
-    right = marking["right_parts"] == marking["parts"]
-    mark = f"{marking['right_parts']} of {marking['parts']}"
-    head = "✓ right" if right else f"✗ {mark} right" if marking["parts"] > 1 else "✗ wrong"
+    if not isinstance(marking, MachineMarking):
+        raise TypeError(f"{item.kind} is not marked by the machine alone")
+    right = marking.right_parts == marking.parts
+    mark = f"{marking.right_parts} of {marking.parts}"
+    head = "✓ right" if right else f"✗ {mark} right" if marking.parts > 1 else "✗ wrong"
     lines = [Content.styled(head, "bold $success" if right else "bold $error")]
-    if marking["note"] and not right:
-        lines.append(plain(marking["note"], "$text-muted"))
+    if marking.note and not right:
+        lines.append(plain(marking.note, "$text-muted"))
     lines += [
         Content(""),
         Content.styled("Right", "bold"),
@@ -63,27 +64,26 @@ def _silence(item: InterviewQuestion) -> Content:
     return Content.styled(said, "$warning")
 
 
-def _diagnosis(item: InterviewQuestion, marking: Mapping[str, Any]) -> Iterator[str]:
+def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
     """The diagnosis beside the right one, each reading, and the marks that follow; in Markdown."""
-    row = item.as_json()
-    if marking["empty"]:
+    if marking.empty:
         yield f"*{_silence(item).plain}*"
         yield ""
     yield "**Diagnosis**, marked from the stored readings"
     yield ""
-    for name, said, right, held in committed(row):
+    for name, said, right, held in compare_diagnosis(item.incident, item.diagnosis, item.bought):
         asides = "" if held == 1 or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
         yield f"- {_SIGNS[held]} {name}: {said or 'nothing said'}{asides}"
     yield ""
-    bought = list(readings_bought(row))
+    bought = item.readings_bought()
     yield "**Readings**" if bought else "No reading was taken."
     yield ""
-    for reading in bought:
+    for reading, purchase in bought:
         yield (
-            f"- {_SIGNS[reading['right']]} {reading['title']}, {reading['seconds']} s: "
-            f"said {reading['predicted']}, was {reading['outcome']}"
+            f"- {_SIGNS[purchase.predicted_right]} {reading.title}, {reading.seconds} s: "
+            f"said {purchase.predicted}, was {purchase.outcome}"
         )
-    yield f"- cheapest path: {cheapest_text(item.question)}"
+    yield f"- cheapest path: {item.incident.cheapest_text()}"
     yield ""
     yield "**Marks**"
     yield ""

@@ -1,7 +1,7 @@
 """Marking after the end: the learner's words beside the key points, which appear one at a time."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
@@ -11,7 +11,8 @@ from textual.widgets import Input, Static
 
 from quizapp.errors import QuizError, TakenOver
 from quizapp.interview import archive
-from quizapp.interview.marking import propose as marks
+from quizapp.interview.marking.model import Marking, WordsMarking
+from quizapp.interview.marking.propose import is_self_marked
 from quizapp.interview.marking.text_evidence import says_quote
 from quizapp.interview.report.model import Report
 from quizapp.interview.report.text import STATES
@@ -39,7 +40,7 @@ class RubricScreen(Place):
     CSS_PATH = "marking.tcss"
     blind: ClassVar[bool] = False
 
-    def __init__(self, items: Sequence[InterviewQuestion], markings: Sequence[dict[str, Any]]) -> None:
+    def __init__(self, items: Sequence[InterviewQuestion], markings: Sequence[Marking]) -> None:
         super().__init__()
         self.items, self.markings = items, markings
         self.at = 0
@@ -70,9 +71,16 @@ class RubricScreen(Place):
         return self.items[self.at]
 
     @property
-    def marking(self) -> dict[str, Any]:
+    def marking(self) -> Marking:
         """Its marking."""
         return self.markings[self.at]
+
+    @property
+    def rubric_marking(self) -> WordsMarking:
+        """Its marking, where there is a rubric to decide on."""
+        marking = self.marking
+        assert isinstance(marking, WordsMarking)
+        return marking
 
     @property
     def rubric(self) -> Rubric:
@@ -83,26 +91,26 @@ class RubricScreen(Place):
 
     def show(self) -> None:
         """Show the item: question, own words, and the first line of its rubric."""
-        item, marking = self.item, self.marking
+        item = self.item
         with self.app.batch_update():
             self._show_head()
             titled = item.kind in {"coding", INCIDENT}
-            asked = item.question["title"] if titled else item.question["prompt"]
+            asked = item.title if titled else item.asked.prompt
             self.query_one("#prompt", Static).update(Document(asked))
             self.query_one("#own", Static).update(own_text(item, blind=self.blind))
-            decide = marks.is_self_marked(item)
+            decide = is_self_marked(item)
             rubric = self.rubric
             rubric.display = decide
             if decide:
-                typed = [probe.typed for probe in item.probes]
-                rubric.show(marking, typed, everything=self.at in self.seen, blind=self.blind)
+                typed = [row.typed for row in item.follow_ups]
+                rubric.show(self.rubric_marking, typed, everything=self.at in self.seen, blind=self.blind)
             self._show_found()
             self.enter_phase("marks" if decide and rubric.order else "shown")
             self.query_one("#scroll").scroll_home(animate=False)
 
     def _show_found(self) -> None:
         """What the machine found; of an incident, whose diagnosis gives the points away, at the end."""
-        early = self.item.kind == INCIDENT and marks.is_self_marked(self.item) and not self._decided()
+        early = self.item.kind == INCIDENT and is_self_marked(self.item) and not self._decided()
         said = Content("") if self.blind or early else found_text(self.item, self.marking)
         self.query_one("#found", Static).update(said)
         self.query_one("#found").display = not isinstance(said, Content) or bool(said.plain)
@@ -136,8 +144,8 @@ class RubricScreen(Place):
         line = self.rubric.line
         if line is None or self._out_of_view():
             return
-        wants = line.kind == POINT and marks.needs_phrase(self.marking, line.index)
-        if wants and not self.marking["points"][line.index]["quote"] and not self.blind:
+        wants = line.kind == POINT and self.rubric_marking.needs_phrase(line.index)
+        if wants and not self.rubric_marking.points[line.index].quote and not self.blind:
             field = self.query_one("#phrase", Input)
             field.value = ""
             self.query_one("#ask").display = True
@@ -160,9 +168,9 @@ class RubricScreen(Place):
         if line.kind == POINT:
             self.hold(line.index, held, quote)
         elif line.kind == WRONG:
-            marks.state_wrong(self.marking, line.index, stated=held > 0)
+            self.rubric_marking.misconceptions[line.index].stated = held > 0
         else:
-            marks.hold_probe(self.marking, line.index, held)
+            self.rubric_marking.follow_ups[line.index].held = held
         self.changed()
         self.rubric.decided()
         self._show_found()
@@ -170,9 +178,10 @@ class RubricScreen(Place):
 
     def hold(self, index: int, held: float, quote: str) -> None:
         """Take the decision on a key point."""
-        point = self.marking["points"][index]
-        phrase = quote or point["quote"]
-        marks.tick(self.marking, index, self.item.typed, ticked=held > 0, half=held == 0.5, quote=phrase)
+        point = self.rubric_marking.points[index]
+        phrase = quote or point.quote
+        ticked, half = held > 0, held == 0.5
+        self.rubric_marking.tick(index, self.item.typed, ticked=ticked, half=half, quote=phrase)
 
     def changed(self) -> None:
         """Something was decided."""
@@ -213,7 +222,7 @@ class RubricScreen(Place):
             rubric.move(event.place - rubric.cursor)
             return
         line = rubric.line
-        if line is not None and line.kind == POINT and self.marking["points"][line.index]["ticked"]:
+        if line is not None and line.kind == POINT and self.rubric_marking.points[line.index].ticked:
             self.action_no()
         else:
             self.action_yes()
@@ -235,13 +244,13 @@ class RubricScreen(Place):
 
     def action_strong(self) -> None:
         """A strong answer, once the points are decided."""
-        if marks.is_self_marked(self.item) and not self._decided():
+        if is_self_marked(self.item) and not self._decided():
             self.quiz.say("First decide on the key points.")
             return
         item = self.item
-        answer = item.question["answer"]
+        answer = item.asked.answer
         text = f"```python\n{answer}\n```" if item.kind == "coding" else answer
-        title = item.question.get("title") or item.question["prompt"]
+        title = item.title
         self.quiz.read(one_line(title)[:60], text)
 
     def action_take(self) -> None:
@@ -287,7 +296,7 @@ class MarkScreen(RubricScreen):
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         try:
-            report = self.interview.record()
+            document = self.interview.record()
         except TakenOver as error:
             self.interview.taken = str(error)
             self._leave_taken()
@@ -295,7 +304,7 @@ class MarkScreen(RubricScreen):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
-        self.quiz.switch_screen(CardScreen(report))
+        self.quiz.switch_screen(CardScreen(document))
 
     def _leave_taken(self) -> None:
         if self.app.screen is not self:
@@ -311,32 +320,34 @@ class BlindScreen(RubricScreen):
 
     def __init__(self, report: Report, number: int) -> None:
         question = report.question(number)
-        super().__init__([question.asked], [marks.unmarked(question.marking)])
+        marking = question.marking
+        assert isinstance(marking, WordsMarking)
+        super().__init__([question.asked], [marking.unmarked()])
         self.report, self.number = report, number
         self.held: dict[int, float] = {}
 
     def show(self) -> None:
         """The whole question: it may be weeks old."""
         super().show()
-        self.query_one("#prompt", Static).update(Document(self.item.question["prompt"]))
+        self.query_one("#prompt", Static).update(Document(self.item.asked.prompt))
 
     def _show_head(self) -> None:
         left = Content.styled("Marked again", "bold $primary")
         left = left.append(Content.styled(f"  an answer of {self.report.started[:10]}", "$text-muted"))
-        right = f"{len(self.held)} of {len(self.marking['points'])} decided"
+        right = f"{len(self.held)} of {len(self.rubric_marking.points)} decided"
         gap = max(1, self.size.width - 2 - left.cell_length - len(right))
         self.query_one("#head", Static).update(left.append(" " * gap).append(right))
 
     def hold(self, index: int, held: float, quote: str) -> None:
         """Blind marks need no phrase: they are compared, not counted."""
         del quote
-        self.marking["points"][index]["held"] = held
+        self.rubric_marking.points[index].held = held
         self.held[index] = held
         self._show_head()
 
     def action_take(self) -> None:
         """Compare, once everything is decided: what was left open would count as not said."""
-        left = len(self.marking["points"]) - len(self.held)
+        left = len(self.rubric_marking.points) - len(self.held)
         if left:
             self.quiz.say(f"Decide every point: {plural(left, 'point')} left, y, h or n.")
             return
@@ -344,7 +355,7 @@ class BlindScreen(RubricScreen):
 
     def finish(self) -> None:
         """Store the blind marks beside the first."""
-        held = [point["held"] for point in self.marking["points"]]
+        held = [point.held for point in self.rubric_marking.points]
         agreement = archive.store_remark(self.quiz.study, self.report, self.number, held)
         self.quiz.say(f"{agreement}. The first marks stay.")
         self.quiz.go_back(self)

@@ -9,7 +9,7 @@ from textual.style import Style
 from textual.widgets import ContentSwitcher, Input, Static
 
 from quizapp.bank.answers import gaps
-from quizapp.interview.session.question import OPEN, InterviewQuestion, question_of
+from quizapp.interview.session.question import OPEN, InterviewQuestion, bank_question
 from quizapp.interview.session.session import CONFIDENCES
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -77,9 +77,9 @@ class QuestionView(VerticalScroll):
 
     def collect(self, item: InterviewQuestion) -> None:
         """Hand what is typed so far to the session. Choices and orders are handed over as they are made."""
-        if item.probe is not None or (item.state == OPEN and item.kind == "recall"):
+        if item.open_follow_up is not None or (item.state == OPEN and item.kind == "recall"):
             text = self.query_one("#typed", AnswerBox).text
-            if text != (item.probe.typed if item.probe else item.typed):
+            if text != (item.open_follow_up.typed if item.open_follow_up else item.typed):
                 self.session.type(text)
         elif item.state == OPEN and item.kind == "numeric":
             text = self.query_one("#numeric Input", Input).value
@@ -87,7 +87,7 @@ class QuestionView(VerticalScroll):
                 self.session.give(text)
         elif item.state == OPEN and item.kind == "cloze":
             answers = list(self.query_one(Cloze).answers)
-            if answers != (item.given or [""] * len(answers)):
+            if answers != (item.gaps or [""] * len(answers)):
                 self.session.give(answers if any(answers) else None)
 
     # showing
@@ -96,7 +96,7 @@ class QuestionView(VerticalScroll):
         """Show the brief or the wrap-up."""
         first = self.session.phase == 0
         head = self.interview.head
-        title = f"{head['title']}, {head['minutes']} minutes" if first else "That was the last question"
+        title = f"{head.title}, {head.minutes} minutes" if first else "That was the last question"
         self.query_one("#prompt", Static).update(Document(title))
         plain = self.query_one("#plain", Static)
         plain.update(Document(self._brief() if first else self._wrap_up()))
@@ -121,28 +121,28 @@ class QuestionView(VerticalScroll):
 
     def show_question(self, item: InterviewQuestion) -> str:
         """Show a question with the field for its kind of answer."""
-        self.query_one("#prompt", Static).update(Document(item.question["prompt"]))
+        self.query_one("#prompt", Static).update(Document(item.asked.prompt))
         if item.kind == "recall":
             self._show_box(item.typed)
             return "idle"
         work = self.query_one("#work", ContentSwitcher)
         work.display = True
         work.current = item.kind
-        question = question_of(item)
+        question = bank_question(item)
         if item.kind == "numeric":
             self.query_one(NumberField).show(question.unit)
             field = self.query_one("#numeric Input", Input)
             field.value = str(item.given or "")
             field.focus()
         elif item.kind == "choice":
-            self.choice.show(question.options, item.question["order"])
+            self.choice.show(question.options, item.display_order)
         elif item.kind == "order":
-            self.order.show(question.steps, item.given or item.question["order"])
+            self.order.show(question.steps, item.sequence or item.display_order)
         else:
-            self._show_cloze(question.text, len(gaps(question)), item.given)
+            self._show_cloze(question.text, len(gaps(question)), item.gaps)
         return item.kind if item.kind in {"choice", "order"} else "idle"
 
-    def _show_cloze(self, text: str, number: int, given: list[str] | None) -> None:
+    def _show_cloze(self, text: str, number: int, given: list[str]) -> None:
         cloze = self.query_one(Cloze)
         cloze.show(text, number)
         if given:
@@ -162,19 +162,17 @@ class QuestionView(VerticalScroll):
 
     def show_follow_up(self, item: InterviewQuestion) -> str:
         """Show the follow-up question that is being asked."""
-        assert item.probe is not None
+        assert item.open_follow_up is not None
         earlier = self.query_one("#earlier", Static)
-        earlier.update(Content(f"After “{one_line(item.question['prompt'])[:120]}”"))
+        earlier.update(Content(f"After “{one_line(item.asked.prompt)[:120]}”"))
         earlier.display = True
-        self.query_one("#prompt", Static).update(Document(item.probe.ask))
-        self._show_box(item.probe.typed)
+        self.query_one("#prompt", Static).update(Document(item.open_follow_up.ask))
+        self._show_box(item.open_follow_up.typed)
         return "idle"
 
     def show_confidence(self, item: InterviewQuestion) -> str:
         """Ask how sure the learner is of the answer just frozen."""
-        self.query_one("#prompt", Static).update(
-            Document(item.question.get("title") or item.question["prompt"])
-        )
+        self.query_one("#prompt", Static).update(Document(item.title))
         row: list[Content] = []
         for number, percent in enumerate(CONFIDENCES, 1):
             cell = Content.assemble((f" {number} ", "bold $primary"), (f"{percent} % ", "bold"))

@@ -1,5 +1,6 @@
 """A running mock interview: the clock above, one question below, and nothing revealed before the end."""
 
+from collections.abc import Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -8,6 +9,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher, TextArea
 
+from quizapp.interview.session.flow import SessionEvent
 from quizapp.interview.session.question import CONFIDENCE, INCIDENT, OPEN
 from quizapp.tui import actions
 from quizapp.tui.screens.base import Place
@@ -101,7 +103,7 @@ class RunScreen(Place):
             return
         self.query_one(ClockBar).refresh()
 
-    def react(self, happened: list[str]) -> None:
+    def react(self, happened: Sequence[SessionEvent]) -> None:
         """Report what the clock or an action did, and show what is in hand now."""
         before = self._shown
         self._sync()
@@ -134,8 +136,13 @@ class RunScreen(Place):
         item = self.session.item
         if item is None:
             return (self.session.phase, None)
-        probe = item.probe
-        return (self.session.phase, item.number, item.state, item.probes.index(probe) if probe else -1)
+        follow_up = item.open_follow_up
+        return (
+            self.session.phase,
+            item.number,
+            item.state,
+            item.follow_ups.index(follow_up) if follow_up else -1,
+        )
 
     def _sync(self) -> None:
         """Show what is in hand, if that changed."""
@@ -159,7 +166,7 @@ class RunScreen(Place):
             phase = self.question.show_between()
         elif item.state == CONFIDENCE:
             phase = self.question.show_confidence(item)
-        elif item.probe is not None:
+        elif item.open_follow_up is not None:
             phase = self.question.show_follow_up(item)
         elif item.kind == "coding":
             view, phase = self.coding, self.coding.show(item)
@@ -234,7 +241,7 @@ class RunScreen(Place):
             self._hinted_at = monotonic()
             self.quiz.say(WHERE_TO_WRITE[self.phase])
 
-    def save_and_react(self, happened: list[str]) -> None:
+    def save_and_react(self, happened: Sequence[SessionEvent]) -> None:
         """Store what an action changed, then show it."""
         self.interview.save()
         self.react(happened)
@@ -310,7 +317,7 @@ class RunScreen(Place):
         if not open_items:
             self.quiz.say(NOTICES["last"])
             return
-        entries = [(str(i.number), f"{one_line(i.question['prompt'])[:70]}") for i in open_items]
+        entries = [(str(i.number), f"{one_line(i.asked.prompt)[:70]}") for i in open_items]
 
         def chosen(value: str | None) -> None:
             if value:

@@ -96,7 +96,7 @@ def _moments(report: Report, width: int) -> list[Content]:
 
 def _moment(question: MarkedQuestion, width: int) -> Content:
     asked = question.asked
-    name = asked.question.get("title") or asked.question["prompt"]
+    name = asked.title
     state = "" if asked.state == "frozen" else f", {STATES[asked.state]}"
     mark = Content.styled(f"  {question.marks.total}{state}", "$text-muted")
     room = max(30, width - 7 - mark.cell_length)

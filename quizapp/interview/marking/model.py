@@ -1,0 +1,156 @@
+"""The marking of one answer: what the program proposes and the learner decides, as it is stored."""
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from quizapp.incidents.diagnosis import DiagnosisMark
+from quizapp.interview.marking.text_evidence import says_quote
+
+
+class MarkedBy(StrEnum):
+    """Who has the last word on a mark."""
+
+    SELF = "self"
+    MACHINE = "machine"
+
+
+class PointMark(msgspec.Struct):
+    """A key point and how far the answer makes it.
+
+    ``kind`` is core, trade-off or production, in an incident the section of the answer. ``words`` are the
+    learner's words that show the point, ``quote`` the phrase that they named themselves. ``held`` is 0, 0.5
+    or 1. ``verify``, of an incident only: the point says how the fix is proved.
+    """
+
+    text: str
+    weight: int
+    kind: str
+    proposed: bool = False
+    words: list[str] = []
+    ticked: bool = False
+    half: bool = False
+    quote: str = ""
+    supported: bool = False
+    held: float = 0.0
+    verify: bool | msgspec.UnsetType = msgspec.UNSET
+
+
+class MisconceptionMark(msgspec.Struct):
+    """A misconception and whether the answer states it."""
+
+    wrong: str
+    right: str
+    proposed: bool
+    stated: bool
+
+
+class BeatMark(msgspec.Struct):
+    """A part of a well-built answer and whether it is there."""
+
+    name: str
+    check: str
+    proposed: bool
+    held: bool
+
+
+class FollowUpMark(msgspec.Struct):
+    """A follow-up question and how right its answer was: 0, 0.5 or 1."""
+
+    ask: str
+    answer: str
+    asked: bool
+    proposed: float
+    held: float
+
+
+class Marking(msgspec.Struct, kw_only=True):
+    """What every marking has. ``empty``: nothing was said that could count."""
+
+    by: MarkedBy
+    empty: bool
+
+    @classmethod
+    def from_json(cls, kind: str, data: Mapping[str, Any]) -> "Marking":
+        """The stored marking of a question of that kind."""
+        return msgspec.convert(data, _TYPE_BY_KIND.get(kind, MachineMarking))
+
+    def as_json(self) -> dict[str, Any]:
+        """Its stored form."""
+        stored: dict[str, Any] = msgspec.to_builtins(self)
+        return stored
+
+
+class MachineMarking(Marking, kw_only=True):
+    """Of a choice, a number, an order or a cloze."""
+
+    right_parts: int
+    parts: int
+    note: str
+
+
+class WordsMarking(Marking, kw_only=True, rename={"follow_ups": "probes"}):
+    """Of an answer in words; the learner decides on every line."""
+
+    points: list[PointMark]
+    misconceptions: list[MisconceptionMark]
+    beats: list[BeatMark]
+    follow_ups: list[FollowUpMark]
+
+    def needs_phrase(self, index: int) -> bool:
+        """Whether ticking this point asks for the phrase that says it."""
+        return not self.points[index].proposed and not self.empty
+
+    def tick(self, index: int, typed: str, *, ticked: bool, half: bool = False, quote: str = "") -> None:
+        """Tick or untick a key point.
+
+        A tick counts half where neither matching words nor a phrase from the ``typed`` answer support it.
+        """
+        point = self.points[index]
+        quote = quote.strip()
+        point.ticked = ticked
+        point.half = half and ticked
+        point.quote = quote if ticked and says_quote(quote, typed) else ""
+        point.supported = bool(ticked and (point.proposed or point.quote))
+        if not ticked or self.empty:
+            point.held = 0.0
+        else:
+            point.held = 0.5 if point.half or not point.supported else 1.0
+
+    def unmarked(self) -> "WordsMarking":
+        """The marking with its key points as if nobody had decided yet, to mark the answer again blind."""
+        points = [PointMark(point.text, point.weight, point.kind) for point in self.points]
+        return WordsMarking(
+            by=self.by, empty=False, points=points, misconceptions=[], beats=self.beats, follow_ups=[]
+        )
+
+    def counted_points(self) -> Sequence[PointMark]:
+        """The key points as they count: where nothing was said, none is held."""
+        if not self.empty:
+            return self.points
+        return [msgspec.structs.replace(point, held=0.0) for point in self.points]
+
+
+class CodingMarking(WordsMarking, kw_only=True):
+    """Of code, from the last verdict in time, and of its explanation."""
+
+    behaviours: int
+    behaviours_passed: int
+    status: str
+    checked: bool
+    failed_submissions: int
+
+
+class IncidentMarking(WordsMarking, kw_only=True):
+    """Of an incident: the diagnosis is marked by the machine, the answer in words by the learner."""
+
+    diagnosis: DiagnosisMark
+
+
+_TYPE_BY_KIND: Mapping[str, type[Marking]] = {
+    "recall": WordsMarking,
+    "coding": CodingMarking,
+    "incident": IncidentMarking,
+}
