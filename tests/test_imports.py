@@ -74,7 +74,7 @@ def test_planning_loads_neither_textual_nor_torch_nor_numpy(home: Path) -> None:
         "day = as_date(moment(SystemClock().now(), 4).day) + timedelta(days=3)\n"
         "assert main(['plan', '--date', str(day), '--minutes', '15']) == 0"
     )
-    assert loaded(call, home) & HEAVY <= {"yaml"}  # the roles of interviews
+    assert loaded(call, home) & HEAVY <= {"yaml", "msgspec"}  # the roles and the reports of interviews
 
 
 def test_answering_loads_neither_textual_nor_torch(home: Path) -> None:
