@@ -2,5 +2,6 @@
 
 import os
 
-# Textual draws what a key changed at its next tick; at its 60 a second that wait is half of a key's way.
+# Textual redraws at fixed ticks. At its default of 60 a second, waiting for the next tick would take half
+# of the time from a key to the screen.
 os.environ.setdefault("TEXTUAL_FPS", "120")

@@ -1,4 +1,4 @@
-"""The app: opens the data after the first frame, holds the themes, and moves between screens."""
+"""The app: opens the data after the first frame, applies settings, and moves between screens."""
 
 import asyncio
 import contextlib
@@ -29,9 +29,10 @@ if TYPE_CHECKING:
     from quizapp.settings.model import Settings
 
 HERE = Path(__file__).parent
-_TAKE_SECONDS = 2.0
+_FIELD_TIMEOUT_S = 2.0
+"""Seconds that a priority key waits for the focused field."""
 READ_PER_S = 15
-"""Characters of a notice that are read in a second."""
+"""Characters of a notice that a person reads in a second."""
 
 
 def _commands() -> "type[Provider]":
@@ -53,12 +54,12 @@ class QuizApp(App[int]):
     ]  # fmt: skip
     BINDINGS: ClassVar[list[Any]] = [
         *actions.bindings("app"),
-        Binding("ctrl+c", "copy_or_tell", show=False),
+        Binding("ctrl+c", "copy_or_hint", show=False),
     ]
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
     def __init__(self, start: str = "home", *, study: "Study | None" = None, **options: Any) -> None:
-        # home takes the place of Textual's empty first screen, whose stylesheet is not loaded by itself
+        # Home replaces Textual's empty first screen, whose style sheet would not be loaded otherwise.
         first = [HERE / "screens" / "home.tcss"] if start == "home" else []
         super().__init__(css_path=[HERE / "quizapp.tcss", *first])
         self.start = start
@@ -113,11 +114,11 @@ class QuizApp(App[int]):
             terminal.watch_for_hangup(self)
 
     def apply_settings(self, settings: "Settings") -> None:
-        """Colours and keys as set; what only the interface can tell wrong is said with its line."""
+        """Apply colors and keys. What only the interface can find wrong is reported with its line."""
         self.use_theme(settings.theme)
         self.set_keymap(actions.override(settings.keys))
         wrong = {f"there is no action {name!r}": name for name in actions.unknown(settings.keys)}
-        if not theme.known(settings.theme, frozenset(self.available_themes)):
+        if not theme.is_available(settings.theme, frozenset(self.available_themes)):
             wrong[f"there is no theme {settings.theme!r}"] = "theme"
         for sentence, key in wrong.items():
             from quizapp import paths
@@ -127,27 +128,28 @@ class QuizApp(App[int]):
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Our own names, for themes that do not define them."""
-        hint = "not bold" if theme.without_colour() else "dim not bold"
+        hint = "not bold" if theme.without_color() else "dim not bold"
         return {"box": "ansi_bright_black" if self.current_theme.ansi else "#5c6370", "hint-style": hint}
 
     def use_theme(self, setting: str) -> None:
         """Take the theme of a setting."""
         wanted = theme.choose(setting, frozenset(self.available_themes))
         if self.available_themes[wanted].ansi:
-            # nothing can be mixed here: what lies below a dialog is drawn dim
+            # Terminal colors cannot be blended, so the screen below a dialog is drawn dim instead.
             self.SUSPENDED_SCREEN_CLASS = "-screen-suspended"  # type: ignore[misc]
         if self.is_running or self.available_themes[wanted].ansi:
             self.theme = wanted
         elif wanted != self.theme:
-            # before the start: no sheet is parsed yet, so nothing need be parsed and drawn twice (15 ms)
+            # Before the start no style sheet is parsed yet. Setting the theme quietly saves a second
+            # parse, 15 ms.
             self.set_reactive(App.theme, wanted)
             self.stylesheet.set_variables(self.get_css_variables())
         if self.no_color:
             from textual.filter import Monochrome
 
-            from quizapp.tui.rendering.text import Uncoloured
+            from quizapp.tui.rendering.text import Uncolored
 
-            self._filters = [Uncoloured() if isinstance(f, Monochrome) else f for f in self._filters]
+            self._filters = [Uncolored() if isinstance(f, Monochrome) else f for f in self._filters]
 
     def change_settings(self, settings: "Settings") -> None:
         """Let changed settings take effect: the schedule is opened again over the same store."""
@@ -178,7 +180,7 @@ class QuizApp(App[int]):
             super()._handle_exception(error)
             return
         path = write_crash(error)
-        if self._exit:  # what broke first was said; what breaks on the way out is only noted
+        if self._exit:  # the first error was reported; later ones on the way out only go to the log
             return
         self.fail(f"stopped by an internal error; every rated card is saved; details: {path}", INTERNAL)
 
@@ -188,7 +190,7 @@ class QuizApp(App[int]):
         return self._exit
 
     def broke(self, error: Exception) -> None:
-        """End because of an error: a sentence for what a user can cause, a log for the rest."""
+        """End because of an error: with a sentence where the user can act on it, else with a log."""
         self._handle_exception(error)
 
     # moving between screens
@@ -228,18 +230,21 @@ class QuizApp(App[int]):
         if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stack):
             return
         if isinstance(event, events.Key) and not event.is_forwarded:
-            await self._typed_before(event)
+            await self._await_typing(event)
         await super().on_event(event)
 
-    async def _typed_before(self, event: events.Key) -> None:
-        """A key that beats the field in hand waits until the field has taken what was typed before it."""
+    async def _await_typing(self, event: events.Key) -> None:
+        """Delay priority keys until the focused field has processed earlier keystrokes.
+
+        Otherwise ctrl+r would grade less than what was typed.
+        """
         field, place = self.focused, getattr(self.screen, "place", "")
         beats = any(act.priority and event.key in act.key_list() for act in actions.of_place(place))
-        taken = asyncio.Event()
-        if field is None or not beats or not field.call_later(taken.set):
+        handled = asyncio.Event()
+        if field is None or not beats or not field.call_later(handled.set):
             return
         with contextlib.suppress(TimeoutError):  # the field may itself wait for the app
-            await asyncio.wait_for(taken.wait(), _TAKE_SECONDS)
+            await asyncio.wait_for(handled.wait(), _FIELD_TIMEOUT_S)
 
     # actions of the whole app
 
@@ -263,7 +268,7 @@ class QuizApp(App[int]):
 
         next_theme(self)
 
-    def keep_typed(self) -> None:
+    def save_typed(self) -> None:
         """Save what is typed into an exercise."""
         for screen in self.screen_stack:
             closing = getattr(screen, "closing", None)
@@ -272,15 +277,15 @@ class QuizApp(App[int]):
 
     def action_leave(self) -> None:
         """Leave the program; what is typed into an exercise is saved."""
-        self.keep_typed()
+        self.save_typed()
         self.exit(DONE)
 
     def action_suspend_process(self) -> None:
         """Step aside for the shell."""
         terminal.suspend_to_shell(self)
 
-    def action_copy_or_tell(self) -> None:
-        """Copy what is selected; without a selection, say how to leave, for that is what was wanted."""
+    def action_copy_or_hint(self) -> None:
+        """Copy what is selected; without a selection, say how to leave, since that was probably meant."""
         chosen = self.screen.get_selected_text()
         if chosen is not None:
             self.copy_to_clipboard(chosen)
@@ -292,7 +297,7 @@ class QuizApp(App[int]):
         self.action_leave()
 
     def say(self, text: str, *, bad: bool = False) -> None:
-        """A short notice, shown literally; the same one again takes the place of the first."""
+        """A short notice, shown literally; repeating it replaces the first one."""
         for shown in [notice for notice in self._notifications if notice.message == text]:
             self._unnotify(shown)
         seconds = max(6.0 if bad else 3.0, len(text) / READ_PER_S)

@@ -77,7 +77,7 @@ def suspend_to_shell(app: "QuizApp") -> None:
     if not hasattr(signal, "SIGTSTP"):
         app.say("This system cannot suspend a program; open another window instead.", bad=True)
         return
-    app.keep_typed()
+    app.save_typed()
     try:
         with app.suspend():
             continued = _stop_process_group()

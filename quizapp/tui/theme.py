@@ -1,4 +1,4 @@
-"""Themes: the only place that names a colour."""
+"""Themes: the only place that names a color."""
 
 import os
 import sys
@@ -57,8 +57,8 @@ for _theme in (DARK, LIGHT, CONTRAST):
             _theme.background or "",
         ),
     }  # fmt: skip
-# A console's blue, red and magenta are hardly seen on black: cyan and the brighter shades stand in.
-# Hints are not dim: the chosen row and the terminal's own greys leave no room for it.
+# Blue, red and magenta are hard to read on a black console, so cyan and brighter shades replace them.
+# Hints are not dimmed: next to the terminal's own grays and the selected row they could not be read.
 _BARS = ("scrollbar", "scrollbar-hover", "scrollbar-active")
 _ANSI_DARK = BUILTIN_THEMES["ansi-dark"]
 ANSI_DARK = replace(
@@ -75,19 +75,19 @@ OURS = (DARK, LIGHT, CONTRAST, ANSI_DARK, ANSI_LIGHT)
 NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
 
 
-def without_colour() -> bool:
-    """Whether the user asked for no colour at all: then weight and shape have to tell."""
+def without_color() -> bool:
+    """Whether the user asked for no color at all; weight and shape must carry the meaning then."""
     return "NO_COLOR" in os.environ
 
 
-def known(setting: str, available: frozenset[str]) -> bool:
+def is_available(setting: str, available: frozenset[str]) -> bool:
     """Whether a setting names a theme, or leaves the choice to us."""
     return setting in {"", "ansi"} or setting in available
 
 
 def choose(setting: str, available: frozenset[str]) -> str:
     """The theme to start with: the user's, or one that suits the terminal."""
-    if without_colour():
+    if without_color():
         return "ansi-dark"
     name = {"ansi": "ansi-dark"}.get(setting, setting)
     if name in available:
@@ -117,7 +117,7 @@ def next_theme(app: "QuizApp") -> None:
     from quizapp.settings.file import begin_file, write_setting
     from quizapp.tui import actions
 
-    if without_colour():
+    if without_color():
         app.say("NO_COLOR is set, so every theme looks the same.")
         return
     order = [ours.name for ours in OURS]

@@ -101,7 +101,7 @@ async def test_without_a_name_it_is_the_next_one(made) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         first = list_incidents(made, load_library())[0].incident
-        assert app.screen._table.current.incident is first
+        assert app.screen.table.current.incident is first
         await pilot.press("enter")
         await pilot.pause()
         assert app.screen.session.item.asked.id == first.id
@@ -111,8 +111,8 @@ async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_
     app = QuizApp("incident", study=made, wanted=RUN)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        first = app.screen._table.current.incident
-        assert app.screen._table.cursor > 0
+        first = app.screen.table.current.incident
+        assert app.screen.table.cursor > 0
         await pilot.press("enter")
         await pilot.pause()
         await answered(pilot)
@@ -120,7 +120,7 @@ async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, IncidentScreen)
-        assert screen._table.current.incident is list_incidents(made, load_library())[0].incident
+        assert screen.table.current.incident is list_incidents(made, load_library())[0].incident
         assert f"1 of {len(load_library().incidents)} done" in shown(app)
         await pilot.press(*["pagedown"] * 6, "c")
         await pilot.pause()
@@ -229,9 +229,9 @@ async def test_a_click_moves_and_only_the_button_starts_the_clock(made) -> None:
         for _ in range(3):
             await pilot.click("#table", offset=(20, 2))
             await pilot.pause()
-        assert screen._table.cursor == 2
+        assert screen.table.cursor == 2
         assert app.screen is screen
-        third = screen._table.current.incident
+        third = screen.table.current.incident
         lines = screen.query_one("#chosen").content.plain.splitlines()
         row = next(number for number, line in enumerate(lines) if "Begin" in line)
         await pilot.click("#chosen", offset=(5, row))
@@ -245,7 +245,7 @@ async def test_the_choice_and_the_scorecard_fit_the_terminal(made, size: tuple[i
     app = QuizApp("incident", study=made, wanted=RUN)
     async with app.run_test(size=size) as pilot:
         await pilot.pause()
-        table = app.screen._table
+        table = app.screen.table
         assert table.size.height >= 8
         assert "Begin" in shown(app)
         assert app.screen.query_one("#chosen").virtual_size.width <= size[0]

@@ -17,7 +17,7 @@ from quizapp.tui.app import QuizApp
 from quizapp.tui.rendering.layout import fold_code
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import ascii_character, plain
-from quizapp.tui.screens.browse import draw
+from quizapp.tui.screens.browse import format_row
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import ClozeText
 from quizapp.tui.widgets.key_points import KeyPoints
@@ -64,7 +64,7 @@ SURFACES = {
     "steps": lambda raw: _order(raw).lines(60),
     "points": lambda raw: _points(raw).lines(60),
     "gaps": lambda raw: _gaps(raw).lines(60),
-    "table": lambda raw: [draw(_row(raw), 100)],
+    "table": lambda raw: [format_row(_row(raw), 100)],
     "prompt": lambda raw: document(raw).at(60).split("\n", allow_blank=True),
     "code": lambda raw: [
         piece

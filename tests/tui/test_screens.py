@@ -105,7 +105,7 @@ async def test_home_drills_a_chosen_topic(app: App) -> None:
         await pilot.press("t", "enter")
         await pilot.pause()
         assert name(running) == "DrillScreen"
-        assert running.screen.flt.topic in {"precision", "schedules"}
+        assert running.screen.feed.flt.topic in {"precision", "schedules"}
 
 
 async def test_browse_filters_as_one_types(app: App, study: Study) -> None:
@@ -250,7 +250,7 @@ async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study:
     running = app("settings")
     async with running.run_test() as pilot:
         await pilot.press("w")
-        assert "Nothing was fitted" in next(iter(running._notifications)).message
+        assert "Nothing has been fitted" in next(iter(running._notifications)).message
         fitted = [2 * DEFAULT_WEIGHTS[0], *DEFAULT_WEIGHTS[1:]]
         study.store.append(
             Draft(EventType.SETTINGS, study.now(), data={"model": "FSRS-6", "weights": fitted})

@@ -33,7 +33,7 @@ STYLES = {
 
 
 class Token(NamedTuple):
-    """A coloured stretch of source: character offsets and what it is."""
+    """A colored stretch of source: character offsets and what it is."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class Token(NamedTuple):
 
 
 def tokens(source: str) -> Iterator[Token]:
-    """The coloured stretches of Python source; broken code is coloured as far as it goes."""
+    """The colored stretches of Python source; broken code is colored as far as it goes."""
     for match in _PATTERN.finditer(source):
         kind = match.lastgroup or ""
         if kind == "word":

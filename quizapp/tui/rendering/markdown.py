@@ -1,4 +1,4 @@
-"""Markdown laid out once into lines of content: one widget, theme colours, hanging indents.
+"""Markdown laid out once into lines of content: one widget, theme colors, hanging indents.
 
 Textual's ``Markdown`` makes a widget per block; Rich's loads 50 ms of lexers and drops ``<tags>``.
 """
@@ -16,7 +16,7 @@ from textual.visual import RenderOptions, Visual
 
 from quizapp.tui.rendering.highlight import highlight
 from quizapp.tui.rendering.layout import Block, lay_out
-from quizapp.tui.theme import without_colour
+from quizapp.tui.theme import without_color
 from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class _Builder:
 
 
 def _code() -> str:
-    return "bold" if without_colour() else "$text-accent"
+    return "bold" if without_color() else "$text-accent"
 
 
 def inline(children: Sequence["Token"]) -> Content:

@@ -101,20 +101,20 @@ def groups(stats: StudyStatistics, names: Mapping[str, str], width: int) -> Cont
     """Per topic and per level: a bar of learned and seen, and the retention."""
     column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
-    colours = Content.assemble(
+    colors = Content.assemble(
         ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", REST), " new"
     )
-    beside = bar > colours.cell_length
-    lines: list[Content] = [] if beside else [colours]
-    for title, found in (("Topics", stats.topics), ("Levels", stats.levels)):
+    beside = bar > colors.cell_length
+    lines: list[Content] = [] if beside else [colors]
+    for title, by_name in (("Topics", stats.topics), ("Levels", stats.levels)):
         if lines:
             lines.append(Content(""))
-        legend = colours if beside and not lines else Content("")
+        legend = colors if beside and not lines else Content("")
         head = Content.styled(f"{title:<{column}} ", "bold $primary").append(legend)
         pad = " " * (column + 1 + bar - head.cell_length)
         figures = f"{pad} {'cards':>5} {'reviews':>7} {'recalled':>8}"
         lines.append(head.append(Content.styled(figures, "$text-muted")))
-        lines += [_group(names.get(name, name), group, column, bar) for name, group in found.items()]
+        lines += [_group(names.get(name, name), group, column, bar) for name, group in by_name.items()]
     return Content("\n").join(lines)
 
 
@@ -182,9 +182,10 @@ def export(stats: StudyStatistics, folder: Path, svg: str) -> Sequence[Path]:
     with topics.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["group", "name", "total", "seen", "learned", "reviews", "retention"])
-        for kind, found in (("topic", stats.topics), ("level", stats.levels)):
-            for name, g in found.items():
-                writer.writerow([kind, name, g.total, g.seen, g.learned, g.reviews, g.retention])
+        for kind, by_name in (("topic", stats.topics), ("level", stats.levels)):
+            for name, group in by_name.items():
+                figures = (group.total, group.seen, group.learned, group.reviews, group.retention)
+                writer.writerow([kind, name, *figures])
     picture = folder / "statistics.svg"
     picture.write_text(svg, encoding="utf-8")
     return days, topics, picture

@@ -56,21 +56,21 @@ def ascii_character(character: str) -> str:
     if character.isascii():
         return character
     width = cell_len(character)
-    known = _ASCII.get(character)
-    if known is None and width:
+    replacement = _ASCII.get(character)
+    if replacement is None and width:
         base = unicodedata.normalize("NFKD", character)[:1]
-        known = base if base.isascii() and base.isprintable() else "?"
-    return (known or "?") * width
+        replacement = base if base.isascii() and base.isprintable() else "?"
+    return (replacement or "?") * width
 
 
-class Uncoloured(NoColor):
-    """Takes the colours away; what stood out by its background alone (the chosen row) stands out reversed."""
+class Uncolored(NoColor):
+    """Takes the colors away; what stood out by its background alone (the chosen row) stands out reversed."""
 
-    _PLAIN = frozenset({0, 8, None})  # black and grey of the terminal, and mixed colours: scroll bars' tracks
+    _PLAIN = frozenset({0, 8, None})  # black and grey of the terminal, and mixed colors: scroll bars' tracks
     _REVERSE = Style(reverse=True)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments without colours."""
+        """The segments without colors."""
         marked = [
             Segment(text, style + self._REVERSE, control)
             if style and style.bgcolor and style.bgcolor.number not in self._PLAIN and not style.reverse

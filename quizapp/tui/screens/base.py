@@ -1,7 +1,7 @@
 """What all screens share: their actions come from the table, and the key bar is at their foot."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from textual import events
 from textual.app import ComposeResult
@@ -14,11 +14,13 @@ from quizapp.tui.widgets.key_bar import KeyBar
 
 if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
+    from quizapp.tui.widgets.table import Table
 
 WITHOUT_DATA = frozenset({"back", "leave_field"})
 """What a screen can do before the data is open."""
 
 Result = TypeVar("Result")
+Row = TypeVar("Row")
 
 
 class QuizScreen(Screen[Result]):
@@ -147,6 +149,23 @@ class Place(QuizScreen[None]):
     def action_back(self) -> None:
         """Return to the screen before, or to home where this one was the first."""
         self.quiz.go_back(self)
+
+
+class TablePlace(Place, Generic[Row]):
+    """A place whose rows are in a table ``#table``: its keys go through the rows."""
+
+    @property
+    def table(self) -> "Table[Row]":
+        """The table."""
+        return cast("Table[Row]", self.query_one("#table"))
+
+    def move(self, step: int) -> None:
+        """To the next row."""
+        self.table.move(step)
+
+    def action_page(self, direction: int) -> None:
+        """A page up or down."""
+        self.table.move_page(direction)
 
 
 class Dialog(ModalScreen[None], QuizScreen[None]):

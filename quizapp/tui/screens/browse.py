@@ -16,13 +16,12 @@ from quizapp.scheduling.views import CardFilter, CardSearch, SearchRow
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import facts_text, question_text
 from quizapp.tui.rendering.markdown import Document, phrase
-from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.listed import Listed
+from quizapp.tui.screens.base import TablePlace
 from quizapp.tui.widgets.table import Table
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
-NO_MATCH = """No question matches all of it. Words are sought in prompts, answers and tags; beside them:
+NO_MATCH = """No question matches the whole filter. It searches prompts, answers and tags, and also knows:
 
 - `topic:prec` `level:hard` `kind:numeric` `exercise:lora` `id:warm`
 - `state:new` `state:learning` `state:review` `state:suspended` `state:flagged` `state:leech`
@@ -32,7 +31,7 @@ NO_MATCH = """No question matches all of it. Words are sought in prompts, answer
 _LEVELS = {"easy": ("easy  ", "$success"), "medium": ("medium", "$warning"), "hard": ("hard  ", "$error")}
 
 
-def draw(row: SearchRow, width: int) -> Content:
+def format_row(row: SearchRow, width: int) -> Content:
     """Flag, level, kind, prompt, and when it is due."""
     question = row.question
     flagged = row.card is not None and row.card.flagged
@@ -69,7 +68,7 @@ def _due(days: int) -> str:
     return "due" if days <= 0 else "tomorrow" if days == 1 else f"in {days} d"
 
 
-class BrowseScreen(Listed[SearchRow], Place):
+class BrowseScreen(TablePlace[SearchRow]):
     """``query`` is the filter at the start."""
 
     place = "browse"
@@ -94,7 +93,7 @@ class BrowseScreen(Listed[SearchRow], Place):
         )
         yield Static("", id="count", classes="bar muted", markup=False)
         with Container(id="both"):
-            yield Table[SearchRow](draw, "No question matches.", id="table")
+            yield Table[SearchRow](format_row, "No question matches.", id="table")
             with VerticalScroll(id="preview", classes="box", can_focus=False):
                 yield Static("", id="text", markup=False)
 
@@ -130,9 +129,9 @@ class BrowseScreen(Listed[SearchRow], Place):
     def _apply(self) -> None:
         if self._browser is None:
             return
-        table, query = self._table, self.query_one("#filter", Input).value
+        table, query = self.table, self.query_one("#filter", Input).value
         before = table.current
-        # a row that was only the first match on the way to these words is not held on to
+        # A row that was merely the first match while the query was being typed is not kept.
         held = before.question.id if before and (table.by_hand or query == self._applied) else ""
         self._applied = query
         rows = self._browser.rows(query)
@@ -153,7 +152,7 @@ class BrowseScreen(Listed[SearchRow], Place):
         self._preview_timer = self.set_timer(0.05, self._preview)
 
     def _preview(self) -> None:
-        row = self._table.current
+        row = self.table.current
         text = self.query_one("#text", Static)
         box = self.query_one("#preview")
         if row is None:
@@ -185,34 +184,34 @@ class BrowseScreen(Listed[SearchRow], Place):
 
     def action_first(self) -> None:
         """The first row."""
-        self._table.move_to(0)
+        self.table.move_to(0)
 
     def action_last(self) -> None:
         """The last row."""
-        self._table.move_to(len(self._table.rows) - 1)
+        self.table.move_to(len(self.table.rows) - 1)
 
     def action_read(self) -> None:
         """Read the whole question."""
-        row = self._table.current
+        row = self.table.current
         if row is not None:
             self.quiz.read(row.question.id, self._text(row))
 
     def action_drill(self) -> None:
         """Drill what the filter shows."""
-        rows = self._table.rows
+        rows = self.table.rows
         if rows:
             self.quiz.go("drill", flt=CardFilter(ids=frozenset(row.question.id for row in rows)))
 
     def action_facts(self) -> None:
         """The card's memory."""
-        row = self._table.current
+        row = self.table.current
         if row is not None:
             study = self.quiz.study
             self.quiz.read(row.question.id, facts_text(study.card(row.question.id), study.clock.now()))
 
     def action_suspend(self) -> None:
         """Suspend the card, or resume it."""
-        row = self._table.current
+        row = self.table.current
         if row is None:
             return
         suspended = row.card is not None and bool(row.card.suspended)
@@ -223,7 +222,7 @@ class BrowseScreen(Listed[SearchRow], Place):
 
     def action_flag(self) -> None:
         """Flag the card, or remove its flag."""
-        row = self._table.current
+        row = self.table.current
         if row is None:
             return
         flagged = row.card is not None and bool(row.card.flagged)
@@ -239,7 +238,7 @@ class BrowseScreen(Listed[SearchRow], Place):
 
     def action_exercise(self) -> None:
         """Open the question's exercise."""
-        row = self._table.current
+        row = self.table.current
         if row is not None:
             self.quiz.open_exercise(row.question.exercise)
 
@@ -247,12 +246,12 @@ class BrowseScreen(Listed[SearchRow], Place):
         """Open the question's file."""
         from quizapp.tui.terminal import open_source
 
-        row = self._table.current
+        row = self.table.current
         if row is not None:
             open_source(self.quiz, row.question.file, row.question.line)
 
     def action_copy(self) -> None:
         """Copy the question with its answer."""
-        row = self._table.current
+        row = self.table.current
         if row is not None:
             terminal.copy_text(self.quiz, self._text(row))

@@ -1,4 +1,4 @@
-"""Home: what is due, how long it takes, streak, topics, and the ways onward."""
+"""Home: what is due, how long it takes, streak, topics, and where to go from there."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -164,9 +164,9 @@ class HomeScreen(Place):
 
     def _fill_next(self) -> None:
         lines = []
-        found = self._next_slug()
-        if found:
-            exercise = self.quiz.bank.exercises[found]
+        slug = self._next_slug()
+        if slug:
+            exercise = self.quiz.bank.exercises[slug]
             about = f"  {exercise.level}, {duration(exercise.minutes * 60)}"
             room = max(12, self.query_one("#onward").content_size.width - len(about) - 2)
             title = Content(f"Exercise: {one_line(exercise.title)}").truncate(room, ellipsis=True).plain
@@ -237,11 +237,11 @@ class HomeScreen(Place):
 
     def action_next_exercise(self) -> None:
         """Open the next exercise."""
-        found = self._next_slug()
-        if found:
-            self.quiz.go("exercise", slug=found)
+        slug = self._next_slug()
+        if slug:
+            self.quiz.go("exercise", slug=slug)
         else:
-            self.quiz.say("Every exercise is passed.")
+            self.quiz.say("You have passed every exercise.")
 
     def action_exercises(self) -> None:
         """The list of exercises."""

@@ -26,8 +26,8 @@ class _Code(Lines):
 
     def lines(self, width: int) -> list[Content]:
         """Every line, the long ones in pieces."""
-        found = self._source.split("\n", allow_blank=True)
-        return [piece for line in found for piece in fold_code(line, width)]
+        lines = self._source.split("\n", allow_blank=True)
+        return [piece for line in lines for piece in fold_code(line, width)]
 
 
 class Pager(Dialog):

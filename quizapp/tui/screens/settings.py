@@ -177,13 +177,13 @@ class SettingsScreen(Place):
 
         study = self.quiz.study
         if study.model.endswith("/default"):
-            self.quiz.say("Nothing was fitted to your reviews yet: the memory model is as it came.")
+            self.quiz.say("Nothing has been fitted to your reviews yet; the memory model is the default one.")
             return
 
         def chosen(way: str | None) -> None:
             if way == "yes":
                 study.reset_weights()
-                self.quiz.say("The memory model is as it came; reviews and promised dates stay.")
+                self.quiz.say("The default memory model is back; reviews and scheduled dates stay.")
 
         entries = [("no", "No, keep what was fitted to my reviews"), ("yes", "Back to the weights of FSRS-6")]
         self.quiz.push_screen(Choose("Reset the memory model?", entries), chosen)

@@ -88,29 +88,29 @@ class StatisticsScreen(Place):
             self.query_one("#scroll").mount(self._plot)
         self._plot.display = True
         self._plot.styles.height = self._room()
-        self._draw(self._plot.plt, stats)
+        self._draw_plot(self._plot.plt, stats)
         self._plot.refresh()
 
     def _marks(self) -> tuple[str, str]:
-        """What reviews done and cards falling due are drawn with: without colour, two shades."""
+        """What reviews done and cards falling due are drawn with: without color, two shades."""
         return "█", "▒" if self.app.no_color else "█"
 
     def _room(self) -> int:
         """Lines for a plot: what the page's text leaves, so that its axis is seen without scrolling."""
         text = self.query_one("#figures", Static)
-        taken = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
-        return max(7, min(24, self.size.height - taken - 4))
+        used = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
+        return max(7, min(24, self.size.height - used - 4))
 
-    def _draw(self, plot: Any, stats: "StudyStatistics") -> None:
-        """Draw the page's plot, colours from the theme."""
+    def _draw_plot(self, plot: Any, stats: "StudyStatistics") -> None:
+        """Draw the page's plot, colors from the theme."""
         plot.clear_figure()
-        plot.canvas_color(self._colour("background"))
-        plot.axes_color(self._colour("background"))
-        plot.ticks_color(self._colour("text-muted"))
-        done, due = self._colour("primary"), self._colour("accent")
+        plot.canvas_color(self._color("background"))
+        plot.axes_color(self._color("background"))
+        plot.ticks_color(self._color("text-muted"))
+        done, due = self._color("primary"), self._color("accent")
         if self._page == 1:
             bins = [item for item in stats.calibration if item.reviews]
-            plot.plot([50, 100], [50, 100], marker="dot", color=self._colour("text-muted"))
+            plot.plot([50, 100], [50, 100], marker="dot", color=self._color("text-muted"))
             plot.scatter(
                 [100 * b.predicted for b in bins], [100 * b.recalled for b in bins], marker="●", color=done
             )
@@ -125,23 +125,23 @@ class StatisticsScreen(Place):
         past = [((day - today).days, count) for day, count in stats.per_day]
         past = [pair for pair in past if pair[0] >= -reach]
         coming = [((day - today).days, count) for day, count in stats.forecast][: reach + 1]
-        for pairs, colour, marker in zip((past, coming), (done, due), self._marks(), strict=True):
+        for pairs, color, marker in zip((past, coming), (done, due), self._marks(), strict=True):
             if pairs:
                 days, counts = [day for day, _ in pairs], [count for _, count in pairs]
-                plot.bar(days, counts, color=colour, width=0.8, marker=marker)
+                plot.bar(days, counts, color=color, width=0.8, marker=marker)
         plot.yticks(
             statistics_text.steps(max((count for _, count in [*past, *coming]), default=0), self._room() - 3)
         )
         marks = list(range(-reach, reach + 1, 7))
         plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
 
-    def _colour(self, name: str) -> Any:
-        """A theme colour as the plotter takes it: a triple, or an index where the terminal chooses."""
+    def _color(self, name: str) -> Any:
+        """A theme color as the plotter takes it: a triple, or an index where the terminal chooses."""
         value = self.app.theme_variables.get(name, "").split()
-        colour = Color.parse(value[0]) if value and not value[0].startswith("auto") else None
-        if colour is None or colour.ansi is not None:
-            return "default" if colour is None or colour.ansi == -1 else colour.ansi
-        return colour.rgb
+        color = Color.parse(value[0]) if value and not value[0].startswith("auto") else None
+        if color is None or color.ansi is not None:
+            return "default" if color is None or color.ansi == -1 else color.ansi
+        return color.rgb
 
     def scroller(self) -> Widget:
         """The page."""

@@ -34,7 +34,7 @@ def term_spans(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def highlight_terms(text: str, points: Sequence[KeyPoint]) -> Content:
-    """The typed answer with its telling words in colour."""
+    """The typed answer with its telling words in color."""
     text = escape_controls(text.strip())
     terms = [term for point_terms in recognized_points(points, text).values() for term in point_terms]
     return Content(text, spans=[Span(start, end, "$success bold") for start, end in term_spans(text, terms)])
@@ -59,14 +59,14 @@ class AnswerBox(TextArea):
         self.load_text("")
 
     def on_mount(self) -> None:
-        """Colours come from the app's theme."""
+        """Colors come from the app's theme."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self._retheme())
         self._retheme()
 
     def _retheme(self) -> None:
-        colour = Color.parse(self.app.theme_variables["success"]).rich_color
+        color = Color.parse(self.app.theme_variables["success"]).rich_color
         self.register_theme(
-            TextAreaTheme("recognized", syntax_styles={"recognized": RichStyle(color=colour, bold=True)})
+            TextAreaTheme("recognized", syntax_styles={"recognized": RichStyle(color=color, bold=True)})
         )
         self.theme = "recognized"
         self._line_cache.clear()

@@ -50,10 +50,10 @@ class ClockBar(Widget):
         timed = follow_up or item
         used, budget = timed.used_ms / 1000, timed.budget
         share = used / budget if budget else 1.0
-        colour = "$success" if share < 0.9 else "$warning" if share <= 1 else "$error"
+        color = "$success" if share < 0.9 else "$warning" if share <= 1 else "$error"
         name = "follow-up " if follow_up else ""
-        text = Content.styled(f"{name}{clock(used)} of {clock(budget)} ", colour)
-        return text.append(meter([(min(1.0, share), colour, "█")], 12 if width >= 76 else 6))
+        text = Content.styled(f"{name}{clock(used)} of {clock(budget)} ", color)
+        return text.append(meter([(min(1.0, share), color, "█")], 12 if width >= 76 else 6))
 
     def _phases(self, session: InterviewSession, width: int) -> Content:
         """One stretch per phase, as wide as its share of the length."""

@@ -1,4 +1,4 @@
-"""The built-in editor: line numbers, indentation, undo, find, and colours without compiled grammars."""
+"""The built-in editor: line numbers, indentation, undo, find, and colors without compiled grammars."""
 
 import re
 from typing import Any
@@ -31,7 +31,7 @@ class CodeEditor(TextArea):
         self.indent_width = INDENT
 
     def on_mount(self) -> None:
-        """Colours come from the app's theme."""
+        """Colors come from the app's theme."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self._retheme())
         self._retheme()
 
@@ -45,7 +45,7 @@ class CodeEditor(TextArea):
         self.refresh()
 
     def _build_highlight_map(self) -> None:
-        """Colour the source; Textual asks for this after every edit."""
+        """Color the source; Textual asks for this after every edit."""
         self._line_cache.clear()
         highlights = self._highlights
         highlights.clear()
@@ -114,16 +114,16 @@ class CodeEditor(TextArea):
 
 
 def _rich(style: str, variables: dict[str, str]) -> RichStyle:
-    """A style of the highlighter as Rich's, colours from the theme."""
-    colour = None
+    """A style of the highlighter as Rich's, colors from the theme."""
+    color = None
     words = style.split()
     for word in words:
         if word.startswith("$"):
             value = variables.get(word[1:], "")
             if value.startswith("auto"):
                 value = variables["foreground"]
-            colour = Color.parse(value.split()[0]).rich_color if value else None
+            color = Color.parse(value.split()[0]).rich_color if value else None
     dim = "$text-muted" in words
     return RichStyle(
-        color=colour, bold="bold" in words or None, italic="italic" in words or None, dim=dim or None
+        color=color, bold="bold" in words or None, italic="italic" in words or None, dim=dim or None
     )

@@ -17,7 +17,7 @@ def level(count: int, most: int) -> int:
 
 
 class HeatMap(Widget):
-    """As many whole weeks as its width holds; shape and colour both tell the amount."""
+    """As many whole weeks as its width holds; shape and color both tell the amount."""
 
     DEFAULT_CSS = "HeatMap { height: 7; }"
 

@@ -22,7 +22,7 @@ class KeyBar(Widget):
     }
     """
 
-    auto_links = False  # the key's own colour stays; the whole part is clickable
+    auto_links = False  # the key's own color stays; the whole part is clickable
 
     reading: float | None = None
     """How much of the content is read, while it is read for the first time."""

@@ -39,23 +39,23 @@ class NumberField(Vertical):
         field = self.query_one(Input)
         field.value = ""
         self.query_one("#unit", Label).update(plain(unit))
-        self._say_what_is_understood("")
+        self._show_reading("")
 
-    def _say_what_is_understood(self, typed: str) -> None:
+    def _show_reading(self, typed: str) -> None:
         unit = self._unit
         number = parse_number(typed, unit)
         if not typed.strip():
             others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
-            said = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
+            text = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
         elif number is None:
-            said = f"this is not a number in {unit} yet" if unit else "this is not a number yet"
+            text = f"this is not a number in {unit} yet" if unit else "this is not a number yet"
         else:
-            said = f"understood as {number_text(number)} {unit}"
-        self.query_one("#understood", Label).update(plain(said))
+            text = f"understood as {number_text(number)} {unit}"
+        self.query_one("#understood", Label).update(plain(text))
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say how the number is read, before it counts."""
-        self._say_what_is_understood(event.value)
+        self._show_reading(event.value)
 
     @property
     def text(self) -> str:

@@ -49,11 +49,11 @@ class RatingBar(Widget):
         for rating, name in enumerate(_NAMES, 1):
             proposed = rating == self._proposed
             label = f"{rating} {name}" + (" ⏎" if proposed else "")
-            colour = _STYLES[rating - 1]
-            style = "bold reverse " + colour if proposed else "bold " + colour
+            color = _STYLES[rating - 1]
+            style = "bold reverse " + color if proposed else "bold " + color
             click = Style.from_meta({"@click": f"screen.rate({rating})"})
             names.append(_cell(label, column, style, click))
-            below = "reverse " + colour if proposed else "$text-muted"
+            below = "reverse " + color if proposed else "$text-muted"
             intervals.append(_cell(self._intervals.get(rating, ""), column, below, click))
         gap = Content(" ")
         lines = (reason.stylize("$text-muted"), gap.join(names), gap.join(intervals))

@@ -1,4 +1,4 @@
-"""A list of rows that draws only what is in view: ten thousand rows cost the same as ten."""
+"""A table that draws only the rows in view: ten thousand rows cost the same as ten."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, cast
@@ -34,7 +34,7 @@ class Table(ScrollView, Generic[Row]):
         self.rows: Sequence[Row] = ()
         self.cursor = 0
         self.by_hand = False
-        """Whether a key or a click brought the cursor where it is; whoever shows other rows takes it back."""
+        """Whether the user put the cursor where it is; code that shows other rows resets it."""
         self._draw_row = draw
         self._empty = empty
 

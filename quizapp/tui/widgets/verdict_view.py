@@ -75,8 +75,8 @@ class VerdictView(Lines):
         return self.exercise.behaviours if self.exercise is not None else {}
 
     def _verdict(self, verdict: "Verdict", width: int) -> list[Content]:
-        name, colour = _FINDINGS.get(verdict.status, (verdict.status, "$warning"))
-        head = Content.styled(name, f"bold {colour}")
+        name, color = _FINDINGS.get(verdict.status, (verdict.status, "$warning"))
+        head = Content.styled(name, f"bold {color}")
         if verdict.tests:
             head = head.append(f"  {verdict.held} of {len(verdict.tests)} tests")
         head = head.append(
@@ -144,10 +144,10 @@ def _messages(group: "Sequence[TestResult]") -> list[str]:
 
 def _shared(groups: "Iterable[Sequence[TestResult]]") -> str:
     """The message that at least three behaviours and most of the failed ones give."""
-    found = [_messages(group) for group in groups]
-    counts = Counter(message for messages in found for message in messages)
+    by_behaviour = [_messages(group) for group in groups]
+    counts = Counter(message for messages in by_behaviour for message in messages)
     message, times = counts.most_common(1)[0] if counts else ("", 0)
-    return message if times >= 3 and times * 2 > len(found) else ""
+    return message if times >= 3 and times * 2 > len(by_behaviour) else ""
 
 
 def _block(text: str, width: int, indent: str = "") -> list[Content]:

@@ -10,8 +10,7 @@ from textual.widgets import Input, Static
 from quizapp.bank.model import Exercise
 from quizapp.scheduling.views import CardFilter, ExerciseState
 from quizapp.tui import actions
-from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.listed import Listed
+from quizapp.tui.screens.base import TablePlace
 from quizapp.tui.widgets.table import Table
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import percent, plural
@@ -24,7 +23,7 @@ _STATES = {
 }
 
 
-class Line(NamedTuple):
+class ExerciseRow(NamedTuple):
     """An exercise with its state and the number of its questions."""
 
     exercise: Exercise
@@ -32,18 +31,18 @@ class Line(NamedTuple):
     questions: int
 
 
-def draw(line: Line, width: int) -> Content:
+def format_row(row: ExerciseRow, width: int) -> Content:
     """State, title, level, minutes; where there is room its questions, topic and best share."""
-    exercise = line.exercise
-    name, style = _STATES.get(line.state.state, (line.state.state, ""))
+    exercise = row.exercise
+    name, style = _STATES.get(row.state.state, (row.state.state, ""))
     right = f"{exercise.level:<6} {exercise.minutes:>3} min"
     if width >= 92:
-        right += f"  {plural(line.questions, 'question'):>12}"
+        right += f"  {plural(row.questions, 'question'):>12}"
     if width >= 104:
         right = f"{one_line(exercise.topic):<16.16} {right}"
     if width >= 130:
-        tried = line.state.submissions
-        done = f"{percent(line.state.best)} in {plural(tried, 'submission')}" if tried else ""
+        tried = row.state.submissions
+        done = f"{percent(row.state.best)} in {plural(tried, 'submission')}" if tried else ""
         right = f"{done:<24}{right}"
     left = f" {name:<10}" if width >= 70 else f" {name[0]} "
     room = max(10, width - len(left) - len(right) - 2)
@@ -52,7 +51,7 @@ def draw(line: Line, width: int) -> Content:
     return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
-class ExercisesScreen(Listed[Line], Place):
+class ExercisesScreen(TablePlace[ExerciseRow]):
     """Choose an exercise."""
 
     place = "exercises"
@@ -64,7 +63,7 @@ class ExercisesScreen(Listed[Line], Place):
         yield Static("Exercises", classes="bar title", id="head", markup=False)
         with Container(id="middle"):
             yield Input(placeholder="name, topic, level or state", id="filter", compact=True)
-            yield Table[Line](draw, "No exercise matches.", id="table")
+            yield Table[ExerciseRow](format_row, "No exercise matches.", id="table")
 
     def on_mount(self) -> None:
         """Fill the table."""
@@ -79,17 +78,17 @@ class ExercisesScreen(Listed[Line], Place):
         linked: dict[str, int] = {}
         for question in bank.questions.values():
             linked[question.exercise] = linked.get(question.exercise, 0) + 1
-        lines = [Line(one, states[slug], linked.get(slug, 0)) for slug, one in bank.exercises.items()]
-        lines.sort(key=lambda line: one_line(line.exercise.title).casefold())
+        rows = [ExerciseRow(one, states[slug], linked.get(slug, 0)) for slug, one in bank.exercises.items()]
+        rows.sort(key=lambda row: one_line(row.exercise.title).casefold())
         words = self.query_one("#filter", Input).value.casefold().split()
-        shown = [line for line in lines if all(word in _searched(line) for word in words)]
-        table = self._table
+        shown = [row for row in rows if all(word in _searched(row) for word in words)]
+        table = self.table
         before = table.current.exercise.slug if table.current else ""
-        slugs = [line.exercise.slug for line in shown]
+        slugs = [row.exercise.slug for row in shown]
         table.show(shown, slugs.index(before) if before in slugs else 0)
-        passed = sum(line.state.state == "passed" for line in lines)
+        passed = sum(row.state.state == "passed" for row in rows)
         head = Content.styled("Exercises", "bold $primary")
-        head = head.append(Content.styled(f"  {passed} of {len(lines)} passed", "$text-muted"))
+        head = head.append(Content.styled(f"  {passed} of {len(rows)} passed", "$text-muted"))
         self.query_one("#head", Static).update(head)
 
     returned = opened
@@ -109,15 +108,15 @@ class ExercisesScreen(Listed[Line], Place):
 
     def action_open(self) -> None:
         """Open the exercise."""
-        line = self._table.current
-        if line is not None:
-            self.quiz.go("exercise", slug=line.exercise.slug)
+        row = self.table.current
+        if row is not None:
+            self.quiz.go("exercise", slug=row.exercise.slug)
 
     def action_questions(self) -> None:
         """Drill the questions that lead to the exercise."""
-        line = self._table.current
-        if line is not None:
-            self.quiz.go("drill", flt=CardFilter(exercise=line.exercise.slug))
+        row = self.table.current
+        if row is not None:
+            self.quiz.go("drill", flt=CardFilter(exercise=row.exercise.slug))
 
     def action_find(self) -> None:
         """Open the filter."""
@@ -132,7 +131,7 @@ class ExercisesScreen(Listed[Line], Place):
         self.set_focus(None)
 
 
-def _searched(line: Line) -> str:
-    exercise = line.exercise
-    text = f"{exercise.title} {exercise.slug} {exercise.topic} {exercise.level} {line.state.state}"
+def _searched(row: ExerciseRow) -> str:
+    exercise = row.exercise
+    text = f"{exercise.title} {exercise.slug} {exercise.topic} {exercise.level} {row.state.state}"
     return text.casefold()

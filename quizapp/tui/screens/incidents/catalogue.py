@@ -16,8 +16,8 @@ from quizapp.interview.trends import day
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.rendering.text import link
+from quizapp.tui.screens.base import TablePlace
 from quizapp.tui.screens.interview.start import StartScreen, unfinished_lines
-from quizapp.tui.screens.listed import Listed
 from quizapp.tui.widgets.table import Table
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock
@@ -41,7 +41,7 @@ def draw(case: ListedIncident, width: int) -> Content:
     return Content.assemble((left, style), title.stylize("bold"), gap, (f" {right}", "$text-muted"))
 
 
-class IncidentScreen(Listed[ListedIncident], StartScreen):
+class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
     """The list of runs, with the cursor on the next one or on ``wanted``, an id or a name."""
 
     place = "incident"
@@ -85,7 +85,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
     def returned(self) -> None:
         """Back from a run: go to the next one if it was marked, else leave the cursor where it was."""
         self.look_for_unfinished()
-        before, incidents = self._table.current, self._read()
+        before, incidents = self.table.current, self._read()
         stays = [
             at
             for at, case in enumerate(incidents)
@@ -103,7 +103,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
     # drawing
 
     def _list(self, incidents: list[ListedIncident], place: int) -> None:
-        self._table.show(incidents, place)
+        self.table.show(incidents, place)
         had = sum(case.had is not None for case in incidents)
         head = Content.styled("Broken runs", "bold $primary")
         head = head.append(Content.styled(f"  {had} of {len(incidents)} done", "$text-muted"))
@@ -117,7 +117,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
         cut.display = self.unfinished is not None
         if self.unfinished is not None:
             cut.update(Content("\n").join(unfinished_lines(self.unfinished.document, width)))
-        case = self._table.current if self.quiz.ready else None
+        case = self.table.current if self.quiz.ready else None
         if case is None:
             return
         topic = self.quiz.bank.topics[case.incident.topic].name
@@ -142,7 +142,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
 
     def offers(self, act: actions.Act) -> bool:
         """Offer a result only for a run that was done."""
-        case = self._table.current
+        case = self.table.current
         return act.action != "result" or (case is not None and case.had is not None)
 
     # acting
@@ -151,7 +151,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
         """Start the clock on the run under the cursor."""
         from quizapp.interview.service import Interview
 
-        case = self._table.current
+        case = self.table.current
         if case is None or self.must_finish_first():
             return
         interview = Interview.begin_incident(self.quiz.study, case.incident.id)
@@ -162,7 +162,7 @@ class IncidentScreen(Listed[ListedIncident], StartScreen):
         """Open the scorecard of the last attempt."""
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
-        case = self._table.current
+        case = self.table.current
         if case is None or case.had is None:
             self.quiz.say("You have not done this run yet.")
             return
