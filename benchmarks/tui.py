@@ -34,9 +34,9 @@ Minimal().run()
 """
 HOME = "from quizapp.tui.app import run; run()"
 DRILL = """
-from quizapp.scheduling.views import Filter
+from quizapp.scheduling.views import CardFilter
 from quizapp.tui.app import run
-run('drill', flt=Filter(topic='bench'))
+run('drill', flt=CardFilter(topic='bench'))
 """
 CARDS = 400
 
@@ -201,7 +201,7 @@ from quizapp.judge import JudgeClient
 exercise, _ = load_exercise(paths.exercises() / "lora")
 source = (exercise.folder / "solution.py").read_bytes()
 answers = queue.Queue()
-client = JudgeClient(lambda _, found: answers.put(found))
+client = JudgeClient(lambda _, verdict: answers.put(verdict))
 client.start()
 while True:
     client.submit(exercise, source, device="cpu")

@@ -1,0 +1,53 @@
+"""Opening the data beside the event loop: however long a migration takes, the screen answers."""
+
+import threading
+
+import pytest
+
+from quizapp.bank.model import Bank
+from quizapp.scheduling.service import Study
+from quizapp.tui.app import QuizApp
+from tests.tui.drawn import text
+from tests.tui.waiting import opened, until
+
+PATIENCE_S = 60.0
+
+
+@pytest.fixture
+def slow_open(monkeypatch: pytest.MonkeyPatch, bank: Bank, study: Study) -> threading.Event:
+    """Data whose opening waits for the event, as for a migration, a backup and a replay of the log."""
+    may_open = threading.Event()
+
+    def open_slowly(loaded: Bank) -> Study:
+        assert loaded is bank
+        assert may_open.wait(PATIENCE_S)
+        return study
+
+    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
+    monkeypatch.setattr(Study, "open", staticmethod(open_slowly))
+    return may_open
+
+
+async def test_keys_are_answered_while_the_data_opens(slow_open: threading.Event) -> None:
+    app = QuizApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("f1")
+        await until(pilot, lambda: "Help" in text(app))
+        assert not app.ready
+        slow_open.set()
+        await opened(pilot)
+        await pilot.press("escape")
+        await until(pilot, lambda: "minutes" in text(app))
+
+
+async def test_data_that_opens_after_the_end_is_closed_again(
+    slow_open: threading.Event, study: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = threading.Event()
+    monkeypatch.setattr(study, "close", closed.set)
+    app = QuizApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+    slow_open.set()
+    assert closed.wait(PATIENCE_S)
