@@ -196,7 +196,7 @@ def test_ctrl_z_without_a_shell_says_so_and_stays(start: Callable[..., Terminal]
     terminal = start("drill", "--kind", "recall")
     terminal.wait(lambda text: "reveal" in text.lower())
     terminal.press("\x1a")
-    terminal.wait(lambda text: "No shell waits" in text and "reveal" in text.lower())
+    terminal.wait(lambda text: "no shell to return" in text and "reveal" in text.lower())
     terminal.press(" ")
     terminal.wait(lambda text: "Again" in text and "Easy" in text)
     terminal.press("\x11")
