@@ -275,7 +275,7 @@ def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: 
         "replay the run, fix it and prove the fix.",
         COLUMNS,
     )
-    if case.had is not None:
-        day = f"{case.had.report.started_at.astimezone():%Y-%m-%d}"
-        yield f"Last taken on {day}, {case.had.marks} of 100: quizapp mock report {case.had.report.id}"
+    if case.last is not None:
+        day = f"{case.last.report.started_at.astimezone():%Y-%m-%d}"
+        yield f"Last taken on {day}, {case.last.marks} of 100: quizapp mock report {case.last.report.id}"
     yield f"In a terminal, against the clock: quizapp incident {one.name}"

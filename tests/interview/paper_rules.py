@@ -6,8 +6,8 @@ from math import ceil
 
 from quizapp.bank.model import Bank
 from quizapp.incidents.model import IncidentLibrary
+from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
-from quizapp.interview.paper.incident_selection import alarms
 from quizapp.interview.paper.knowledge import Knowledge
 from quizapp.interview.paper.model import Paper
 from quizapp.interview.paper.sample import NO_INCIDENTS
@@ -76,7 +76,7 @@ def _incidents(paper: Paper, bank: Bank, library: IncidentLibrary) -> Iterator[s
         if pick.follow_ups or pick.budget != pick.planned:
             yield "an incident that does not have all of its time"
     alarm = sum(incident.false_alarm for incident in chosen)
-    if alarm > alarms(paper.seed):
+    if alarm > holds_false_alarm(paper.seed):
         yield "a false alarm out of turn"
 
 
@@ -92,7 +92,7 @@ def unmet_incidents(paper: Paper, library: IncidentLibrary) -> Iterator[str]:
         yield "no one-batch test that passes"
     if paper.plan.minutes >= 45 and len(picks) > 1 and "fails" not in kinds:
         yield "no one-batch test that fails"
-    if alarms(paper.seed) and not any(incident.false_alarm for incident in chosen):
+    if holds_false_alarm(paper.seed) and not any(incident.false_alarm for incident in chosen):
         yield "no false alarm where one is due"
 
 

@@ -203,7 +203,7 @@ def test_the_turn_of_a_false_alarm_moves_nothing_but_the_first_of_the_list(made,
     library = many_runs(6, 3)
     lists = []
     for turn in (False, True):
-        monkeypatch.setattr("quizapp.interview.incident_pool.alarm_turn", lambda _, turn=turn: turn)
+        monkeypatch.setattr("quizapp.interview.incident_pool.is_false_alarm_turn", lambda _, turn=turn: turn)
         lists.append(order(made, library))
     fault, alarm = (names[0] for names in lists)
     assert (fault[:5], alarm[:5]) == ("fault", "alarm")
@@ -227,7 +227,7 @@ def test_what_was_had_in_an_interview_counts_as_had(made) -> None:
     report = interview.record().as_json()
     case = next(case for case in list_incidents(made, incidents()) if case.incident.id == "flat-loss")
     assert case.standing == str(report["items"][item.number]["marks"]["total"])
-    assert case.had.report.id == report["id"]
+    assert case.last.report.id == report["id"]
 
 
 def test_a_run_had_alone_is_no_unseen_variant_of_an_interview(made) -> None:

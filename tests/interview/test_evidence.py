@@ -20,7 +20,8 @@ from quizapp.interview.marking.text_evidence import (
 )
 from quizapp.interview.scoring import score
 from quizapp.interview.scoring.terms import terms_of
-from quizapp.interview.session.question import InterviewQuestion, ask_question
+from quizapp.interview.session.asked import ask_question
+from quizapp.interview.session.question import InterviewQuestion
 from tests.interview.mock_kit import blueprint, real_bank
 
 STRONG = yaml.safe_load(Path(__file__).with_name("strong_answers.yaml").read_text(encoding="utf-8"))

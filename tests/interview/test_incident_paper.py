@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from quizapp.incidents.model import IncidentLibrary
-from quizapp.interview.paper.incident_selection import alarms
+from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview.paper.knowledge import CardKnowledge
 from quizapp.interview.paper.sample import sample_paper
 from quizapp.scheduling.study_day import FixedClock
@@ -69,9 +69,9 @@ def test_a_failing_test_is_drawn_though_passing_ones_abound() -> None:
 
 
 def test_the_false_alarm_comes_in_one_interview_in_eight() -> None:
-    assert 0.10 < sum(alarms(seed) for seed in range(4000)) / 4000 < 0.15
+    assert 0.10 < sum(holds_false_alarm(seed) for seed in range(4000)) / 4000 < 0.15
     for seed in range(40):
-        assert ("quiet-floor" in drawn(draw(seed))) == alarms(seed)
+        assert ("quiet-floor" in drawn(draw(seed))) == holds_false_alarm(seed)
 
 
 def test_a_class_seen_within_two_days_or_suspended_is_not_drawn() -> None:

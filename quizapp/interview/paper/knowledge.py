@@ -1,4 +1,4 @@
-"""What the schedule knows of each card when a paper is drawn."""
+"""What the schedule knows about each card when a paper is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class CardKnowledge:
 
     @property
     def fresh(self) -> bool:
-        """Whether it was seen too recently to measure anything but yesterday."""
+        """Whether it was seen so recently that asking it would only measure yesterday's session."""
         return self.hours < FRESH_HOURS
 
     @property
     def in_band(self) -> bool:
-        """Whether asking it tells most."""
+        """Whether asking it is most informative: neither almost forgotten nor certain."""
         return BAND[0] <= self.recall <= BAND[1]
 
 
@@ -37,14 +37,14 @@ Knowledge = Mapping[str, CardKnowledge]
 def knowledge(study: "Study") -> dict[str, CardKnowledge]:
     """The state of all cards that were seen or suspended."""
     now = study.now()
-    found = {}
+    cards = {}
     for row in study.cards():
         if row.state:
             hours = max(0.0, (now.time - row.last) / 3_600_000)
-            found[row.card] = CardKnowledge(study.recall_of(row, now.day), hours, bool(row.suspended))
+            cards[row.card] = CardKnowledge(study.recall_of(row, now.day), hours, bool(row.suspended))
         elif row.suspended:
-            found[row.card] = CardKnowledge(0.0, 1e9, suspended=True)
-    return found
+            cards[row.card] = CardKnowledge(0.0, 1e9, suspended=True)
+    return cards
 
 
 def variants_seen(study: "Study") -> frozenset[str]:

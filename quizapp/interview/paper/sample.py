@@ -1,4 +1,4 @@
-"""Draws the paper of an interview: the same seed and state give the same paper."""
+"""Samples the paper of an interview: the same seed and state give the same paper."""
 
 import random
 from collections import Counter
@@ -8,18 +8,19 @@ from math import ceil
 
 from quizapp.bank.model import Bank, Exercise, Question
 from quizapp.incidents.model import Incident, IncidentLibrary
+from quizapp.incidents.selection import holds_false_alarm, usable_incidents
 from quizapp.interview.blueprint import CUT_SHARE, INCIDENT_ROLE, Blueprint, InterviewPlan, Role
-from quizapp.interview.paper.incident_selection import IncidentSampler, alarms
-from quizapp.interview.paper.knowledge import CardKnowledge, Knowledge
+from quizapp.interview.paper.knowledge import BAND, CardKnowledge, Knowledge
 from quizapp.interview.paper.model import Paper, PaperQuestion
 from quizapp.interview.paper.schedule import timed
 
-UNDRAWN_TOPICS = frozenset({"interview-craft"})
+UNASKED_TOPICS = frozenset({"interview-craft"})
 UNSEEN_SHARE = 0.30
 _KIND_WEIGHTS = {"recall": 6.0, "numeric": 3.0, "order": 3.0, "choice": 2.0, "cloze": 1.5}
 _TRIES = 24
 _INCIDENT_PASS_MARK = 70  # from here on the review of the fault class is Good
 NO_INCIDENTS = IncidentLibrary()
+_BOTH_ONE_BATCH_TESTS_FROM_MINUTES = 45
 
 
 def sample_paper(
@@ -38,14 +39,14 @@ def sample_paper(
     """
     if plan.counts["coding"] and not _exercises(plan, bank, known):
         plan = plan.without_code()
-    casting = IncidentSampler(plan, library, bank, known, seen)
+    incidents = IncidentSampler(plan, library, bank, known, seen)
     best: list[PaperQuestion] = []
     cost = float("inf")
     for attempt in range(_TRIES):
-        drawing = _Drawing(plan, bank, known, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
-        drawing.run(casting, alarm=alarms(seed))
-        if drawing.cost < cost:
-            best, cost = drawing.picks, drawing.cost
+        sampler = _PaperSampler(plan, bank, known, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
+        sampler.run(incidents, alarm=holds_false_alarm(seed))
+        if sampler.cost < cost:
+            best, cost = sampler.picks, sampler.cost
         if cost < 1.0:
             break
     return timed(blueprint, plan, bank, best, seed)
@@ -91,18 +92,97 @@ def _exercises(plan: InterviewPlan, bank: Bank, known: Knowledge) -> list[Exerci
         if not ((state := known.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
     ]
     wanted = plan.counts["coding"]
-    own = [exercise for exercise in ready if exercise.slug in plan.role.coding_pool]
-    if len(own) < wanted:
-        own = [e for e in ready if e in own or e.topic in plan.role.topic_weights]
-    return own if len(own) >= wanted else ready
+    suitable = [exercise for exercise in ready if exercise.slug in plan.role.coding_pool]
+    if len(suitable) < wanted:
+        suitable = [e for e in ready if e in suitable or e.topic in plan.role.topic_weights]
+    return suitable if len(suitable) >= wanted else ready
 
 
-class _Drawing:
+class IncidentSampler:
+    """Samples incidents for one attempt at a paper: the role's own, weak classes first.
+
+    ``satisfied`` is False where a rule could not be kept.
+    """
+
+    def __init__(
+        self,
+        plan: InterviewPlan,
+        library: IncidentLibrary,
+        bank: Bank,
+        known: Knowledge,
+        seen: Collection[str],
+    ) -> None:
+        self.plan, self.known, self.seen = plan, known, seen
+        self.ready = [
+            incident
+            for incident in usable_incidents(library, bank)
+            if not ((state := known.get(incident.card)) and (state.fresh or state.suspended))
+        ]
+        self.tiers = {incident.id: self._tier(incident) for incident in self.ready}
+        # Of a weak class any variant will do, as long as one of them is the role's own.
+        for incident in self.ready:
+            if self._weak(incident):
+                kin = [other.id for other in self.ready if other.fault_class == incident.fault_class]
+                self.tiers[incident.id] = min(self.tiers[name] for name in kin)
+        self.satisfied = True
+
+    def _tier(self, incident: Incident) -> int:
+        if incident.id in self.plan.role.scenario_pool:
+            return 0
+        return 1 if incident.topic in self.plan.role.topic_weights else 2
+
+    def _weak(self, incident: Incident) -> bool:
+        state = self.known.get(incident.card)
+        return state is not None and state.recall <= BAND[1]
+
+    def _rank(self, incident: Incident) -> tuple[bool, int, int]:
+        """Lowest first: variants not asked yet, then the role's own, then weak classes, then unknown ones."""
+        known = 1 if self.known.get(incident.card) is None else 2
+        return incident.id in self.seen, self.tiers[incident.id], 0 if self._weak(incident) else known
+
+    def reserved_exercises(self, *, alarm: bool) -> frozenset[str]:
+        """Exercises that a coding question should leave to the false alarm."""
+        return frozenset(i.exercise for i in self.ready if alarm and i.false_alarm)
+
+    def sample(self, number: int, used: Collection[str], alarm: bool, rng: random.Random) -> list[Incident]:
+        """Up to ``number`` incidents of different classes and exercises, none of an exercise in ``used``.
+
+        One has a one-batch test that passes; in a long interview another one's fails. With ``alarm`` one of
+        them is a false alarm, whose own one-batch test counts. Where only one incident is to be sampled, the
+        false alarm comes first, then a test that passes.
+        """
+        chosen: list[Incident] = []
+
+        def pick(wanted: Sequence[Incident]) -> bool:
+            slugs = {*used, *(incident.exercise for incident in chosen)}
+            classes = {incident.fault_class for incident in chosen}
+            free = [i for i in wanted if i.exercise not in slugs and i.fault_class not in classes]
+            if free and len(chosen) < number:
+                best = min(map(self._rank, free))
+                chosen.append(rng.choice([i for i in free if self._rank(i) == best]))
+            return bool(free)
+
+        faults = [incident for incident in self.ready if not incident.false_alarm]
+        if alarm:
+            pick([incident for incident in self.ready if incident.false_alarm])
+        needs = ["passes"]
+        if self.plan.minutes >= _BOTH_ONE_BATCH_TESTS_FROM_MINUTES and number > 1:
+            needs.append("fails")
+        for need in needs:
+            if len(chosen) < number and need not in {incident.one_batch for incident in chosen}:
+                self.satisfied &= pick([incident for incident in faults if incident.one_batch == need])
+        while len(chosen) < number and pick(faults):
+            pass
+        rng.shuffle(chosen)
+        return chosen
+
+
+class _PaperSampler:
     """One attempt; ``cost`` counts what it could not meet (below 1: every rule is met)."""
 
     def __init__(self, plan: InterviewPlan, bank: Bank, known: Knowledge, seed: str) -> None:
         self.plan, self.bank, self.known = plan, bank, known
-        self.rng = random.Random(seed)  # noqa: S311 - a paper that can be drawn again, not a secret
+        self.rng = random.Random(seed)  # noqa: S311 - a paper that can be sampled again, not a secret
         self.used: set[str] = set()
         self.families: set[str] = set()
         self.kinds: Counter[str] = Counter()
@@ -111,7 +191,7 @@ class _Drawing:
         self.cost = 0.0
         counts = plan.counts
         self.questions = sum(counts[slot] for slot in ("easy", "medium", "hard", "scenario"))
-        weights = {t: w for t, w in plan.role.topic_weights.items() if t not in UNDRAWN_TOPICS}
+        weights = {t: w for t, w in plan.role.topic_weights.items() if t not in UNASKED_TOPICS}
         stocked = {q.topic for q in bank.questions.values()}
         weights = {topic: weight for topic, weight in weights.items() if topic in stocked}
         whole = sum(weights.values())
@@ -121,25 +201,25 @@ class _Drawing:
         self.rng.shuffle(marks)
         self.wants_unseen = marks
 
-    def run(self, casting: IncidentSampler, *, alarm: bool) -> None:
+    def run(self, incidents: IncidentSampler, *, alarm: bool) -> None:
         """Fill the slots, the hardest to fill first."""
         counts = self.plan.counts
         for _ in range(counts["coding"]):
-            self._take_exercise(casting.kept_free(alarm=alarm))
-        incidents = casting.draw(counts["scenario"], self.used, alarm, self.rng)
-        self.cost += 2 * (bool(casting.ready) and not casting.met)
-        for incident in incidents:
-            self._put_incident(incident, unseen=incident.id not in casting.seen)
+            self._add_exercise(incidents.reserved_exercises(alarm=alarm))
+        chosen = incidents.sample(counts["scenario"], self.used, alarm, self.rng)
+        self.cost += 2 * (bool(incidents.ready) and not incidents.satisfied)
+        for incident in chosen:
+            self._add_incident(incident, unseen=incident.id not in incidents.seen)
         mediums = counts["medium"]
         for _ in range(counts["hard"]):
-            if mediums and self._take_pair():
+            if mediums and self._add_pair():
                 mediums -= 1
             else:
                 self.cost += 10  # a hard item needs a medium of its topic: the slot stays empty
-        scenarios = counts["scenario"] - len(incidents)
+        scenarios = counts["scenario"] - len(chosen)
         for slot, number in (("scenario", scenarios), ("medium", mediums), ("easy", counts["easy"])):
             for _ in range(number):
-                if not self._take(slot, self._by_deficit()):
+                if not self._add(slot, self._by_deficit()):
                     self.cost += 10
         self.cost += self._share_cost()
 
@@ -155,9 +235,9 @@ class _Drawing:
         keyed = {t: quota - self.topics[t] + 0.4 * self.rng.random() for t, quota in self.quotas.items()}
         return sorted(keyed, key=lambda topic: -keyed[topic])
 
-    def _take_exercise(self, kept_free: Collection[str]) -> None:
+    def _add_exercise(self, reserved: Collection[str]) -> None:
         free = [e for e in _exercises(self.plan, self.bank, self.known) if e.slug not in self.used]
-        free = [e for e in free if e.slug not in kept_free] or free
+        free = [e for e in free if e.slug not in reserved] or free
         if not free:
             self.cost += 10
             return
@@ -178,13 +258,13 @@ class _Drawing:
             )
         )
 
-    def _put_incident(self, incident: Incident, *, unseen: bool) -> None:
+    def _add_incident(self, incident: Incident, *, unseen: bool) -> None:
         state = self.known.get(incident.card)
         self.used.add(incident.exercise)
         self.topics[incident.topic] += 1
         self.picks.append(_incident_question(incident, state, self.rng, unseen=unseen))
 
-    def _take_pair(self) -> bool:
+    def _add_pair(self) -> bool:
         """A medium and a hard item of one topic."""
         for topic in self._by_deficit():
             hard = self._candidates("hard", topic)
@@ -195,23 +275,21 @@ class _Drawing:
             first = self._choose(hard)
             rest = [q for q in medium if q.exercise != first.exercise and _family(q) != _family(first)]
             if rest:
-                self._put("hard", first)
-                self._put("medium", self._choose(rest))
+                self._append("hard", first)
+                self._append("medium", self._choose(rest))
                 return True
         return False
 
-    def _take(self, slot: str, topics: Iterable[str]) -> bool:
+    def _add(self, slot: str, topics: Iterable[str]) -> bool:
         """One item from the first topic that has a candidate; scenarios may leave the role's topics."""
         for topic in topics:
-            found = self._candidates(slot, topic)
-            if found:
-                self._put(slot, self._choose(found))
+            if candidates := self._candidates(slot, topic):
+                self._append(slot, self._choose(candidates))
                 return True
-        others = {q.topic for q in self.bank.questions.values()} - set(self.quotas) - UNDRAWN_TOPICS
+        others = {q.topic for q in self.bank.questions.values()} - set(self.quotas) - UNASKED_TOPICS
         for topic in sorted(others, key=lambda _: self.rng.random()) if others else ():
-            found = self._candidates(slot, topic)
-            if found:
-                self._put(slot, self._choose(found))
+            if candidates := self._candidates(slot, topic):
+                self._append(slot, self._choose(candidates))
                 return True
         return False
 
@@ -243,7 +321,7 @@ class _Drawing:
             return 0 if not want_unseen else 1
         return 2
 
-    def _put(self, slot: str, question: Question) -> None:
+    def _append(self, slot: str, question: Question) -> None:
         state = self.known.get(question.id)
         self.used.add(question.exercise)
         self.families.add(_family(question))
@@ -272,7 +350,7 @@ def _pool(bank: Bank, slot: str, topic: str) -> list[Question]:
     if cache is None or cache[0] is not bank.questions:
         pools: dict[tuple[str, str], list[Question]] = {}
         for question in bank.questions.values():
-            if question.topic not in UNDRAWN_TOPICS:
+            if question.topic not in UNASKED_TOPICS:
                 staged = question.scenario and question.kind == "recall"
                 pools.setdefault(("scenario" if staged else question.level, question.topic), []).append(
                     question

@@ -21,14 +21,8 @@ from quizapp.interview.report.model import (
     Report,
 )
 from quizapp.interview.scoring.terms import own_check_text
-from quizapp.interview.session.question import (
-    IN_WORDS,
-    AskedChoice,
-    AskedCloze,
-    AskedNumber,
-    AskedOrder,
-    InterviewQuestion,
-)
+from quizapp.interview.session.asked import AskedChoice, AskedCloze, AskedNumber, AskedOrder
+from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
 from quizapp.util.text import number_text, plural
 
 BANDS = {Band.STRONG: "Strong", Band.PASS: "Pass", Band.BELOW: "Below the pass mark"}

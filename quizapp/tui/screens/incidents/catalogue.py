@@ -34,7 +34,7 @@ def draw(case: ListedIncident, width: int) -> Content:
     if width >= 76:
         right = f"{one_line(case.incident.topic):<16.16} {right}"
     left = f" {case.standing:<9}"
-    style = "$text-muted" if case.had is None else "$accent" if case.due else ""
+    style = "$text-muted" if case.last is None else "$accent" if case.due else ""
     room = max(10, width - len(left) - len(right) - 2)
     title = Content(one_line(case.incident.title)).truncate(room, ellipsis=True)
     gap = " " * (room - title.cell_length)
@@ -104,7 +104,7 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
 
     def _list(self, incidents: list[ListedIncident], place: int) -> None:
         self.table.show(incidents, place)
-        had = sum(case.had is not None for case in incidents)
+        had = sum(case.last is not None for case in incidents)
         head = Content.styled("Broken runs", "bold $primary")
         head = head.append(Content.styled(f"  {had} of {len(incidents)} done", "$text-muted"))
         self.query_one("#head", Static).update(head)
@@ -143,7 +143,7 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
     def offers(self, act: actions.Act) -> bool:
         """Offer a result only for a run that was done."""
         case = self.table.current
-        return act.action != "result" or (case is not None and case.had is not None)
+        return act.action != "result" or (case is not None and case.last is not None)
 
     # acting
 
@@ -163,20 +163,20 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         case = self.table.current
-        if case is None or case.had is None:
+        if case is None or case.last is None:
             self.quiz.say("You have not done this run yet.")
             return
-        self.quiz.push_screen(CardScreen(case.had.report))
+        self.quiz.push_screen(CardScreen(case.last.report))
 
 
 def _facts(case: ListedIncident, topic: str, seconds: int) -> tuple[str, str]:
     """Exactly two lines, so that the list does not jump while the cursor moves."""
     time = f"{clock(seconds)}, cut at {clock(CUT_SHARE * seconds)}"
     last = "Not done yet."
-    if case.had is not None:
-        last = f"Last done on {day(case.had.report)}: {case.had.marks} of 100."
+    if case.last is not None:
+        last = f"Last done on {day(case.last.report)}: {case.last.marks} of 100."
     return f"{case.incident.level.capitalize()}, {one_line(topic)}. {time}.", last
 
 
 def _report(case: ListedIncident) -> str:
-    return "" if case.had is None else case.had.report.id
+    return "" if case.last is None else case.last.report.id
