@@ -9,6 +9,7 @@ from textual import events
 from quizapp.errors import QuizError
 from quizapp.interview.marking.self_check import SelfCheckResult
 from quizapp.interview.report.model import load_report
+from quizapp.interview.session.clock import Stopwatch
 from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.interview.marking import MarkScreen
@@ -34,9 +35,7 @@ def app_with(made, **options) -> QuizApp:
 def still(screen: RunScreen) -> Hand:
     """Put the screen's interview on a clock moved by hand."""
     hand = Hand()
-    session = screen.session
-    session.clock = hand
-    session._last, session._rest = hand.seconds, 0.0
+    screen.session._stopwatch = Stopwatch(hand)
     return hand
 
 
@@ -387,7 +386,7 @@ def test_running_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, 
         await pilot.press("enter")
         await pilot.pause()
         hand = still(pilot.app.screen)
-        pilot.app.screen.session.elapsed_ms = 0
+        pilot.app.screen.session.state.elapsed_ms = 0
         pilot.app.screen.session.phases[0].used_ms = 0
         await pilot.press("enter")
         session = pilot.app.screen.session
@@ -397,7 +396,7 @@ def test_running_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int, 
             await pilot.pause()
         # How many rounds that took depends on when keys are handled; the picture must not.
         pilot.app.screen.tick()
-        session.elapsed_ms = 240_000
+        session.state.elapsed_ms = 240_000
         for place, phase in enumerate(session.phases):
             phase.used_ms = phase.seconds * 1000 if place < session.phase else 0
         session.item.used_ms = 0
