@@ -7,14 +7,16 @@ function here that imports the module behind it only when the command runs.
 import argparse
 import re
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from quizapp import __version__
 from quizapp.bank import KINDS, LEVELS, ROLES
 from quizapp.errors import USAGE
 from quizapp.util.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from datetime import date
+    from pathlib import Path
 
 Command = Callable[[argparse.Namespace], int]
 
@@ -175,7 +177,7 @@ def _add_practice(parser: CommandParser) -> None:
     grade = parser.add_command("grade", _grade, "grade a file against the hidden tests")
     grade.add_argument("slug", metavar="SLUG", help="the exercise")
     grade.add_argument(
-        "file", nargs="?", type=Path, metavar="FILE", help="a file or folder; default: your own file"
+        "file", nargs="?", type=to_path, metavar="FILE", help="a file or folder; default: your own file"
     )
     grade.add_argument("--device", default="auto", metavar="D", help="auto, cpu, cuda[:N] or mps")
     grade.add_argument("--timeout", type=_seconds, metavar="S", help="time limit of one run, in seconds")
@@ -183,7 +185,7 @@ def _add_practice(parser: CommandParser) -> None:
     grade.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
     grade.add_argument("--jobs", type=_count, default=1, metavar="N", help="with a folder: workers at a time")
     grade.add_argument("--json", action="store_true", help="print the verdict as JSON")
-    grade.add_argument("--junit", type=Path, metavar="PATH", help="write a JUnit report")
+    grade.add_argument("--junit", type=to_path, metavar="PATH", help="write a JUnit report")
     grade.add_argument("--watch", action="store_true", help="grade again after every save")
 
 
@@ -220,7 +222,7 @@ def _add_content(parser: CommandParser) -> None:
     show.add_argument("--seed", type=int, default=0, metavar="N", help="show other numbers")
     check = parser.add_command("check", _check, "validate content and exercises")
     check.add_argument(
-        "paths", nargs="*", type=Path, metavar="PATH", help="files or folders; default: all content"
+        "paths", nargs="*", type=to_path, metavar="PATH", help="files or folders; default: all content"
     )
     check.add_argument("--seeds", type=_count, default=3, metavar="N", help="seeds for each submission")
     check.add_argument(
@@ -235,14 +237,14 @@ def _add_data(parser: CommandParser) -> None:
         choices=EXPORTS,
         help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
     )
-    export.add_argument("path", type=Path, metavar="PATH")
+    export.add_argument("path", type=to_path, metavar="PATH")
     log_import = parser.add_command("import", _import, "add the reviews of another log")
-    log_import.add_argument("path", type=Path, metavar="PATH", help="a file from 'quizapp export json'")
+    log_import.add_argument("path", type=to_path, metavar="PATH", help="a file from 'quizapp export json'")
     sync = parser.add_command("sync", _sync, "share your reviews with your other devices through a folder")
-    sync.add_argument("folder", type=Path, metavar="DIR", help="a folder that all of them can reach")
+    sync.add_argument("folder", type=to_path, metavar="DIR", help="a folder that all of them can reach")
     deck = parser.add_command("deck", _deck, "add your own questions")
     deck.add_argument("action", choices=("add", "remove", "list"))
-    deck.add_argument("path", nargs="?", type=Path, metavar="PATH")
+    deck.add_argument("path", nargs="?", type=to_path, metavar="PATH")
 
 
 def _add_system(parser: CommandParser) -> None:
@@ -253,6 +255,13 @@ def _add_system(parser: CommandParser) -> None:
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
+def to_path(text: str) -> "Path":
+    """A path that was typed as an argument. Importing pathlib would cost every ``--help`` 3 ms."""
+    from pathlib import Path
+
+    return Path(text)
+
+
 def _count(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
@@ -260,7 +269,9 @@ def _count(text: str) -> int:
     return number
 
 
-def _date(text: str) -> date:
+def _date(text: str) -> "date":
+    from datetime import date
+
     try:
         return date.fromisoformat(text)
     except ValueError:

@@ -6,7 +6,6 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quizapp import __version__, paths
@@ -75,6 +74,8 @@ def completion(options: Namespace) -> int:
 def _bash_or_zsh(parser: "CommandParser", shell: str) -> str:
     import shtab  # 10 ms
 
+    from quizapp.cli.parser import to_path
+
     functions = []
     for source, places in _DYNAMIC.items():
         name = f"_quizapp_{source}_words"
@@ -90,7 +91,7 @@ def _bash_or_zsh(parser: "CommandParser", shell: str) -> str:
                     argument.complete = {shell: name}  # type: ignore[attr-defined] # as shtab asks for it
     for command_parser in parser.commands.values():
         for argument in command_parser.arguments:
-            if argument.type is Path:
+            if argument.type is to_path:
                 argument.complete = shtab.FILE  # type: ignore[attr-defined]
     return str(shtab.complete(parser, shell, preamble="\n".join(functions))) + "\n"
 
