@@ -54,6 +54,7 @@ def record(
         if rating:
             draft = recorder.draft_review(row, rating, now, evidence, kind=EventType.VERDICT)
         draft = draft._replace(id=new_id(), hints=effort.hints, data=details)
+        # The linked events carry the verdict as parent, so that one undo takes back all of them.
         linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rating else []
         event, *_ = store.append(draft, *linked)
         store.documents.add_submission(slug, now.time, verdict, source, event.id)

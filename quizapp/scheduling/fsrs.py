@@ -115,6 +115,7 @@ class Scheduler:
 
         day = max(day, memory.last_day)  # a journey west may turn the calendar back
         new = memory.state == NEW
+        # An explicit card_id, because Card() without one sleeps a millisecond.
         card = fsrs.Card(
             card_id=0,
             state=fsrs.State.Learning if new else fsrs.State(memory.state),
@@ -171,6 +172,7 @@ class Scheduler:
                 seconds = _step_seconds(after, rating)
             else:
                 ideal = self.ideal_interval(after.stability, retention)
+                # Where FSRS lengthens the interval, fuzz must not make it shorter than the last one.
                 least = 1 if rating is Rating.Again else floor
                 if rating is not Rating.Again and int(ideal + 0.5) > before:
                     least = max(least, before + 1)

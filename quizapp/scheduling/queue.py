@@ -178,6 +178,7 @@ class Queue:
         room = self._settings.reviews_per_day - self._reviewed
         day = self.day
         due = sorted(
+            # The checksum mixes cards of one due day, in an order that stays the same all day.
             (1 - row.priority, row.due_day, crc32(name.encode(), day), name)
             for name, row in self._rows.items()
             if row.state == REVIEW
@@ -227,6 +228,7 @@ class Queue:
         for start in (*urgent, *self._order()):
             if start in given or start in seen or start not in questions:
                 continue
+            # Depth first: a question waits until everything that it requires has been given.
             stack = [start]
             while stack:
                 name = stack[-1]
@@ -282,6 +284,7 @@ def interleaved(questions: Sequence[Question]) -> list[str]:
     order: list[str] = []
     last = ""
     while heads:
+        # Always the topic whose next card is the most urgent, or the second such topic if it was just shown.
         head = heapq.heappop(heads)
         if head[1] == last and heads:
             head = heapq.heapreplace(heads, head)

@@ -85,6 +85,7 @@ class CardReducer:
             card.lapses += 1
         card.state, card.step = after.state, after.step
         card.stability, card.difficulty = after.stability, after.difficulty
+        # Travel to the west can turn the calendar back; a study day must never go backward.
         card.last, card.last_day = event.time, max(event.day, before.last_day)
         card.reps += 1
         card.rating = event.rating
@@ -97,6 +98,8 @@ class CardReducer:
 
     def _interval(self, card: CardRow, event: Event, state: int) -> int:
         """The interval promised when the card was rated; computed where the event carries none that fits."""
+        # The promise counts even if settings or weights have changed since. It does not fit where other
+        # events, merged from another device, have put the card into another state.
         promised = event.interval
         if promised is not None and (promised >= DAY_S) == (state == REVIEW):
             return promised
@@ -160,6 +163,7 @@ class CardReducer:
             card.priority = 1
         if card.state not in {REVIEW, RELEARNING} or (card.due_day <= tomorrow) == sooner:
             return
+        # A credit must not postpone the relearning steps of a card that was just forgotten.
         if not sooner and card.state == RELEARNING:
             return
         card.due_day = tomorrow

@@ -88,6 +88,7 @@ class Database:
     @contextmanager
     def transaction(self) -> Iterator[None]:
         """All or nothing; on disk when the outermost block ends. Blocks nest into one transaction."""
+        # SQLite has no nested transactions; an inner block joins the outer one.
         with self.lock:
             if self._depth:
                 yield

@@ -107,6 +107,7 @@ class Documents:
         return new
 
     def _add(self, submission: Submission) -> int:
+        # The row id is local to a device, so a submission is recognized by what it is.
         same = (submission.slug, submission.time, submission.source)
         if self._db.row("SELECT 1 FROM submissions WHERE slug = ? AND time = ? AND source = ?", same):
             return 0

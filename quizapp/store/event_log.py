@@ -50,6 +50,7 @@ class EventLog:
         """Write the drafts behind the end of the log, one by one as the caller asks for them."""
         seq, stamp, device_seq, _ = self.head()
         for draft in drafts:
+            # The stamp never falls, even if the clock was set back: it orders the events of all devices.
             seq, device_seq, stamp = seq + 1, device_seq + 1, max(stamp + 1, draft.moment.time)
             event = draft.placed(seq, self.devices[-1], device_seq, stamp)
             self._db.run(_INSERT, event)
@@ -60,6 +61,7 @@ class EventLog:
         before, stamp, _, _ = self.head()
         seq = before
         ids = {event_id for (event_id,) in self._db.rows("SELECT id FROM events")}
+        # Sorted, so that the sequence numbers do not depend on the order of the files that were read.
         for event in sorted(events, key=lambda event: (event.stamp, event.device, event.device_seq)):
             if event.id not in ids:
                 seq += 1

@@ -42,6 +42,7 @@ class BackgroundMaintenance:
         """Wait for a backup to end; a check is cut short."""
         if self._thread:
             self._thread.join(CHECK_S)
+            # Quitting must not wait for a check of a large file; the next start checks it again.
             if self._check:
                 self._check.interrupt()
             self._thread.join()

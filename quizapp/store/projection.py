@@ -158,6 +158,7 @@ class Projection:
 
     def _toggle(self, target: str, by: int) -> None:
         """Count one more (or fewer) undo of ``target``, follow chains of undone undos, refold."""
+        # An undo of an undo brings its target back, so each step may turn around another one.
         changed: list[Event] = []
         waiting = [(target, by)]
         while waiting:
@@ -170,6 +171,7 @@ class Projection:
                 else:
                     changed.append(event)
         types = {event.type for event in changed}
+        # Weights and names concern all cards; everything else concerns single ones.
         if types & {EventType.SETTINGS, EventType.RENAME}:
             self.rebuild()
             return

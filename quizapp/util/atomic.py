@@ -43,6 +43,7 @@ def publish(draft: Path, path: Path) -> None:
 def _draft(path: Path, content: str | bytes | Iterable[str], *, durable: bool, mode: int) -> "Iterator[Path]":
     """The content in a file beside ``path``, removed afterwards unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the target: a rename is atomic only within one file system.
     draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
     try:

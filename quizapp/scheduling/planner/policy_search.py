@@ -95,6 +95,7 @@ class PolicySearch:
         best = self._try(best, [late], seeds, LATE_GAIN)
         count = (16, 10, 6)[self.effort]
         runs, plain = self.fresh(best, count), self.fresh(usual, count)
+        # The search may have been lucky with its seeds; under fresh ones the present settings may win.
         if mean(runs) < mean(plain):
             return PolicyChoice(usual, plain, usual, plain)
         return PolicyChoice(best, runs, usual, plain)

@@ -157,7 +157,8 @@ class _Simulation:
                 memory = after(stability[card], difficulty[card], elapsed, rating)
             else:
                 memory = after(stability[card], difficulty[card], elapsed, 1)
-                memory = after(*memory, 0, 3)  # its relearning step
+                # The relearning step on the same day, answered Good.
+                memory = after(*memory, 0, 3)
                 used += cost
             done.reviews += 1
             self._keep(card, memory, today)
