@@ -10,12 +10,13 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
+    from quizapp.judge.client.warm import JudgeClient
     from quizapp.judge.verdict import Verdict
 
 SHUTDOWN_TIMEOUT_S = 0.3
@@ -24,27 +25,7 @@ SHUTDOWN_TIMEOUT_S = 0.3
 OnResult = Callable[["PendingSubmission", "Verdict | QuizError"], None]
 
 
-class WarmClient(Protocol):
-    """What the bridge needs of `quizapp.judge.client.warm.JudgeClient`."""
-
-    @property
-    def ready(self) -> bool:
-        """Whether the judge has warmed up."""
-
-    def start(self) -> None:
-        """Start the judge and return at once."""
-
-    def submit(self, exercise: "Exercise", source: bytes, *, device: str) -> int:
-        """Ask for a verdict; its ticket."""
-
-    def cancel(self) -> None:
-        """Call off what was asked."""
-
-    def stop(self) -> None:
-        """End the judge."""
-
-
-ClientFactory = Callable[[Callable[[int, "Verdict | QuizError"], None]], WarmClient]
+ClientFactory = Callable[[Callable[[int, "Verdict | QuizError"], None]], "JudgeClient"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,7 +38,7 @@ class PendingSubmission:
     on_result: OnResult
 
 
-def _warm_client(on_verdict: Callable[[int, "Verdict | QuizError"], None]) -> WarmClient:
+def _make_warm_client(on_verdict: Callable[[int, "Verdict | QuizError"], None]) -> "JudgeClient":
     from quizapp.judge.client.warm import JudgeClient  # costs more than the first frame may take
 
     return JudgeClient(on_verdict)
@@ -73,12 +54,12 @@ class JudgeBridge:
         self,
         call_on_ui: Callable[..., None],
         on_crash: Callable[[Exception], None],
-        make_client: ClientFactory = _warm_client,
+        make_client: ClientFactory = _make_warm_client,
     ) -> None:
         self._call_on_ui = call_on_ui
         self._on_crash = on_crash
         self._make_client = make_client
-        self._client: WarmClient | None = None
+        self._client: JudgeClient | None = None
         self._thread: threading.Thread | None = None
         self._commands: SimpleQueue[Callable[[], None]] = SimpleQueue()
         self._stopped = False
@@ -137,7 +118,7 @@ class JudgeBridge:
             except Exception as error:  # noqa: BLE001 - handed on
                 self._on_crash(error)
 
-    def _ensure_client(self) -> WarmClient:
+    def _ensure_client(self) -> "JudgeClient":
         if self._client is None:
             self._client = self._make_client(self._on_verdict)
         return self._client

@@ -63,7 +63,7 @@ class Interface:
         self.results: list[tuple[str, str]] = []
         self.crashes: list[Exception] = []
         self.client: FakeClient | None = None
-        self.bridge = JudgeBridge(self._call, self.crashes.append, self._make_client)
+        self.bridge = JudgeBridge(self._call, self.crashes.append, self._make_client)  # type: ignore[arg-type]
 
     def _call(self, function: Callable[..., object], *values: object) -> None:
         self.events.put(lambda: function(*values))

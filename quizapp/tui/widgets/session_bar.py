@@ -20,6 +20,11 @@ class SessionBar(Widget):
         self.seconds = 0.0
         self.about: tuple[str, ...] = ()
 
+    def show(self, done: int, right: int, left: int, about: tuple[str, ...]) -> None:
+        """Show how many cards were answered, recalled and are left, and the labels of the one on screen."""
+        self.done, self.right, self.left, self.about = done, right, left, about
+        self.refresh()
+
     def render(self) -> Content:
         """Progress and figures at the left, the card's labels at the right."""
         width = self.content_size.width

@@ -127,7 +127,7 @@ class DrillScreen(Place):
             self.query_one("#ratings").display = False
             self.view.show(card)
             self.enter_phase(card.kind)
-            self._show_bar()
+            self._show_bar(card)
         if self.quiz.study.changed(card.id):
             self.quiz.say("This question has changed since you last saw it; T starts it again as new.")
         self.set_timer(PREPARE_AFTER_S, self._prepare_ahead)
@@ -137,15 +137,15 @@ class DrillScreen(Place):
             width = self.query_one("#prompt").content_size.width or 76
             self.feed.prepare_ahead(self.quiz.study, self.card, width)
 
-    def _show_bar(self) -> None:
-        bar, study = self.query_one(SessionBar), self.quiz.study
-        bar.done, bar.right = self.session.done, self.session.right
+    def _show_bar(self, card: PreparedCard) -> None:
+        session, study = self.session, self.quiz.study
         left = study.counts(self.feed.flt).total
-        bar.left = left if self.limit is None else min(left, max(0, self.limit - self.session.done))
-        if (card := self.card) is not None:
-            topic = study.bank.topics.get(card.topic)
-            flag = ("flagged",) if study.card(card.id).flagged else ()
-            bar.about = (*flag, topic.name if topic else card.topic, card.level, card.state)
+        if self.limit is not None:
+            left = min(left, max(0, self.limit - session.done))
+        topic = study.bank.topics.get(card.topic)
+        flag = ("flagged",) if study.card(card.id).flagged else ()
+        about = (*flag, topic.name if topic else card.topic, card.level, card.state)
+        self.query_one(SessionBar).show(session.done, session.right, left, about)
         self._tick()
 
     def _tick(self) -> None:
@@ -163,10 +163,7 @@ class DrillScreen(Place):
             self.query_one("#switch", ContentSwitcher).current = "end"
             text = self.session.end_text(self.quiz.study, self.clock())
             self.query_one("#summary", Static).update(Document(text))
-            bar = self.query_one(SessionBar)
-            bar.done, bar.right, bar.left = self.session.done, self.session.right, 0
-            bar.about = ()
-            bar.refresh()
+            self.query_one(SessionBar).show(self.session.done, self.session.right, 0, ())
             self.enter_phase("done" if self.session.done else "empty")
         self._fit_weights()
 
@@ -340,7 +337,7 @@ class DrillScreen(Place):
         if leave:
             self.next()
         else:
-            self._show_bar()
+            self._show_bar(self.card)
 
     def action_treat_as_new(self) -> None:
         """Begin a changed question again as new."""
