@@ -159,20 +159,20 @@ class Blueprint:
     def role(self, name: str) -> Role:
         """A role by name. Raises ``UnknownName``."""
         if name not in self.roles:
-            raise UnknownName(f"There is no role {name!r}; known are {', '.join(self.roles)}.")
+            raise UnknownName(f"There is no role {name!r}; choose one of {', '.join(self.roles)}.")
         return self.roles[name]
 
     def plan(self, role: str, minutes: int, *, code: bool = True) -> InterviewPlan:
         """The shape of an interview. Raises ``UnknownName`` for the role, ``QuizError`` for the length."""
-        found = self.role(role)
-        if minutes not in self.format.phases or minutes not in found.mix:
+        chosen = self.role(role)
+        if minutes not in self.format.phases or minutes not in chosen.mix:
             lengths = ", ".join(map(str, self.format.phases))
             raise QuizError(f"A mock interview takes {lengths} minutes, not {minutes}.")
         seconds = dict(self.format.phases[minutes])
         if minutes >= 30:
-            for phase, shift in found.shift.items():
+            for phase, shift in chosen.shift.items():
                 seconds[phase] += shift
-        plan = InterviewPlan(found, minutes, True, seconds, dict(found.mix[minutes]))
+        plan = InterviewPlan(chosen, minutes, True, seconds, dict(chosen.mix[minutes]))
         return plan if code else plan.without_code()
 
 

@@ -1,4 +1,4 @@
-"""What each question and exercise counts in a plan: role, level, and what mock interviews showed missing."""
+"""How much each question and exercise counts in a plan, by role, level and gaps shown in interviews."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -30,7 +30,7 @@ def plan_weights(
     what its cards do, times the share of code in an interview of 45 minutes. Raises ``UnknownName``.
     """
     chosen = blueprint.role(role) if role else None
-    gap = gaps(reports, chosen or min(blueprint.roles.values(), key=lambda known: known.pass_mark), now)
+    gap = gaps(reports, chosen or min(blueprint.roles.values(), key=lambda role: role.pass_mark), now)
     topics = {topic: _role_weight(chosen, topic) * (1 + gap.get(topic, 0.0)) for topic in bank.topics}
     nominal = blueprint.format.nominal
     cards = {
@@ -83,9 +83,9 @@ def gaps(reports: Sequence[Report], role: Role, now: datetime) -> dict[str, floa
             row[0] += weight * question.marks.total
             row[1] += weight
             row[2] += 1
-    found = {}
+    shares = {}
     for topic, (marks, weight, number) in sums.items():
         if weight > 0:
             missing = max(0.0, 1 - marks / weight / strong)
-            found[topic] = missing * number / (number + _SETTLED)
-    return found
+            shares[topic] = missing * number / (number + _SETTLED)
+    return shares

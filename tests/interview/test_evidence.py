@@ -13,8 +13,8 @@ from quizapp.interview.effects import effect_of
 from quizapp.interview.marking.model import WordsMarking
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.marking.text_evidence import (
+    propose_follow_up,
     propose_points,
-    propose_probe,
     propose_wrong,
     says_quote,
 )
@@ -155,9 +155,9 @@ def test_misconceptions_are_recognised_unless_denied() -> None:
 
 def test_follow_ups_are_compared_with_their_reference() -> None:
     ask, answer = "And with a sum?", "Then the gradient grows with the batch size."
-    assert propose_probe(answer, ask, "the gradient grows with batch size") == 1.0
-    assert propose_probe(answer, ask, ask) == 0.0
-    assert propose_probe(answer, ask, "") == 0.0
+    assert propose_follow_up(answer, ask, "the gradient grows with batch size") == 1.0
+    assert propose_follow_up(answer, ask, ask) == 0.0
+    assert propose_follow_up(answer, ask, "") == 0.0
 
 
 def test_a_quote_must_stand_in_the_answer() -> None:

@@ -88,5 +88,5 @@ def test_what_was_not_reached_says_nothing() -> None:
 
 
 def test_an_unknown_role_is_named() -> None:
-    with pytest.raises(UnknownName, match="known are"):
+    with pytest.raises(UnknownName, match="choose one of"):
         weights("astronaut")

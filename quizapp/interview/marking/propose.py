@@ -21,8 +21,8 @@ from quizapp.interview.marking.model import (
 )
 from quizapp.interview.marking.text_evidence import (
     propose_beats,
+    propose_follow_up,
     propose_points,
-    propose_probe,
     propose_wrong,
     says_something,
 )
@@ -59,8 +59,8 @@ def is_self_marked(item: InterviewQuestion) -> bool:
 def _points(item: InterviewQuestion) -> list[PointMark]:
     # The task of a coding question names what has to be explained, so its words prove something there;
     # only sentences copied from it do not.
-    told = "" if item.kind == CODING else None
-    proposed = propose_points(item.key_points, item.typed, item.asked.prompt, told)
+    given_away = "" if item.kind == CODING else None
+    proposed = propose_points(item.key_points, item.typed, item.asked.prompt, given_away)
     marks = []
     points: Sequence[KeyPoint | SnapshotPoint] = item.asked.key_points
     for point, terms in zip(points, proposed, strict=True):
@@ -95,15 +95,16 @@ def _beats(item: InterviewQuestion, beats: Sequence[Beat], typed: str, prompt: s
 
 
 def _says_nothing(item: InterviewQuestion, points: Sequence[PointMark]) -> bool:
-    said = says_something(item.typed, item.asked.prompt, item.key_points)
-    return not said and not any(point.proposed for point in points)
+    if says_something(item.typed, item.asked.prompt, item.key_points):
+        return False
+    return not any(point.proposed for point in points)
 
 
 def _recall(item: InterviewQuestion, beats: Sequence[Beat]) -> WordsMarking:
     points = _points(item)
     follow_ups = []
     for row in item.follow_ups:
-        share = propose_probe(row.answer, row.ask, row.typed)
+        share = propose_follow_up(row.answer, row.ask, row.typed)
         asked = row.state not in (UNREACHED, WAITING)
         follow_ups.append(FollowUpMark(row.ask, row.answer, asked, share, share))
     return WordsMarking(

@@ -108,25 +108,25 @@ _FUNCTION_STEMS = frozenset(stem for word in _FUNCTION for stem in words(word)) 
 
 def is_copied(sentence: str, prompt: str) -> bool:
     """Whether a sentence says nothing beyond the question's own words."""
-    own = content_stems(sentence)
-    if not own:
+    stems = content_stems(sentence)
+    if not stems:
         return True
-    return len(own & content_stems(prompt)) >= _COPIED_SHARE * len(own)
+    return len(stems & content_stems(prompt)) >= _COPIED_SHARE * len(stems)
 
 
 def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
     """Whether a sentence strings words together: no word that joins them, or hardly any but rubric words."""
-    found = re.findall(r"[^\W_]+", sentence.casefold())
-    if len(found) < _SOUP_WORDS:
+    raw_words = re.findall(r"[^\W_]+", sentence.casefold())
+    if len(raw_words) < _SOUP_WORDS:
         return False
-    joined = [word for word in found if word in _FUNCTION]
+    joined = [word for word in raw_words if word in _FUNCTION]
     chunks = [chunk for chunk in re.split(r"[,;/|•]+", sentence) if chunk.strip()]
-    listed = len(chunks) >= 4 and len(found) / len(chunks) < 3.5
+    listed = len(chunks) >= 4 and len(raw_words) / len(chunks) < 3.5
     if _only_rubric(sentence, rubric):
         return True
     stems = _stems(sentence)
     density = sum(stem in rubric for stem in stems) / max(1, len(stems))
-    verbless = len(joined) < max(1, len(found) // 12)
+    verbless = len(joined) < max(1, len(raw_words) // 12)
     spread = len(set(stems)) / max(1, len(stems))
     return verbless or density > _SOUP_DENSITY or (listed and density > 0.4) or spread < 0.4
 
@@ -165,7 +165,7 @@ def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[st
     if _only_rubric(text, rubric):
         return []
     seen: set[tuple[str, ...]] = set()
-    own = []
+    kept = []
     for run in _short_runs(sentences(text)):
         if len(run) > 1 and _only_rubric(" ".join(run), rubric):
             continue
@@ -173,46 +173,46 @@ def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[st
             stems = _stems(sentence)
             if stems not in seen and not is_copied(sentence, prompt) and not is_soup(sentence, rubric):
                 seen.add(stems)
-                own.append(sentence)
-    return own
+                kept.append(sentence)
+    return kept
 
 
 def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
     """Whether the answer holds anything beyond the question and strings of words."""
-    own = content_stems(" ".join(own_sentences(text, prompt, points)))
-    return len(own - content_stems(prompt)) >= _LEAST_OWN
+    stems = content_stems(" ".join(own_sentences(text, prompt, points)))
+    return len(stems - content_stems(prompt)) >= _LEAST_OWN
 
 
 def propose_points(
-    points: Sequence[KeyPoint], text: str, prompt: str, told: str | None = None
+    points: Sequence[KeyPoint], text: str, prompt: str, given_away: str | None = None
 ) -> list[tuple[str, ...]]:
     """For each key point the terms that show it in the learner's own sentences; empty where none does.
 
-    A sentence supports at most one point per four of its words, the heavier ones first. Terms that stand in
-    ``told``, the prompt where not given, prove nothing alone.
+    A sentence supports at most one point per four of its words, the heavier ones first. Terms that
+    ``given_away`` contains (by default the prompt) prove nothing alone.
     """
-    told = prompt if told is None else told
-    found: list[tuple[str, ...]] = [() for _ in points]
+    given_away = prompt if given_away is None else given_away
+    shown: list[tuple[str, ...]] = [() for _ in points]
     order = sorted(range(len(points)), key=lambda index: -points[index].weight)
     kept = own_sentences(text, prompt, points)
     for sentence in kept:
         room = max(1, len(_stems(sentence)) // _WORDS_PER_POINT)
         for index in order:
-            if room and not found[index]:
-                terms = _own_terms(points[index], sentence, told)
+            if room and not shown[index]:
+                terms = _own_terms(points[index], sentence, given_away)
                 if terms:
-                    found[index] = terms
+                    shown[index] = terms
                     room -= 1
     whole = " ".join(kept)  # a point may be said over two sentences
     for index, point in enumerate(points):
-        if not found[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, found))):
-            found[index] = tuple(term for term in _own_terms(point, whole, told) if " + " in term)
-    return found
+        if not shown[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, shown))):
+            shown[index] = tuple(term for term in _own_terms(point, whole, given_away) if " + " in term)
+    return shown
 
 
-def _own_terms(point: KeyPoint, sentence: str, told: str) -> tuple[str, ...]:
+def _own_terms(point: KeyPoint, sentence: str, given_away: str) -> tuple[str, ...]:
     """The terms of a point in a sentence; terms that the question itself holds prove nothing alone."""
-    given = set(shown_terms(point, told))
+    given = set(shown_terms(point, given_away))
     return tuple(term for term in shown_terms(point, sentence) if term not in given)
 
 
@@ -231,28 +231,28 @@ def propose_wrong(wrong: str, text: str) -> bool:
         return False
     parts = sentences(text)
     for first, second in itertools.pairwise([*parts, ""]):
-        said = content_stems(f"{first} {second}")
-        if len(sought & said) >= _WRONG_SHARE * len(sought) and not _denied(f"{first} {second}", wrong):
+        stated = content_stems(f"{first} {second}")
+        if len(sought & stated) >= _WRONG_SHARE * len(sought) and not _denied(f"{first} {second}", wrong):
             return True
     return False
 
 
-def _denied(said: str, wrong: str) -> bool:
+def _denied(sentences: str, wrong: str) -> bool:
     """Whether the answer denies what the misconception states."""
     deny = re.compile(
         r"\b(?:not|never|no|n't|myth|wrong|mistake|rather than|instead of)\b|n't\b", re.IGNORECASE
     )
-    return bool(deny.search(said)) and not deny.search(wrong)
+    return bool(deny.search(sentences)) and not deny.search(wrong)
 
 
-def propose_probe(answer: str, ask: str, typed: str) -> float:
-    """How far an answer to a follow-up says what the reference says: 0, 0.5 or 1."""
+def propose_follow_up(answer: str, ask: str, typed: str) -> float:
+    """How far an answer to a follow-up matches the reference answer: 0, 0.5 or 1."""
     sought = content_stems(answer) - content_stems(ask)
-    own = [s for s in sentences(typed) if not is_copied(s, ask)]
-    said = content_stems(" ".join(own))
-    if not sought or not said:
+    original = [s for s in sentences(typed) if not is_copied(s, ask)]
+    typed_stems = content_stems(" ".join(original))
+    if not sought or not typed_stems:
         return 0.0
-    share = len(sought & said) / len(sought)
+    share = len(sought & typed_stems) / len(sought)
     return 1.0 if share >= 0.4 else 0.5 if share >= 0.2 else 0.0
 
 

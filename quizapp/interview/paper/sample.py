@@ -27,7 +27,7 @@ def sample_paper(
     blueprint: Blueprint,
     plan: InterviewPlan,
     bank: Bank,
-    known: Knowledge,
+    cards: Knowledge,
     seed: int,
     library: IncidentLibrary = NO_INCIDENTS,
     seen: Collection[str] = (),
@@ -37,13 +37,13 @@ def sample_paper(
     Scenarios are incidents of ``library`` (those in ``seen`` were asked before), or questions of the bank
     where it holds too few.
     """
-    if plan.counts["coding"] and not _exercises(plan, bank, known):
+    if plan.counts["coding"] and not _exercises(plan, bank, cards):
         plan = plan.without_code()
-    incidents = IncidentSampler(plan, library, bank, known, seen)
+    incidents = IncidentSampler(plan, library, bank, cards, seen)
     best: list[PaperQuestion] = []
     cost = float("inf")
     for attempt in range(_TRIES):
-        sampler = _PaperSampler(plan, bank, known, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
+        sampler = _PaperSampler(plan, bank, cards, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
         sampler.run(incidents, alarm=holds_false_alarm(seed))
         if sampler.cost < cost:
             best, cost = sampler.picks, sampler.cost
@@ -84,12 +84,12 @@ def _incident_question(
     )
 
 
-def _exercises(plan: InterviewPlan, bank: Bank, known: Knowledge) -> list[Exercise]:
-    """The exercises that a coding item may be: the role's own, else those of its topics, else any."""
+def _exercises(plan: InterviewPlan, bank: Bank, cards: Knowledge) -> list[Exercise]:
+    """The exercises that a coding question may be: the role's own, else those of its topics, else any."""
     ready = [
         exercise
         for slug, exercise in bank.exercises.items()
-        if not ((state := known.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
+        if not ((state := cards.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
     ]
     wanted = plan.counts["coding"]
     suitable = [exercise for exercise in ready if exercise.slug in plan.role.coding_pool]
@@ -109,14 +109,14 @@ class IncidentSampler:
         plan: InterviewPlan,
         library: IncidentLibrary,
         bank: Bank,
-        known: Knowledge,
+        cards: Knowledge,
         seen: Collection[str],
     ) -> None:
-        self.plan, self.known, self.seen = plan, known, seen
+        self.plan, self.cards, self.seen = plan, cards, seen
         self.ready = [
             incident
             for incident in usable_incidents(library, bank)
-            if not ((state := known.get(incident.card)) and (state.fresh or state.suspended))
+            if not ((state := cards.get(incident.card)) and (state.fresh or state.suspended))
         ]
         self.tiers = {incident.id: self._tier(incident) for incident in self.ready}
         # Of a weak class any variant will do, as long as one of them is the role's own.
@@ -132,13 +132,13 @@ class IncidentSampler:
         return 1 if incident.topic in self.plan.role.topic_weights else 2
 
     def _weak(self, incident: Incident) -> bool:
-        state = self.known.get(incident.card)
+        state = self.cards.get(incident.card)
         return state is not None and state.recall <= BAND[1]
 
     def _rank(self, incident: Incident) -> tuple[bool, int, int]:
         """Lowest first: variants not asked yet, then the role's own, then weak classes, then unknown ones."""
-        known = 1 if self.known.get(incident.card) is None else 2
-        return incident.id in self.seen, self.tiers[incident.id], 0 if self._weak(incident) else known
+        familiarity = 0 if self._weak(incident) else 1 if self.cards.get(incident.card) is None else 2
+        return incident.id in self.seen, self.tiers[incident.id], familiarity
 
     def reserved_exercises(self, *, alarm: bool) -> frozenset[str]:
         """Exercises that a coding question should leave to the false alarm."""
@@ -180,8 +180,8 @@ class IncidentSampler:
 class _PaperSampler:
     """One attempt; ``cost`` counts what it could not meet (below 1: every rule is met)."""
 
-    def __init__(self, plan: InterviewPlan, bank: Bank, known: Knowledge, seed: str) -> None:
-        self.plan, self.bank, self.known = plan, bank, known
+    def __init__(self, plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: str) -> None:
+        self.plan, self.bank, self.cards = plan, bank, cards
         self.rng = random.Random(seed)  # noqa: S311 - a paper that can be sampled again, not a secret
         self.used: set[str] = set()
         self.families: set[str] = set()
@@ -236,13 +236,13 @@ class _PaperSampler:
         return sorted(keyed, key=lambda topic: -keyed[topic])
 
     def _add_exercise(self, reserved: Collection[str]) -> None:
-        free = [e for e in _exercises(self.plan, self.bank, self.known) if e.slug not in self.used]
+        free = [e for e in _exercises(self.plan, self.bank, self.cards) if e.slug not in self.used]
         free = [e for e in free if e.slug not in reserved] or free
         if not free:
             self.cost += 10
             return
         exercise = self.rng.choice(sorted(free, key=lambda e: e.slug))
-        state = self.known.get(f"exercise:{exercise.slug}")
+        state = self.cards.get(f"exercise:{exercise.slug}")
         self.used.add(exercise.slug)
         self.picks.append(
             PaperQuestion(
@@ -259,7 +259,7 @@ class _PaperSampler:
         )
 
     def _add_incident(self, incident: Incident, *, unseen: bool) -> None:
-        state = self.known.get(incident.card)
+        state = self.cards.get(incident.card)
         self.used.add(incident.exercise)
         self.topics[incident.topic] += 1
         self.picks.append(_incident_question(incident, state, self.rng, unseen=unseen))
@@ -299,7 +299,7 @@ class _PaperSampler:
             for question in _pool(self.bank, slot, topic)
             if question.exercise not in self.used
             and _family(question) not in self.families
-            and not ((state := self.known.get(question.id)) and (state.fresh or state.suspended))
+            and not ((state := self.cards.get(question.id)) and (state.fresh or state.suspended))
         ]
 
     def _choose(self, candidates: Sequence[Question]) -> Question:
@@ -314,7 +314,7 @@ class _PaperSampler:
         return self.rng.choice([question for question in preferred if question.kind == kind])
 
     def _rank(self, question: Question, *, want_unseen: bool) -> int:
-        state = self.known.get(question.id)
+        state = self.cards.get(question.id)
         if state is None:
             return 0 if want_unseen else 1
         if state.in_band:
@@ -322,7 +322,7 @@ class _PaperSampler:
         return 2
 
     def _append(self, slot: str, question: Question) -> None:
-        state = self.known.get(question.id)
+        state = self.cards.get(question.id)
         self.used.add(question.exercise)
         self.families.add(_family(question))
         self.kinds[question.kind] += 1

@@ -1,4 +1,4 @@
-"""Puts the picks of a paper in order and gives each its time."""
+"""Puts the questions of a paper in order and gives each its time."""
 
 import random
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ def timed(
     blueprint: Blueprint, plan: InterviewPlan, bank: Bank, picks: Sequence[PaperQuestion], seed: int
 ) -> Paper:
     """The picks in order, with budgets that sum to their phase; the time of an empty phase is shared."""
-    ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - see above
+    ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - the same for the same seed, not a secret
     seconds = dict(plan.seconds)
     filled = [phase for phase in PHASES if any(pick.phase == phase for pick in ordered)]
     empty = [p for p in PHASES if p not in filled and p not in {"brief", "wrap"} and seconds[p]]
@@ -28,10 +28,12 @@ def timed(
         seconds["wrap"] += spare
     picked: list[PaperQuestion] = []
     for phase in filled:
-        own = [pick for pick in ordered if pick.phase == phase]
+        questions = [pick for pick in ordered if pick.phase == phase]
         nominal = blueprint.format.nominal
-        parts = split(seconds[phase], [nominal[pick.slot] for pick in own])
-        picked += [_budgeted(blueprint, bank, pick, part) for pick, part in zip(own, parts, strict=True)]
+        parts = split(seconds[phase], [nominal[pick.slot] for pick in questions])
+        picked += [
+            _budgeted(blueprint, bank, pick, part) for pick, part in zip(questions, parts, strict=True)
+        ]
     rows = tuple((phase, seconds[phase]) for phase in PHASES if seconds[phase])
     return Paper(plan, seed, rows, tuple(picked))
 
