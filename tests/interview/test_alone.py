@@ -8,7 +8,6 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-import quizapp.interview
 from quizapp.errors import UnknownName
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview import archive, trends
@@ -32,6 +31,7 @@ from tests.interview.mock_kit import (
     study,
     wait,
 )
+from tools.schemas import FOLDER
 
 POOR = "nothing comes to mind about this run, sorry"
 
@@ -287,7 +287,7 @@ def test_an_interview_is_not_counted_among_runs_either(made) -> None:
 
 def test_the_report_tells_the_parts_and_no_band(made, tmp_path: Path) -> None:
     report = sat(made, text=POOR)
-    schema = json.loads((Path(quizapp.interview.__file__).parent / "report" / "schema.json").read_text())
+    schema = json.loads((FOLDER / "report.json").read_text())
     jsonschema.validate(json.loads(json.dumps(report)), schema)
     title = incidents().incidents["flat-loss"].title
     for form in ("md", "html"):

@@ -25,8 +25,9 @@ from quizapp.tui.widgets.score_card import ScoreCard
 from tests.interview import generated
 from tests.interview.long_interview import long_report
 from tests.interview.mock_kit import done
+from tools.schemas import FOLDER
 
-SCHEMA = json.loads((Path(quizapp.interview.__file__).parent / "report" / "schema.json").read_text())
+SCHEMA = json.loads((FOLDER / "report.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
 
 

@@ -37,8 +37,15 @@ def _question() -> Schema:
     return {"$schema": _DIALECT, "title": "A file of questions", **question_schema()}
 
 
+def _report() -> Schema:
+    from tools.schemas.report import report_schema
+
+    return {"$schema": _DIALECT, **report_schema(), "title": "The report of an interview, `quizapp.mock/1`"}
+
+
 SCHEMAS: dict[str, Callable[[], Schema]] = {
     "question": _question,
+    "report": _report,
     "verdict": _verdict,
 }
 """By file name without ``.json``: what builds the schema. Imports are left to the call."""

@@ -75,7 +75,7 @@ class Marking(msgspec.Struct, kw_only=True):
     @classmethod
     def from_json(cls, kind: str, data: Mapping[str, Any]) -> "Marking":
         """The stored marking of a question of that kind."""
-        return msgspec.convert(data, _TYPE_BY_KIND.get(kind, MachineMarking))
+        return msgspec.convert(data, TYPE_BY_KIND.get(kind, MachineMarking))
 
     def as_json(self) -> dict[str, Any]:
         """Its stored form."""
@@ -149,7 +149,7 @@ class IncidentMarking(WordsMarking, kw_only=True):
     diagnosis: DiagnosisMark
 
 
-_TYPE_BY_KIND: Mapping[str, type[Marking]] = {
+TYPE_BY_KIND: Mapping[str, type[Marking]] = {
     "recall": WordsMarking,
     "coding": CodingMarking,
     "incident": IncidentMarking,

@@ -76,7 +76,7 @@ else:
     # msgspec refuses a union of untagged types, so `InterviewQuestion.from_json` converts by kind.
     Asked = Any
 
-_ASKED_BY_KIND: Mapping[str, type[AskedQuestion | IncidentSnapshot]] = {
+ASKED_BY_KIND: Mapping[str, type[AskedQuestion | IncidentSnapshot]] = {
     QuestionKind.RECALL: AskedQuestion,
     QuestionKind.NUMERIC: AskedNumber,
     QuestionKind.CHOICE: AskedChoice,
@@ -283,7 +283,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     def from_json(cls, data: Mapping[str, Any]) -> Self:
         """The question stored as ``data``, which may hold more, such as its marking."""
         question = msgspec.convert(data, cls)
-        question.asked = msgspec.convert(data["question"], _ASKED_BY_KIND[question.kind])
+        question.asked = msgspec.convert(data["question"], ASKED_BY_KIND[question.kind])
         return question
 
 

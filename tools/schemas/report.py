@@ -1,0 +1,107 @@
+"""The schema of a stored report, ``quizapp.mock/1``, from the types of `quizapp.interview.report.model`.
+
+The types leave out three things, which are added here: a question and what was made of it share one JSON
+object; the kind of a question decides the form of its question and marking; and some limits hold only once
+an interview is finished.
+"""
+
+from typing import Any
+
+import msgspec
+
+from quizapp.interview.blueprint import INCIDENT_ROLE, LENGTHS, PHASE_OF, SLOTS
+from quizapp.interview.marking.model import TYPE_BY_KIND, MachineMarking
+from quizapp.interview.report.model import SCHEMA, Report
+from quizapp.interview.scoring.calibration import CONFIDENCES
+from quizapp.interview.session.question import ASKED_BY_KIND, QuestionState
+
+Schema = dict[str, Any]
+
+_MINIMUM: Schema = {"minimum": 0}
+_HELD: Schema = {"enum": [0, 0.5, 1]}
+_LIMITS: dict[str, dict[str, Schema]] = {
+    "InterviewQuestion": {
+        "slot": {"enum": list(SLOTS)},
+        "phase": {"enum": list(dict.fromkeys(PHASE_OF.values()))},
+        "kind": {"enum": list(ASKED_BY_KIND)},
+        "state": {"enum": [state.value for state in QuestionState if state.closed]},
+        "confidence": {"enum": [*CONFIDENCES, None]},
+        "recall": {"type": ["number", "null"], "minimum": 0, "maximum": 1},
+        "planned": _MINIMUM | {"description": "seconds: the weight of the question"},
+        "budget": _MINIMUM | {"description": "seconds for the answer itself"},
+        **dict.fromkeys(("number", "used_ms", "hints"), _MINIMUM),
+    },
+    "FollowUpAnswer": {"state": {"enum": ["frozen", "cut", "lost", "unreached"]}, "used_ms": _MINIMUM},
+    "PointMark": {"weight": {"enum": [1, 2, 3]}, "held": _HELD},
+    "FollowUpMark": {"held": _HELD},
+    "MachineMarking": {"right_parts": _MINIMUM, "parts": {"minimum": 1}},
+    "CodingMarking": {"behaviours": {"minimum": 1}, "behaviours_passed": _MINIMUM},
+    "DiagnosisMark": {"evidence": _HELD, "states": {"minimum": 1}},
+}
+_LATER = {"bought"}
+"""Keys that the first reports did not have."""
+
+
+def report_schema() -> Schema:
+    """Build the schema."""
+    kinds = {*ASKED_BY_KIND.values(), *TYPE_BY_KIND.values(), MachineMarking}
+    roots = [Report, *sorted(kinds, key=lambda kind: kind.__name__)]
+    _, definitions = msgspec.json.schema_components(roots, ref_template="#/$defs/{name}")
+    for name, limits in _LIMITS.items():
+        properties = definitions[name]["properties"]
+        for key, limit in limits.items():
+            properties[key] = limit if "$ref" in properties[key] else properties[key] | limit
+            if "enum" in limit:  # the enumeration says it all, also whether null is allowed
+                properties[key].pop("anyOf", None)
+    for definition in definitions.values():
+        if definition.get("type") == "object":
+            definition["additionalProperties"] = False
+    definitions["MarkedQuestion"] = _question(
+        definitions.pop("InterviewQuestion"), definitions["MarkedQuestion"]
+    )
+    report = definitions.pop("Report")
+    single = {"properties": {"items": {"minItems": 1, "maxItems": 1, "items": _kind("incident")}}}
+    return {
+        "$id": SCHEMA,
+        **report,
+        "if": {"properties": {"role": {"const": INCIDENT_ROLE}}},
+        "then": single,
+        "else": {"properties": {"minutes": {"enum": list(LENGTHS)}}},
+        "$defs": definitions,
+    }
+
+
+def _question(asked: Schema, marked: Schema) -> Schema:
+    """Fold the question into the object that also has its marking, marks and effect."""
+    properties = asked["properties"] | {
+        key: value for key, value in marked["properties"].items() if key != "asked"
+    }
+    forms = [
+        {
+            "if": _kind(kind),
+            "then": {
+                "properties": {
+                    "question": _reference(ASKED_BY_KIND[kind]),
+                    "marking": _reference(TYPE_BY_KIND.get(kind, MachineMarking)),
+                }
+            },
+        }
+        for kind in ASKED_BY_KIND
+    ]
+    return {
+        "title": "MarkedQuestion",
+        "description": marked["description"],
+        "type": "object",
+        "properties": properties | {"question": {"type": "object"}, "marking": {"type": "object"}},
+        "required": [key for key in properties if key not in _LATER],
+        "additionalProperties": False,
+        "allOf": forms,
+    }
+
+
+def _kind(kind: str) -> Schema:
+    return {"properties": {"kind": {"const": str(kind)}}}
+
+
+def _reference(kind: type) -> Schema:
+    return {"$ref": f"#/$defs/{kind.__name__}"}
