@@ -6,6 +6,8 @@ import pytest
 
 from tests.cli.calling import run
 
+pytestmark = pytest.mark.slow
+
 DECK = """topic: mine
 questions:
   - id: my-question

@@ -13,6 +13,8 @@ from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
+pytestmark = pytest.mark.judge
+
 WARMUP = paths.exercises() / "warmup"
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 TOOLS = ("sh", "make", "touch", "rm", "mkdir", "chmod", "cp", "cat")
 PYTHON = """#!/bin/sh

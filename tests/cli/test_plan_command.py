@@ -10,6 +10,8 @@ import pytest
 from quizapp.cli.main import main
 from quizapp.scheduling.study_day import SystemClock, as_date, moment
 
+pytestmark = pytest.mark.slow
+
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(["plan", *arguments])

@@ -8,6 +8,8 @@ import pytest
 from quizapp.cli.main import main
 from quizapp.judge.authoring.mutants import wrong_submission
 
+pytestmark = pytest.mark.judge
+
 ROOT = Path(__file__).parents[2]
 
 

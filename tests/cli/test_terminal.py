@@ -17,6 +17,8 @@ import pytest
 
 from quizapp import paths
 
+pytestmark = pytest.mark.slow
+
 ROWS, COLUMNS = 30, 100
 PATIENCE = 60.0
 

@@ -8,6 +8,8 @@ from anki.collection import Collection, ImportCsvRequest
 from quizapp.bank.loader import load_bank
 from quizapp.cli.main import main
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def notes(tmp_path: Path, home: Path) -> Path:

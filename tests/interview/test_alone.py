@@ -33,6 +33,8 @@ from tests.interview.mock_kit import (
 )
 from tools.schemas import FOLDER
 
+pytestmark = pytest.mark.slow
+
 POOR = "nothing comes to mind about this run, sorry"
 
 

@@ -10,6 +10,8 @@ from quizapp.interview.service import Interview
 from quizapp.scheduling.service import Study
 from tests.interview.mock_kit import solve
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def report(home) -> dict:

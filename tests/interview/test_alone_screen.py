@@ -20,6 +20,8 @@ from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.widgets.score_card import ScoreCard
 from tests.interview.mock_kit import Hand, begin, real_bank, study
 
+pytestmark = pytest.mark.slow
+
 SIZES = [(60, 20), (80, 24), (120, 40)]
 RUN = "double-softmax"
 SAID = "The library applies a second softmax."

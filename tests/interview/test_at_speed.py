@@ -14,6 +14,8 @@ from quizapp.tui.screens.interview.time_up import TimeUp
 from tests.interview.mock_kit import Hand, begin, sit_down, small_bank, study
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def made(tmp_path: Path):

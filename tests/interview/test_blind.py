@@ -16,6 +16,8 @@ from quizapp.tui.widgets.rubric import Rubric
 from tests.interview.mock_kit import EVENING, done, small_bank, study
 from tests.interview.reports import report_with
 
+pytestmark = pytest.mark.slow
+
 LONG = "we look at the gradient and then decide what the noise does to it, since it costs memory; " * 30
 
 

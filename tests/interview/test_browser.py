@@ -24,7 +24,7 @@ from tests.interview import generated
 from tests.interview.browser import Browser, browser, chromium
 from tests.interview.long_interview import long_report
 
-pytestmark = pytest.mark.skipif(chromium() is None, reason="no Chromium on the path")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(chromium() is None, reason="no Chromium on the path")]
 SCHEMES = ("light", "dark")
 PAGES = ("long", "redacted", "patchy")
 A4 = (595, 842)  # points

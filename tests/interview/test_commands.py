@@ -13,6 +13,8 @@ from quizapp.cli.main import main
 from quizapp.scheduling.service import Study
 from tests.interview.mock_kit import begin, sit
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def report(home) -> dict:

@@ -13,6 +13,8 @@ from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.row_list import RowList
 from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def running(tmp_path: Path):

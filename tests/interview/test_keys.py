@@ -18,6 +18,8 @@ from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from tests.interview.mock_kit import begin, done, incidents, sit, small_bank, study
 
+pytestmark = pytest.mark.slow
+
 CLICKED: dict[str, set[str]] = {"mockrun": set(), "mockmark": set(), "mockcard": set()}
 
 

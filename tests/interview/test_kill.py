@@ -18,7 +18,7 @@ from quizapp.store import Store
 from tests.interview.killing import CHILD, kill_once
 from tests.interview.mock_kit import small_bank
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")]
 
 
 def test_a_kill_loses_at_most_two_seconds_of_typing(tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ from tests.interview import generated, recompute
 from tests.interview.mock_kit import begin, done, sit, study
 from tests.interview.reports import report_with
 
+pytestmark = pytest.mark.slow
+
 
 def test_a_second_program_recomputes_a_thousand_reports_from_their_json(
     monkeypatch: pytest.MonkeyPatch,

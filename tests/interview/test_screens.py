@@ -19,6 +19,8 @@ from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 SIZES = [(80, 24), (120, 40)]
 
 

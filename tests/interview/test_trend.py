@@ -17,6 +17,8 @@ from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import EVENING, small_bank, study
 from tests.interview.reports import complete
 
+pytestmark = pytest.mark.slow
+
 TOTALS = (40, 50, 60, 90)
 ROLE, OTHER = "research-engineer", "applied-fine-tuning"
 

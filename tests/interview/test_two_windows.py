@@ -17,6 +17,8 @@ from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, real_bank, small_bank, study
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def made(tmp_path: Path):

@@ -16,6 +16,8 @@ from quizapp.scheduling.weights.fit import HistoryStep
 from quizapp.store import Store
 from tests.scheduling.study_kit import MORNING, simple_bank
 
+pytestmark = pytest.mark.slow
+
 # a learner who forgets much faster than the defaults expect
 FORGETFUL = MemoryModel(weights=(0.1, 0.2, 0.4, 1.0, *DEFAULT_WEIGHTS[4:8], 0.6, *DEFAULT_WEIGHTS[9:]))
 

@@ -21,6 +21,8 @@ from quizapp.scheduling.planner.simulate import Policy, simulate, taper_of
 from quizapp.scheduling.study_day import FixedClock
 from tests.scheduling.study_kit import bank, question, study
 
+pytestmark = pytest.mark.slow
+
 TODAY = date(2026, 3, 2)  # a Monday
 DAY = 739_000
 FORMULAS = FsrsFormulas(DEFAULT_WEIGHTS)

@@ -1,9 +1,13 @@
 """Fitting in a process of its own: once there is enough that is new, said once."""
 
+import pytest
+
 from quizapp import paths
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.weights import background
 from tests.scheduling.test_fit import fill
+
+pytestmark = pytest.mark.slow
 
 
 def test_the_process_fits_takes_and_says_it_once() -> None:

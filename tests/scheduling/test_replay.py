@@ -4,6 +4,7 @@ import tempfile
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
@@ -14,6 +15,8 @@ from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.store import Store
 from tests.scheduling.study_kit import MORNING, simple_bank
+
+pytestmark = pytest.mark.slow
 
 CARDS = st.sampled_from(["q0", "q1", "q2", "q3"])
 RATINGS = st.sampled_from(list(Rating))

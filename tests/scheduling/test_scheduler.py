@@ -22,6 +22,8 @@ from quizapp.scheduling.fsrs import (
     seed_of,
 )
 
+pytestmark = pytest.mark.slow
+
 DAY = 739_000
 SCHEDULER = Scheduler()
 # (days since the review before, rating); 0 days is a review on the same study day

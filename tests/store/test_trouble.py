@@ -16,6 +16,8 @@ from quizapp.store.database import Database
 from quizapp.store.errors import Busy, Corrupt, Newer, explain
 from quizapp.store.migrations import MIGRATIONS, applied, migrate, pending
 
+pytestmark = pytest.mark.slow
+
 
 def one_sentence(error: pytest.ExceptionInfo) -> str:
     text = str(error.value)

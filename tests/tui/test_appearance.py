@@ -12,6 +12,8 @@ from quizapp.tui.screens.choose import Choose
 from tests.tui.drawn import styled, text
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 
 

@@ -11,6 +11,8 @@ from quizapp.tui import actions
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 LEAVES = {"ctrl+q", "ctrl+c", "ctrl+o", "o", "ctrl+p"}
 """Keys that end the program, hand the terminal to an editor, or open Textual's own palette."""

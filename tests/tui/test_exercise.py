@@ -15,6 +15,8 @@ from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tests.tui.drawn import text
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 RIGHT = "def double(x):\n    return 2 * x\n"
 

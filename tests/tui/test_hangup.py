@@ -15,6 +15,8 @@ import pytest
 from quizapp import paths
 from quizapp.tui.startup import mark_tour_seen
 
+pytestmark = pytest.mark.slow
+
 CODE = "import sys; from quizapp.tui.app import run; sys.exit(run('exercise', slug='lora'))"
 
 

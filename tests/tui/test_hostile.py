@@ -25,6 +25,8 @@ from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.sanitize import escape_controls, one_line
 
+pytestmark = pytest.mark.slow
+
 PIECES = [
     "[red]", "[/x]", "[/]", "[@click=app.quit]x[/]", "\x1b[31m", "\x1b]52;c;eA==\x07", "\x9b2J", "\x00",
     "\x07",

@@ -15,6 +15,8 @@ from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.help import HelpTable, acts, help_lines
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 OPTIONS = {"exercise": {"slug": "double"}}
 WALK = list(PLACES)

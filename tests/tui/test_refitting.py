@@ -12,6 +12,8 @@ from quizapp.scheduling.weights import background
 from quizapp.tui.app import QuizApp
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 
 

@@ -18,6 +18,8 @@ from quizapp.tui.widgets.table import Table
 from tests.tui.drawn import text
 from tests.tui.waiting import opened, until
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 
 

@@ -15,6 +15,8 @@ from quizapp.scheduling.views import CardFilter
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 
+pytestmark = pytest.mark.snapshot
+
 SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((120, 40), id="120x40")]
 App = Callable[..., QuizApp]
 

@@ -14,6 +14,8 @@ from quizapp.tui import startup
 from quizapp.tui.app import QuizApp
 from tests.tui.waiting import until
 
+pytestmark = pytest.mark.slow
+
 PAGE = 4096
 
 
