@@ -11,7 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from quizapp.bank.model import FollowUp, Misconception
-from quizapp.incidents.model import CONTROL, NO_FAULT, SECTIONS, Incident, IncidentLibrary
+from quizapp.incidents.model import CONTROL, NO_FAULT, NOTHING, SECTIONS, Incident, IncidentLibrary
 
 
 class OfferedCause(msgspec.Struct):
@@ -145,6 +145,30 @@ class StatedDiagnosis(msgspec.Struct, omit_defaults=True):
     states: list[str] = []
     decoy: str = ""
     reading: str = ""
+
+    def commit(self, field: str, value: str | list[str]) -> None:
+        """Set a field and what follows from it.
+
+        A cause cannot be named and rejected at once. A run without a fault has no place, so naming it names
+        the place as well, and another cause takes that place back.
+        """
+        setattr(self, field, value)
+        if field != "cause":
+            return
+        if self.decoy == value:
+            self.decoy = ""
+        if value == NO_FAULT:
+            self.place = NOTHING
+        elif self.place == NOTHING:
+            self.place = ""
+
+    def toggle_state(self, name: str) -> list[str]:
+        """The states with ``name`` added, or taken out if it is among them."""
+        return [other for other in self.states if other != name] + ([] if name in self.states else [name])
+
+    def missing(self) -> list[str]:
+        """The fields that a whole diagnosis states and this one does not."""
+        return [field for field in ("cause", "place", "decoy") if not getattr(self, field)]
 
 
 class DiagnosisMark(msgspec.Struct):

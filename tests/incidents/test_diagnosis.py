@@ -105,3 +105,28 @@ def test_the_order_of_causes_and_states_hangs_on_the_seed_alone() -> None:
     orders = {tuple(row.id for row in asked(seed=seed).causes) for seed in range(6)}
     assert len(orders) > 3
     assert all(sorted(order) == sorted(LIBRARY.incidents["flat-loss"].offered) for order in orders)
+
+
+def test_a_cause_is_not_named_and_rejected_at_once() -> None:
+    stated = StatedDiagnosis(decoy="leak", reading="one-batch")
+    stated.commit("cause", "leak")
+    assert (stated.cause, stated.decoy, stated.reading) == ("leak", "", "one-batch")
+    assert stated.missing() == ["place", "decoy"]
+
+
+def test_a_run_without_a_fault_has_no_place() -> None:
+    stated = StatedDiagnosis(place="data")
+    stated.commit("cause", "no-fault")
+    assert stated.place == "nothing"
+    stated.commit("cause", "leak")
+    assert stated.place == ""
+    stated.commit("place", "data")
+    stated.commit("cause", "dead-units")
+    assert (stated.place, stated.missing()) == ("data", ["decoy"])
+
+
+def test_a_state_is_ticked_and_unticked() -> None:
+    stated = StatedDiagnosis(states=["rng"])
+    stated.commit("states", stated.toggle_state("sampler"))
+    assert stated.states == ["rng", "sampler"]
+    assert stated.toggle_state("rng") == ["sampler"]

@@ -43,7 +43,7 @@ async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
         await pilot.press("enter", "2")
         await pilot.pause()
         assert "2.30 → 0.0001" in shown(app)
-        assert "you said flat" in shown(app)
+        assert "you predicted flat" in shown(app)
         assert [(row.reading, row.predicted) for row in item.bought] == [("one-batch", "flat")]
         assert item.used_ms >= 30_000
         stored = app.study.mocks("running")[0].document["running"]["items"][item.number]

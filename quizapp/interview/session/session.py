@@ -341,8 +341,6 @@ class InterviewSession:
         if item is None:
             return
         stated = item.diagnosis
-        setattr(stated, field, value)
-        if field == "cause" and stated.decoy == value:
-            stated.decoy = ""  # a cause cannot be named and rejected at once
+        stated.commit(field, value)
         item.given = stated if stated != type(stated)() else None
         self._answering(item)

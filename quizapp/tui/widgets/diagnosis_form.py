@@ -1,4 +1,4 @@
-"""What the learner commits to in an incident: cause, place, state to save, what was rejected and by what."""
+"""The diagnosis of an incident: cause, place, rejected cause with its evidence, and the state to save."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ _LABEL = 12
 
 
 class DiagnosisForm(RowList):
-    """Four lines to choose for, then the states to tick; a cursor over all of them."""
+    """Four choices, then the states to tick, with one cursor over all of them."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -44,7 +44,7 @@ class DiagnosisForm(RowList):
         return self.rows[self.cursor]
 
     def count(self) -> int:
-        """How many lines there are to choose from."""
+        """How many lines there are."""
         return len(self.rows)
 
     def row(self, place: int, width: int) -> list[Content]:

@@ -1,4 +1,4 @@
-"""The readings of an incident: what each asks and costs, and what those that were bought gave."""
+"""The readings of an incident: what each one costs, and what the bought ones showed."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from quizapp.tui.widgets.row_list import RowList
 
 
 class Readings(RowList):
-    """A list with a cursor; ``asking`` shows the outcomes to predict for the reading under it."""
+    """A list with a cursor. While ``asking``, the reading under it shows the outcomes to predict."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -22,7 +22,7 @@ class Readings(RowList):
         self.asking = False
 
     def show(self, readings: Sequence[OfferedReading], bought: Sequence[BoughtReading]) -> None:
-        """Show the readings of an item with its purchases; the cursor stays where it is."""
+        """Show the readings and those that were bought; the cursor stays where it is."""
         self.readings = readings
         self.bought = {row.reading: row for row in bought}
         self.keep_cursor()
@@ -35,7 +35,7 @@ class Readings(RowList):
         return self.readings[self.cursor] if self.cursor < len(self.readings) else None
 
     def count(self) -> int:
-        """How many lines there are to choose from."""
+        """How many readings there are."""
         return len(self.readings)
 
     def row(self, place: int, width: int) -> list[Content]:
@@ -50,7 +50,7 @@ class Readings(RowList):
                 Content.styled(f"  {bought.outcome}", "$primary bold")
             )
             if bought.predicted != bought.outcome:
-                title = title.append(Content.styled(f"  you said {bought.predicted}", "$text-muted"))
+                title = title.append(Content.styled(f"  you predicted {bought.predicted}", "$text-muted"))
             lines = hanging(first, title, width)
             for row in reading.shows.splitlines():
                 for line in _packed(row, width - 10):
@@ -79,7 +79,7 @@ class Readings(RowList):
 
 
 def _packed(row: str, width: int) -> list[str]:
-    """A row of pieces set off by dots, in lines that end where a piece does."""
+    """Break a row of pieces, separated by dots, only between pieces."""
     lines: list[str] = []
     for piece in row.split(" · "):
         joined = f"{lines[-1]} · {piece}" if lines else piece

@@ -23,7 +23,7 @@ class RubricLine:
 
 
 class Rubric(RowList):
-    """Shows what is decided and the one that comes next; what lies beyond stays hidden."""
+    """Shows the lines decided so far and the next one. Later lines stay hidden: they would give hints."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)

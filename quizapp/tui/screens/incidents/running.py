@@ -1,4 +1,4 @@
-"""The scenario of a mock interview: a broken run, readings for seconds of the clock, answer and diagnosis."""
+"""The scenario of a mock interview: a broken run, readings that cost seconds, answer and diagnosis."""
 
 from typing import TYPE_CHECKING, cast
 
@@ -7,7 +7,6 @@ from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from quizapp.incidents.model import NO_FAULT, NOTHING
 from quizapp.interview.session.question import InterviewQuestion
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
@@ -24,10 +23,13 @@ if TYPE_CHECKING:
 
 PANES = (("run", "f2", "Run"), ("answer", "f3", "Answer"), ("diagnosis", "f4", "Diagnosis"))
 PHASE_OF_PANE = {"run": "readings", "answer": "telling", "diagnosis": "diagnosis"}
-TELL = "Tell symptom with numbers, how to replay it, cause, smallest fix, how you verify it, and a guard."
+WRITE = (
+    "Give the symptom with numbers, how to replay it, the cause, the smallest fix, how you verify it, "
+    "and a guard."
+)
 ASKED = {
     "cause": "What is the cause?",
-    "place": "Where does it lie?",
+    "place": "Where is it?",
     "decoy": "Which other cause did you reject?",
     "reading": "Which reading rejects it?",
 }
@@ -53,7 +55,7 @@ class IncidentView(Container):
                 yield Readings(id="readings")
             with Container(id="beside"):
                 with Vertical(id="case-answer", classes="pane"):
-                    yield Static(TELL, classes="muted", markup=False)
+                    yield Static(WRITE, classes="muted", markup=False)
                     yield Static("", id="seen", markup=False)
                     yield AnswerBox(id="said")
                 with VerticalScroll(id="case-diagnosis", classes="pane", can_focus=False):
@@ -81,7 +83,7 @@ class IncidentView(Container):
 
     @property
     def item(self) -> InterviewQuestion | None:
-        """The incident in hand, None when it was cut meanwhile."""
+        """The incident in hand; None if it was cut meanwhile."""
         item = self.session.item
         return item if item is not None and item.number == self.loaded and item.state == "open" else None
 
@@ -105,7 +107,7 @@ class IncidentView(Container):
         return PHASE_OF_PANE["run"]
 
     def changed(self) -> None:
-        """Something was bought, hinted or committed."""
+        """Redraw after a reading, a hint or a choice."""
         item = self.item
         if item is None:
             return
@@ -118,7 +120,7 @@ class IncidentView(Container):
         self.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
 
     def collect(self, item: InterviewQuestion) -> None:
-        """Hand what is typed to the session."""
+        """Hand the typed answer to the session."""
         if self.loaded == item.number and self.answer.text != item.typed:
             self.session.type(self.answer.text)
 
@@ -151,7 +153,7 @@ class IncidentView(Container):
         return self.form if self.pane == "diagnosis" else self.readings
 
     def pick(self, pane: str, place: int) -> None:
-        """A click moves the cursor to a line of a pane; on the line under it, it acts as enter does."""
+        """A click moves the cursor to a line of a pane; on the cursor's own line it acts like enter."""
         if self.item is None:
             return
         widget = self.form if pane == "diagnosis" else self.readings
@@ -176,7 +178,7 @@ class IncidentView(Container):
         if reading is None or item is None or item.bought_reading(reading.id) is not None:
             return
         if not self.session.can_buy(reading.id):
-            self.run_screen.quiz.say("Its price is more than the time that is left.", bad=True)
+            self.run_screen.quiz.say("That reading costs more time than is left.", bad=True)
             return
         self.readings.asking = True
         self.readings.changed()
@@ -189,12 +191,12 @@ class IncidentView(Container):
         if reading is None or number >= len(reading.outcomes):
             return
         self.run_screen.collect()
-        said = self.session.buy(reading.id, reading.outcomes[number])
-        if not said:
-            self.run_screen.quiz.say("Its price is more than the time that is left.", bad=True)
+        happened = self.session.buy(reading.id, reading.outcomes[number])
+        if not happened:
+            self.run_screen.quiz.say("That reading costs more time than is left.", bad=True)
         self.interview.save()
         self.go("run")
-        self.run_screen.react(said)
+        self.run_screen.react(happened)
         self.changed()
         self.run_screen.call_after_refresh(self.keep_in_view)
 
@@ -204,11 +206,11 @@ class IncidentView(Container):
         if item is None:
             return
         if item.hints >= len(item.incident.hints):
-            self.run_screen.quiz.say("There is no further hint.")
+            self.run_screen.quiz.say("There are no more hints.")
             return
 
-        def chosen(way: str | None) -> None:
-            if way == "yes" and self.item is item:
+        def chosen(answer: str | None) -> None:
+            if answer == "yes" and self.item is item:
                 self.session.hint()
                 self.interview.save()
                 self.go("run")
@@ -216,7 +218,7 @@ class IncidentView(Container):
                 self.query_one("#case-run").scroll_home(animate=False)
 
         entries = [
-            ("no", "No, go on without"),
+            ("no", "No, go on without it"),
             ("yes", f"Show hint {item.hints + 1} of {len(item.incident.hints)}"),
         ]
         self.run_screen.quiz.push_screen(Choose("A hint costs 10 marks", entries), chosen)
@@ -230,9 +232,7 @@ class IncidentView(Container):
             return
         field, name = self.form.here
         if field == "states":
-            ticked = item.diagnosis.states
-            ticked = [other for other in ticked if other != name] + ([] if name in ticked else [name])
-            self._commit(item, field, ticked)
+            self._commit(item, field, item.diagnosis.toggle_state(name))
             return
         entries = self._entries(item, field)
         if not entries:
@@ -242,22 +242,12 @@ class IncidentView(Container):
             return
         chosen = getattr(item.diagnosis, field)
 
-        def took(value: str | None) -> None:
+        def commit(value: str | None) -> None:
             if value and self.item is item:
                 self._commit(item, field, value)
-                if field == "cause":
-                    self._place_of_no_fault(item, value)
                 self.move(1)
 
-        self.run_screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), took)
-
-    def _place_of_no_fault(self, item: InterviewQuestion, cause: str) -> None:
-        """Where nothing is broken there is one place to say; it goes when another cause is chosen."""
-        place = item.diagnosis.place
-        if cause == NO_FAULT:
-            self._commit(item, "place", NOTHING)
-        elif place == NOTHING:
-            self._commit(item, "place", "")
+        self.run_screen.quiz.push_screen(Choose(ASKED[field], entries, chosen), commit)
 
     @staticmethod
     def _entries(item: InterviewQuestion, field: str) -> list[tuple[str, str]]:
@@ -275,8 +265,8 @@ class IncidentView(Container):
         self.form.show(item.incident, item.diagnosis)
 
     def ready(self, item: InterviewQuestion) -> bool:
-        """Whether the answer may be frozen: what is missing is said once, then the learner chooses."""
-        fields = [field for field in ("cause", "place", "decoy") if not getattr(item.diagnosis, field)]
+        """Whether the answer may be frozen. What is missing is named once; after that the learner decides."""
+        fields = item.diagnosis.missing()
         missing = {*fields, *(() if item.typed.strip() else ("words",))}
         if missing <= self.warned:
             return True

@@ -1,4 +1,4 @@
-"""The marking screen's own words and machine's findings, by kind of item."""
+"""What the marking screen shows of an answer: the learner's words, and what the machine found."""
 
 from collections.abc import Iterator
 
@@ -19,13 +19,13 @@ _SIGNS = {1: "✓", 0.5: "½", 0: "✗", None: "–"}
 
 
 def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
-    """What the learner said."""
+    """The answer as the learner gave it."""
     if item.kind in IN_WORDS:
         text = item.typed.strip()
         if blind:
             return plain(text)
-        said_nothing = Content.styled("nothing said", "$text-muted")
-        return highlight_terms(text, item.key_points) if text else said_nothing
+        nothing = Content.styled("nothing said", "$text-muted")
+        return highlight_terms(text, item.key_points) if text else nothing
     if item.kind == "coding" and item.typed.strip():
         return plain(item.typed.strip())
     shown = "" if item.kind == "coding" else given_text(item)
@@ -33,7 +33,7 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
 
 
 def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
-    """What the machine found, as it is; empty where it found nothing of its own."""
+    """What the machine found; empty if it found nothing that the rubric does not show."""
     if not item.reached:
         later = "." if item.kind == INCIDENT else ", first in tomorrow's queue."
         return Content.styled(f"Not reached: no review{later}", "$text-muted")
@@ -60,8 +60,8 @@ def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
 
 
 def _silence(item: InterviewQuestion) -> Content:
-    said = "Nothing of your own was said, so nothing counts." if item.typed.strip() else "Empty: 0."
-    return Content.styled(said, "$warning")
+    text = "You only repeated the question, so nothing counts." if item.typed.strip() else "No answer: 0."
+    return Content.styled(text, "$warning")
 
 
 def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
@@ -71,9 +71,9 @@ def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
         yield ""
     yield "**Diagnosis**, marked from the stored readings"
     yield ""
-    for name, said, right, held in compare_diagnosis(item.incident, item.diagnosis, item.bought):
-        asides = "" if held == 1 or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
-        yield f"- {_SIGNS[held]} {name}: {said or 'nothing said'}{asides}"
+    for name, stated, right, held in compare_diagnosis(item.incident, item.diagnosis, item.bought):
+        note = "" if held == 1 or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
+        yield f"- {_SIGNS[held]} {name}: {stated or 'nothing said'}{note}"
     yield ""
     bought = item.readings_bought()
     yield "**Readings**" if bought else "No reading was taken."
@@ -81,7 +81,7 @@ def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
     for reading, purchase in bought:
         yield (
             f"- {_SIGNS[purchase.predicted_right]} {reading.title}, {reading.seconds} s: "
-            f"said {purchase.predicted}, was {purchase.outcome}"
+            f"you predicted {purchase.predicted}, it was {purchase.outcome}"
         )
     yield f"- cheapest path: {item.incident.cheapest_text()}"
     yield ""

@@ -29,7 +29,7 @@ from quizapp.util.text import clock, plural
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
-ASK = "Which words of your answer say it? enter takes them, esc counts the point half."
+ASK = "Which words of your answer say it? enter uses them; esc counts the point half."
 
 
 class RubricScreen(Place):
@@ -48,7 +48,7 @@ class RubricScreen(Place):
         self._phase = "marks"
 
     def body(self) -> ComposeResult:
-        """The item's head, question, own words, rubric."""
+        """The head, the question, the learner's words, the rubric."""
         yield Static("", id="head", classes="bar", markup=False)
         with VerticalScroll(id="scroll", can_focus=False), Container(id="column"):
             yield Static("", id="prompt", markup=False)
@@ -61,13 +61,13 @@ class RubricScreen(Place):
             yield Input(placeholder="the words of your answer that say it", id="phrase")
 
     def on_mount(self) -> None:
-        """Show the first item."""
+        """Show the first question."""
         self.query_one("#ask").display = False
         self.show()
 
     @property
     def item(self) -> InterviewQuestion:
-        """The item that is marked."""
+        """The question that is being marked."""
         return self.items[self.at]
 
     @property
@@ -84,13 +84,13 @@ class RubricScreen(Place):
 
     @property
     def rubric(self) -> Rubric:
-        """The lines to decide."""
+        """The widget with the lines to decide."""
         return self.query_one("#rubric", Rubric)
 
     # showing
 
     def show(self) -> None:
-        """Show the item: question, own words, and the first line of its rubric."""
+        """Show the question, the learner's words, and the first line of the rubric."""
         item = self.item
         with self.app.batch_update():
             self._show_head()
@@ -109,14 +109,17 @@ class RubricScreen(Place):
             self.query_one("#scroll").scroll_home(animate=False)
 
     def _show_found(self) -> None:
-        """What the machine found; of an incident, whose diagnosis gives the points away, at the end."""
+        """Show what the machine found.
+
+        For an incident that waits until every point is decided: the diagnosis would give the points away.
+        """
         early = self.item.kind == INCIDENT and is_self_marked(self.item) and not self._decided()
-        said = Content("") if self.blind or early else found_text(self.item, self.marking)
-        self.query_one("#found", Static).update(said)
-        self.query_one("#found").display = not isinstance(said, Content) or bool(said.plain)
+        findings = Content("") if self.blind or early else found_text(self.item, self.marking)
+        self.query_one("#found", Static).update(findings)
+        self.query_one("#found").display = not isinstance(findings, Content) or bool(findings.plain)
 
     def _decided(self) -> bool:
-        """Whether every line of the rubric was shown."""
+        """Whether every line of the rubric has been shown."""
         return self.at in self.seen or self.rubric.furthest + 1 >= len(self.rubric.order)
 
     def _show_head(self) -> None:
@@ -134,13 +137,13 @@ class RubricScreen(Place):
         )
 
     def scroller(self) -> Widget:
-        """The whole item."""
+        """Everything between head and key bar."""
         return self.query_one("#scroll")
 
     # deciding
 
     def action_yes(self) -> None:
-        """Said; without matching words the phrase is asked for."""
+        """The point was said; if no words match, ask for the phrase."""
         line = self.rubric.line
         if line is None or self._out_of_view():
             return
@@ -155,12 +158,12 @@ class RubricScreen(Place):
         self._decide(line, 1.0)
 
     def action_no(self) -> None:
-        """Not said."""
+        """The point was not said."""
         if (line := self.rubric.line) is not None and not self._out_of_view():
             self._decide(line, 0.0)
 
     def action_half(self) -> None:
-        """Half of it."""
+        """Half of the point was said."""
         if (line := self.rubric.line) is not None and not self._out_of_view():
             self._decide(line, 0.5)
 
@@ -177,35 +180,37 @@ class RubricScreen(Place):
         self.rubric.keep_cursor_in_view(self.scroller())
 
     def hold(self, index: int, held: float, quote: str) -> None:
-        """Take the decision on a key point."""
+        """Store the decision on a key point."""
         point = self.rubric_marking.points[index]
         phrase = quote or point.quote
         ticked, half = held > 0, held == 0.5
         self.rubric_marking.tick(index, self.item.typed, ticked=ticked, half=half, quote=phrase)
 
     def changed(self) -> None:
-        """Something was decided."""
+        """Called after each decision."""
 
     def action_phrase(self) -> None:
-        """Take the phrase, if it is in the answer."""
+        """Use the phrase, if it is in the answer."""
         field = self.query_one("#phrase", Input)
         line = self.rubric.line
         if line is None or not self.query_one("#ask").display:
             return
         if not says_quote(field.value, self.item.typed):
-            self.quiz.say("These words are not in your answer (two at least); esc counts it half.", bad=True)
+            self.quiz.say(
+                "Your answer does not contain that (two words at least); esc counts it half.", bad=True
+            )
             return
         quote = field.value
         self._close_phrase()
         self._decide(line, 1.0, quote)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter takes the phrase."""
+        """Enter uses the phrase."""
         event.stop()
         self.action_phrase()
 
     def action_leave_field(self) -> None:
-        """No phrase: half, as unsupported."""
+        """No phrase: the point counts half, as unsupported."""
         line = self.rubric.line
         self._close_phrase()
         if line is not None:
@@ -216,7 +221,7 @@ class RubricScreen(Place):
         self.set_focus(None)
 
     def on_row_list_picked(self, event: RowList.Picked) -> None:
-        """A click goes to a line; on the cursor's line it decides the other way."""
+        """A click goes to a line; on the cursor's own line it reverses the decision."""
         rubric = self.rubric
         if event.place != rubric.cursor:
             rubric.move(event.place - rubric.cursor)
@@ -228,14 +233,14 @@ class RubricScreen(Place):
             self.action_yes()
 
     def _out_of_view(self) -> bool:
-        """Below a long answer the first point is not seen yet: it is shown before it can be decided."""
+        """Whether the line is hidden below a long answer; if so, scroll to it before it is decided."""
         if self.rubric.cursor_in_view(self.scroller()):
             return False
         self.rubric.keep_cursor_in_view(self.scroller())
         return True
 
     def move(self, step: int) -> None:
-        """To the next line to mark, or scroll."""
+        """To the next line, or scroll."""
         if self.phase == "marks":
             self.rubric.move(step)
             self.rubric.keep_cursor_in_view(self.scroller())
@@ -243,9 +248,9 @@ class RubricScreen(Place):
             super().move(step)
 
     def action_strong(self) -> None:
-        """A strong answer, once the points are decided."""
+        """Show a strong answer, once the points are decided."""
         if is_self_marked(self.item) and not self._decided():
-            self.quiz.say("First decide on the key points.")
+            self.quiz.say("Decide on the key points first.")
             return
         item = self.item
         answer = item.asked.answer
@@ -254,7 +259,7 @@ class RubricScreen(Place):
         self.quiz.read(one_line(title)[:60], text)
 
     def action_take(self) -> None:
-        """Take the rest as proposed and go on."""
+        """Accept what is proposed and go on."""
         self.seen.add(self.at)
         if self.at + 1 < len(self.items):
             self.at += 1
@@ -263,7 +268,7 @@ class RubricScreen(Place):
             self.finish()
 
     def action_go(self, step: int) -> None:
-        """Another item; unseen ones come in order."""
+        """Go to another question; unseen ones come in order."""
         if step > 0:
             self.action_take()
         elif self.at > 0:
@@ -271,7 +276,7 @@ class RubricScreen(Place):
             self.show()
 
     def finish(self) -> None:
-        """All items are marked."""
+        """Called once every question is marked."""
 
     def on_resize(self) -> None:
         """The head is laid out by width."""
@@ -296,7 +301,7 @@ class MarkScreen(RubricScreen):
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         try:
-            document = self.interview.record()
+            report = self.interview.record()
         except TakenOver as error:
             self.interview.taken = str(error)
             self._leave_taken()
@@ -304,7 +309,7 @@ class MarkScreen(RubricScreen):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
             return
-        self.quiz.switch_screen(CardScreen(document))
+        self.quiz.switch_screen(CardScreen(report))
 
     def _leave_taken(self) -> None:
         if self.app.screen is not self:
@@ -314,7 +319,7 @@ class MarkScreen(RubricScreen):
 
 
 class BlindScreen(RubricScreen):
-    """What is decided now is compared with what was decided then, so every point has to be decided."""
+    """Marks an old answer without its marks. Every point has to be decided, to compare both decisions."""
 
     blind = True
 
@@ -327,7 +332,7 @@ class BlindScreen(RubricScreen):
         self.held: dict[int, float] = {}
 
     def show(self) -> None:
-        """The whole question: it may be weeks old."""
+        """Show the whole question, since it may be weeks old."""
         super().show()
         self.query_one("#prompt", Static).update(Document(self.item.asked.prompt))
 
@@ -339,17 +344,17 @@ class BlindScreen(RubricScreen):
         self.query_one("#head", Static).update(left.append(" " * gap).append(right))
 
     def hold(self, index: int, held: float, quote: str) -> None:
-        """Blind marks need no phrase: they are compared, not counted."""
+        """Store the decision; it needs no phrase, since it is compared and not counted."""
         del quote
         self.rubric_marking.points[index].held = held
         self.held[index] = held
         self._show_head()
 
     def action_take(self) -> None:
-        """Compare, once everything is decided: what was left open would count as not said."""
+        """Finish once everything is decided: an open point would count as not said."""
         left = len(self.rubric_marking.points) - len(self.held)
         if left:
-            self.quiz.say(f"Decide every point: {plural(left, 'point')} left, y, h or n.")
+            self.quiz.say(f"Decide every point: {plural(left, 'point')} left (y, h or n).")
             return
         super().action_take()
 

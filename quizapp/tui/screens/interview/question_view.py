@@ -42,7 +42,7 @@ class QuestionView(VerticalScroll):
         self.session = interview.session
 
     def compose(self) -> ComposeResult:
-        """The prompt, a text field, a field for each machine-marked kind, the five degrees of confidence."""
+        """The prompt, a text field, a field for each machine-marked kind, and the degrees of confidence."""
         with Container(id="column"):
             yield Static("", id="earlier", classes="muted", markup=False)
             yield Static("", id="prompt", markup=False)
