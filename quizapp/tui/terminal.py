@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import os
-import shlex
 import shutil
 import signal
 import subprocess
@@ -144,6 +143,8 @@ def _copy_with_tool(text: str) -> None:
 
 def editor_command(setting: str, path: Path, line: int = 0) -> list[str] | None:
     """How to open ``path`` (at a line): the setting, ``VISUAL``, ``EDITOR``, or one that is installed."""
+    import shlex  # only an editor needs it, and this module is loaded before the first frame
+
     wanted = setting or os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         words = shlex.split(wanted)
