@@ -1,5 +1,5 @@
+import subprocess
 import sys
-import tracemalloc
 
 import pytest
 
@@ -173,26 +173,36 @@ SQUARES = {
 }
 
 
+# In a process of its own: CPython 3.11 hangs when it traces after another test has used an asynchronous
+# exception, which `CpuTimeLimit` does.
+MEASURE = """
+import sys, tracemalloc
+from quizapp.bank.model import Forbidden
+from quizapp.judge.server.name_rules import check_names
+
+lines = 0
+
+def count(frame, event, argument):
+    global lines
+    lines += event == "line"
+    return count
+
+rule = Forbidden(behaviour=0, names=(".softmax", "torch.optim.Adam"), says="Write it yourself.")
+source = sys.stdin.buffer.read()
+tracemalloc.start()
+sys.settrace(count)
+(result,) = check_names((rule,), source)
+sys.settrace(None)
+assert result.passed, result
+print(lines, tracemalloc.get_traced_memory()[1])
+"""
+
+
 def work(source: str) -> tuple[int, int]:
     """Lines of Python run and bytes held at most while checking a source."""
-    lines = 0
-
-    def count(frame, event, argument):
-        nonlocal lines
-        lines += event == "line"
-        return count
-
-    rule = Forbidden(behaviour=0, names=(".softmax", "torch.optim.Adam"), says="Write it yourself.")
-    before = sys.gettrace()
-    tracemalloc.start()
-    sys.settrace(count)
-    try:
-        (result,) = check_names((rule,), source.encode())
-    finally:
-        sys.settrace(before)
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-    assert result.passed
+    command = [sys.executable, "-c", MEASURE]
+    done = subprocess.run(command, input=source, capture_output=True, text=True, check=True)
+    lines, peak = map(int, done.stdout.split())
     return lines, peak
 
 

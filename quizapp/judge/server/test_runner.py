@@ -78,8 +78,9 @@ class CpuTimeLimit:
     def _leave_test(self) -> None:
         with self._lock:
             self._in_test = False
-            # Withdraws an interrupt that was requested but not raised yet: it would hit the judge itself.
-            _raise_in_thread(self._thread, ctypes.py_object())
+            if self.spent:
+                # Withdraws an interrupt that was requested but not raised yet: it would hit the judge itself.
+                _raise_in_thread(self._thread, ctypes.py_object())
 
     def _watch(self) -> None:
         with suppress(OSError):  # the thread has ended, and its clock with it
