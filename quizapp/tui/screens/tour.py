@@ -28,7 +28,7 @@ Numbers are new each time. `u` takes anything back, and every rating is on disk 
 
 Each answer leads to an exercise: `e` opens it. Write the module here or in your own editor with `ctrl+o`.
 
-`ctrl+r` runs hidden tests on your code and says which behaviours hold, and what went wrong in the others. \
+`ctrl+r` runs hidden tests on your code and says which behaviors hold, and what went wrong in the others. \
 `ctrl+t` gives a hint. An exercise that you passed comes back too, to be written again from an empty file.
 """,
     """## Rehearse

@@ -1,4 +1,4 @@
-"""A verdict: the finding, each behaviour with its message, what was printed, and the hints shown."""
+"""A verdict: the finding, each behavior with its message, what was printed, and the hints shown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -138,12 +138,12 @@ class VerdictView(Lines):
 
 
 def _messages(group: "Sequence[TestResult]") -> list[str]:
-    """What the failed tests of a behaviour say, each sentence once."""
+    """What the failed tests of a behavior say, each sentence once."""
     return list(dict.fromkeys(test.message for test in group if not test.passed and test.message))
 
 
 def _shared(groups: "Iterable[Sequence[TestResult]]") -> str:
-    """The message that at least three behaviours and most of the failed ones give."""
+    """The message that at least three behaviors and most of the failed ones give."""
     by_behaviour = [_messages(group) for group in groups]
     counts = Counter(message for messages in by_behaviour for message in messages)
     message, times = counts.most_common(1)[0] if counts else ("", 0)
