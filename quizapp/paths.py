@@ -11,7 +11,7 @@ def home() -> Path:
     override = os.environ.get("QUIZAPP_HOME")
     if override:
         return Path(override).expanduser()
-    import platformdirs  # 4 ms, which QUIZAPP_HOME saves
+    import platformdirs  # takes 4 ms, so it is not imported where QUIZAPP_HOME is set
 
     return Path(platformdirs.user_data_dir("quizapp", appauthor=False))
 
@@ -47,6 +47,7 @@ def log_file() -> Path:
 
 
 def _packaged(name: str) -> Path:
+    # A wheel carries the content inside the package; a checkout keeps it beside the package.
     inside = _PACKAGE / name
     return inside if inside.is_dir() else _PACKAGE.parent / name
 

@@ -1,4 +1,4 @@
-"""The rows that replay derives from the log."""
+"""Cards and reviews as replay derives them from the log."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Rating(IntEnum):
     GOOD = 3
     EASY = 4
 
-    # the field writes them with a capital
+    # Aliases, because papers and tools on FSRS write the ratings with a capital.
     Again = AGAIN
     Hard = HARD
     Good = GOOD
@@ -46,7 +46,7 @@ INCIDENT = "incident:"
 
 
 def has_steps(card: str) -> bool:
-    """Whether a card has learning steps: an exercise or incident does not come again after ten minutes."""
+    """Whether a card has learning steps. Exercises and incidents are too long to repeat within minutes."""
     return not card.startswith((EXERCISE, INCIDENT))
 
 
@@ -83,10 +83,11 @@ class CardRow:
 
 
 class ReviewRow(NamedTuple):
-    """One review that stands.
+    """One review that was not undone.
 
-    ``state`` is the card's state before it, ``elapsed`` the study days since the one before,
-    ``predicted`` the retrievability then (None on the first), ``interval`` the seconds promised.
+    ``state`` is the card's state before the review and ``elapsed`` the study days since the review before.
+    ``predicted`` is the retrievability at that moment, None for the first review. ``interval`` is the
+    promised wait in seconds.
     """
 
     seq: int
@@ -104,7 +105,7 @@ class ReviewRow(NamedTuple):
 
 
 class QueuedCard(NamedTuple):
-    """The part of a card that the queue needs; columns as in ``CardRow``."""
+    """The part of a card that the queue needs; fields as in ``CardRow``."""
 
     card: str
     state: int
@@ -114,14 +115,14 @@ class QueuedCard(NamedTuple):
 
 
 class EventReducer(Protocol):
-    """The rules by which cards follow from events; the schedule hands them to the store."""
+    """The rules that derive cards from events; the schedule passes them to the store."""
 
     @property
     def version(self) -> str:
         """Names the rules and the model. Cards derived under another version are rebuilt."""
 
     def configure(self, settings: Iterable[Event]) -> None:
-        """Read the settings events that stand, in order; called before any ``apply``."""
+        """Read the settings events that were not undone, in order; called before any ``apply``."""
 
     def apply(self, card: CardRow, event: Event) -> ReviewRow | None:
-        """Change ``card`` as the event demands; returns the review if the event was one."""
+        """Apply an event to ``card``; return the review if the event was one."""

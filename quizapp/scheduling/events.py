@@ -1,4 +1,4 @@
-"""The events of the log: what happened, never changed afterwards."""
+"""The events of the log; once written they never change."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 
 class EventType(StrEnum):
-    """What an event of the log says; the values are stored."""
+    """The kinds of events. The values are stored, so they must stay as they are."""
 
     ANSWER = "answer"
     UNDO = "undo"
@@ -22,15 +22,15 @@ class EventType(StrEnum):
     MOCK_MARK = "mock_mark"
     SETTINGS = "settings"
     RECALL = "recall"
-    """The card becomes due by the next study day, first in the queue; no review."""
+    """The card comes first in the queue of the next study day. Not a review."""
     CREDIT = "credit"
-    """The card is not asked before the next study day; no review."""
+    """The card is not asked before the next study day. Not a review."""
     RENAME = "rename"
     """The history of ``target`` belongs to ``card`` from now on."""
 
 
 TYPES = frozenset(EventType)
-# What one press of "undo" takes back; events whose parent is such an event go with it.
+# The events that one "undo" takes back, together with the events that have them as parent.
 ACTS = (
     EventType.ANSWER,
     EventType.BURY,
@@ -59,13 +59,13 @@ class Moment(NamedTuple):
 class Event(NamedTuple):
     """One row of the log, in the order of its columns.
 
-    A named tuple and not a dataclass: a rebuild makes hundreds of thousands straight from rows. ``type`` is
-    plain text for the same reason; it compares equal to its ``EventType``.
+    A named tuple instead of a dataclass, because a rebuild makes hundreds of thousands straight from rows.
+    ``type`` is plain text for the same reason; it compares equal to its ``EventType``.
 
-    ``stamp`` orders the events of all devices: the time, but always later than any event known
-    when it was written, so that a clock set back cannot reorder history. ``ms`` is the answering
-    time in milliseconds, ``interval`` what was promised on the button in seconds, ``ticks`` and
-    ``data`` are JSON.
+    ``stamp`` orders the events of all devices. It is the time, but always later than any event in the log
+    when it was written, so that a clock set back cannot reorder history. ``ms`` is the answering time in
+    milliseconds and ``interval`` the wait in seconds that the button promised. ``ticks`` and ``data`` are
+    JSON.
     """
 
     seq: int
@@ -104,7 +104,7 @@ COLUMNS = ", ".join(Event._fields)
 
 
 class Draft(NamedTuple):
-    """An event before the log gives it its place; fields as in ``Event``."""
+    """An event that has no place in the log yet; fields as in ``Event``."""
 
     type: EventType
     moment: Moment
@@ -154,7 +154,7 @@ class Draft(NamedTuple):
 
 
 def new_id() -> str:
-    """A fresh id that no other device will ever make."""
+    """A random id of 128 bits, unique across devices."""
     return os.urandom(16).hex()
 
 

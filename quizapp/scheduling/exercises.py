@@ -1,4 +1,4 @@
-"""Exercises in the schedule: what a verdict does to an exercise and its questions, and how far each is."""
+"""Exercises in the schedule: the effect of a verdict, and the progress of each exercise."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -12,7 +12,7 @@ from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedRe
 
 
 class _Effort(NamedTuple):
-    """The effort on an exercise since it was taken up: submissions, and different hints seen."""
+    """The effort on an exercise since it was last passed or rated: submissions, and hints seen."""
 
     submissions: int
     hints: int
@@ -29,7 +29,7 @@ def record(
     opened_solution: bool,
     seconds: float,
 ) -> RecordedReview | None:
-    """Append the verdict and what follows from it in one transaction; see ``Study.record_verdict``."""
+    """Append the verdict and its effects in one transaction; see ``Study.record_verdict``."""
     store = recorder.store
     name = recorder.resolve(EXERCISE + slug)
     now = recorder.time.now()
@@ -62,10 +62,10 @@ def record(
 
 
 def _effort(recorder: ActRecorder, name: str) -> _Effort:
-    """Submissions and hints since the exercise was taken up: since its last pass or rated verdict.
+    """Count submissions and hints since the exercise was last passed or rated.
 
-    Verdicts without ``counted`` were logged when every verdict counted as a submission, so each still does.
-    Hints of an exercise come in a fixed order, so the largest number covers the others.
+    Verdicts without ``counted`` come from versions in which every verdict counted as a submission, so each of
+    them still does. Hints of an exercise come in a fixed order, so the largest number covers the others.
     """
     submissions = hints = 0
     for event in reversed(recorder.store.log.standing(EventType.VERDICT, name)):
@@ -78,7 +78,7 @@ def _effort(recorder: ActRecorder, name: str) -> _Effort:
 
 
 def _is_review(row: CardRow, now: Moment, rating: Rating) -> bool:
-    """Whether a verdict is a review: the first, or one when the exercise is due again, not every save."""
+    """Whether a verdict is a review: the first one is, and one while the exercise is due."""
     if row.state == NEW or row.due_day <= now.day:
         return True
     # Opening the solution before the exercise is due shows that it was forgotten. That counts once a day.
@@ -88,7 +88,7 @@ def _is_review(row: CardRow, now: Moment, rating: Rating) -> bool:
 def _linked_questions(
     recorder: ActRecorder, slug: str, now: Moment, parent: str, recall: bool
 ) -> list[Draft]:
-    """Events for the exercise's questions: recalled for tomorrow, or credited with a day's rest."""
+    """Events that bring the exercise's questions back tomorrow (``recall``) or give them a day's rest."""
     kind = EventType.RECALL if recall else EventType.CREDIT
     drafts = []
     for question in recorder.bank.questions.values():

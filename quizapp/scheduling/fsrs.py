@@ -1,7 +1,7 @@
-"""FSRS-6 from the ``fsrs`` package, with what it leaves out: study days, fuzz, order of intervals.
+"""FSRS-6 from the ``fsrs`` package, extended by study days, reproducible fuzz and ordered intervals.
 
-The package counts elapsed time in blocks of 24 hours. It is given days as midnight-to-midnight dates
-here, so that it counts study days. Its own intervals and fuzz are not used.
+The package counts elapsed time in blocks of 24 hours. Here it receives the midnight of each study day, so
+it counts study days. Its own intervals and its own fuzz are not used.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import fsrs
 
 MODEL = "FSRS-6"
-# the defaults of fsrs 6.3; kept here because reading them from the package means importing it
+# The defaults of fsrs 6.3, copied because importing the package just to read them takes 10 ms.
 DEFAULT_WEIGHTS = (
     0.212, 1.2931, 2.3065, 8.2956, 6.4133, 0.8334, 3.0194, 0.001, 1.8722, 0.1666, 0.796,
     1.4835, 0.0614, 0.2629, 1.6483, 0.6014, 1.8729, 0.5425, 0.0912, 0.0658, 0.1542,
@@ -25,7 +25,7 @@ DEFAULT_WEIGHTS = (
 STABILITY = (0.001, 36500.0)
 LEARNING_STEPS = (60, 600)
 RELEARNING_STEPS = (600,)
-# from and to days of an interval, and the share of the part between them by which fuzz widens its range
+# (from, to, share): fuzz widens its range by this share of the part of an interval between these days.
 _FUZZ_RANGES = ((2.5, 7.0, 0.15), (7.0, 20.0, 0.10), (20.0, float("inf"), 0.05))
 # The ratings whose outcomes are needed for one interval: each passing rating waits longer than those below
 # it, so its interval depends on theirs.
@@ -38,14 +38,14 @@ _NEEDED = {
 
 
 class MemoryModel(NamedTuple):
-    """A memory model: its name and its weights, whose number depends on the model."""
+    """A memory model: its name and its weights (21 for FSRS-6)."""
 
     name: str = MODEL
     weights: tuple[float, ...] = DEFAULT_WEIGHTS
 
     @property
     def version(self) -> str:
-        """Name and fingerprint of the weights, as every event carries it."""
+        """Name and fingerprint of the weights; every review stores it."""
         digest = blake2b(",".join(map(repr, self.weights)).encode(), digest_size=4).hexdigest()
         return f"{self.name}/{'default' if self.weights == DEFAULT_WEIGHTS else digest}"
 
@@ -54,7 +54,7 @@ DEFAULT_MODEL = MemoryModel()
 
 
 class Memory(NamedTuple):
-    """The model's memory of a card: state, learning step, stability in days, difficulty 1-10."""
+    """The model's memory of a card: state, learning step, stability in days, difficulty from 1 to 10."""
 
     state: int = NEW.value
     step: int | None = None
@@ -77,7 +77,7 @@ def _date(day: int) -> datetime:
 
 
 class Scheduler:
-    """FSRS for one model; ``steps=False`` leaves out the learning steps (exercises have none)."""
+    """FSRS with one set of weights. ``steps=False`` skips the learning steps, as exercises need it."""
 
     def __init__(self, model: MemoryModel = DEFAULT_MODEL) -> None:
         self.model = model
@@ -89,7 +89,7 @@ class Scheduler:
 
     def _package(self, steps: bool) -> "fsrs.Scheduler":
         if steps not in self._packages:
-            import fsrs  # 10 ms, not needed to show a card
+            import fsrs  # takes 10 ms, and showing a card does not need it
 
             self._packages[steps] = fsrs.Scheduler(
                 parameters=self.model.weights,
@@ -113,7 +113,7 @@ class Scheduler:
         package = self._package(steps)
         import fsrs
 
-        day = max(day, memory.last_day)  # a journey west may turn the calendar back
+        day = max(day, memory.last_day)  # travel to the west can turn the calendar back
         new = memory.state == NEW
         # An explicit card_id, because Card() without one sleeps a millisecond.
         card = fsrs.Card(
@@ -132,7 +132,10 @@ class Scheduler:
         return Memory(after.state.value, after.step, stability, after.difficulty, day)
 
     def retrievability(self, stability: float, elapsed: int) -> float:
-        """The chance of recall ``elapsed`` study days after the last review (FSRS-6 forgetting curve)."""
+        """The chance of recall ``elapsed`` study days after the last review.
+
+        The FSRS-6 forgetting curve, scaled so that it is 0.9 when ``elapsed`` equals the stability.
+        """
         if stability <= 0:
             return 0.0
         return float((1 + self._factor * max(0, elapsed) / stability) ** self._decay)
@@ -154,14 +157,13 @@ class Scheduler:
         cap: int | None = None,
         up_to: Rating = Rating.EASY,
     ) -> dict[Rating, RatingOutcome]:
-        """What each rating would make of the card now.
+        """The effect that each rating would have on the card now.
 
-        ``most`` is the longest interval in days and ``cap`` a shorter one for this review only. Once a
-        card has graduated Hard waits at least 1 day, Good longer than Hard and Easy longer than Good;
-        an interval that FSRS lengthens is not shortened by fuzz. ``up_to`` leaves out the better ratings.
+        ``most`` is the longest interval in days and ``cap`` a shorter limit for this review only. For a
+        graduated card Hard waits at least 1 day, Good longer than Hard, and Easy longer than Good. Fuzz never
+        shortens an interval that FSRS lengthens. ``up_to`` leaves out the better ratings, to save time.
         """
         sample = fuzz_sample(card, repetition)
-        # the order of the three passing intervals needs room below the longest one
         most = max(1, most if cap is None else min(most, cap))
         before = memory.interval // DAY_S if memory.state == REVIEW else 0
         outcomes: dict[Rating, RatingOutcome] = {}
@@ -176,6 +178,7 @@ class Scheduler:
                 least = 1 if rating is Rating.Again else floor
                 if rating is not Rating.Again and int(ideal + 0.5) > before:
                     least = max(least, before + 1)
+                # At the limit the passing ratings may share an interval: there is no room to order them.
                 days = fuzzed(ideal, sample, min(least, most), most)
                 if rating is not Rating.Again:
                     floor = days + 1
@@ -185,7 +188,10 @@ class Scheduler:
 
 
 def _step_seconds(after: Memory, rating: Rating) -> int:
-    """The wait of a learning or relearning step; Hard on the first of two waits half way between them."""
+    """Seconds to wait in a learning or relearning step.
+
+    Hard on the first step waits for the mean of the first two steps, or half as long again if there is one.
+    """
     steps = LEARNING_STEPS if after.state == LEARNING else RELEARNING_STEPS
     step = min(after.step or 0, len(steps) - 1)
     if rating is Rating.Hard and step == 0:
@@ -194,7 +200,7 @@ def _step_seconds(after: Memory, rating: Rating) -> int:
 
 
 def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
-    """The weights as a tuple. Raises ``ValueError`` where the model refuses them."""
+    """The weights as a tuple. Raises ``ValueError`` if their number or range is wrong."""
     import fsrs
 
     checked = tuple(float(value) for value in weights)
@@ -203,21 +209,22 @@ def check_weights(weights: Sequence[float]) -> tuple[float, ...]:
 
 
 def seed_of(card: str, repetition: int, purpose: str = "") -> int:
-    """A number of 32 bits that depends on its arguments only."""
+    """A 32-bit number that depends only on the arguments, so every replay and device agrees on it."""
     digest = blake2b(f"{purpose}\0{card}\0{repetition}".encode(), digest_size=4).digest()
     return int.from_bytes(digest, "big")
 
 
 def fuzz_sample(card: str, repetition: int) -> float:
-    """A number in [0, 1) for the fuzz of a card's repetition."""
+    """The number in [0, 1) that decides the fuzz of one repetition of a card."""
     return seed_of(card, repetition, "fuzz") / 2**32
 
 
 def fuzz_bounds(interval: float, least: int, most: int) -> tuple[int, int]:
-    """The shortest and longest interval in days that fuzz may make of ``interval``.
+    """The shortest and the longest interval in days that fuzz may choose for ``interval``.
 
-    Below 2.5 days there is no fuzz; from there the range widens by 1 day + 15 % of the part from 2.5 to
-    7 days, 10 % of that to 20 and 5 % of the rest. Anki's rule, bounds included.
+    Below 2.5 days there is no fuzz. Above, the range extends each way by 1 day, plus 15 % of the part between
+    2.5 and 7 days, 10 % of the part between 7 and 20, and 5 % of the rest. Both bounds are possible results.
+    This is Anki's rule.
     """
     least = min(least, most)
     interval = min(max(interval, least), most)
@@ -239,5 +246,4 @@ def fuzzed(interval: float, sample: float, least: int, most: int) -> int:
 
 
 def _round_half_up(value: float) -> int:
-    """Round half up: Python rounds to even and would turn 2.5 into 2."""
-    return int(value + 0.5)
+    return int(value + 0.5)  # round() would turn 2.5 into 2: it rounds halves to even

@@ -1,4 +1,4 @@
-"""What comes next today: the card of the drill, and the exercise to write."""
+"""Decides what comes next today: the next card of the drill, and the exercise to write."""
 
 from collections.abc import Collection
 from dataclasses import replace
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from quizapp.scheduling.events import Moment
     from quizapp.scheduling.service import Study
 
-_TYPICAL_S = 40.0  # for an answer, until there are times of the learner's
+_TYPICAL_S = 40.0  # for one answer, until the learner's own times are known
 _TYPICAL_RANGE_S = (5.0, 180.0)
 _EXERCISE_ORDER = {ExerciseProgress.DUE: 0, ExerciseProgress.STARTED: 1, ExerciseProgress.NEW: 2}
 
 
 class TodaysCards:
-    """The queue of the present study day, read again when the day or the database has changed."""
+    """The queue of the current study day, read again when the day or the database has changed."""
 
     def __init__(self, bank: Bank, store: Store, settings: Settings, time: StudyTime) -> None:
         self._bank = bank
@@ -35,7 +35,7 @@ class TodaysCards:
         self.left_out = self._queue.left_out
 
     def queue_at(self, now: "Moment") -> Queue:
-        """The queue now; it is read again where another process has written since."""
+        """The queue at ``now``, read again if the day or the database has changed."""
         version = self._store.db.data_version()
         if version != self._seen_version or now.day != self._queue.day:
             self._store.follow()
@@ -47,14 +47,14 @@ class TodaysCards:
         return self.queue_at(self._time.now())
 
     def outdated(self) -> None:
-        """Read the queue again before it is next used."""
+        """Mark the queue as outdated; it is read again before its next use."""
         self._seen_version = -1
 
     def leave_out(self, name: str) -> bool:
-        """Skip a card as long as the program runs, and log nothing; False where it is left out already.
+        """Skip a card until the program ends, and log nothing. False if it was skipped already.
 
-        For a card that cannot be shown because its deck has a fault. That says nothing about what the
-        learner remembers, so its schedule stays as it is and the card returns once the deck is corrected.
+        For a card that cannot be shown because its deck has a fault. A fault says nothing about what the
+        learner remembers, so the schedule stays as it is, and the card returns once the deck is corrected.
         """
         if name in self.left_out:
             return False
@@ -62,7 +62,7 @@ class TodaysCards:
         return True
 
     def counts(self, flt: CardFilter) -> QueueCounts:
-        """What waits today; the minutes are estimated from recent answering times."""
+        """Count what waits today; the minutes are estimated from recent answering times."""
         queue = self._now()
         due, new, learning = len(queue.reviews(flt)), len(queue.new(flt)), len(queue.learning(flt))
         low, high = _TYPICAL_RANGE_S
@@ -91,7 +91,7 @@ class TodaysCards:
         return DueCard(row.card, question.kind, question.level, question.topic, due, STATE_NAMES[row.state])
 
     def introductions(self, tracks: tuple[str, ...] | None) -> list[str]:
-        """All cards that can be introduced, in the drill's order; ``tracks`` in place of those set."""
+        """All cards that can be introduced, in the drill's order; ``tracks`` replaces the setting."""
         now = self._time.now()
         if tracks is None:
             return self.queue_at(now).unseen()
@@ -100,7 +100,7 @@ class TodaysCards:
         return queue.unseen()
 
     def due_exercises(self) -> list[DueCard]:
-        """The exercises to write: recalled ones, then the longest overdue."""
+        """The exercises to write: recalled new ones first, then by due date."""
         now = self._time.now()
         ready = [
             row
@@ -118,7 +118,7 @@ class TodaysCards:
 
 
 def alternative(bank: Bank, name: str) -> str | None:
-    """Another kind of card on the same matter, for a leech: a variant, its parent or a sibling."""
+    """A card of another kind on the same subject, for a leech: a variant, the parent or a sibling."""
     question = bank.questions.get(name)
     if question is None:
         return None
@@ -131,7 +131,7 @@ def alternative(bank: Bank, name: str) -> str | None:
 
 
 def next_exercise(study: "Study") -> str | None:
-    """The exercise due again, else one that was started, else the easiest new one; None if none is left."""
+    """The slug of an exercise that is due, else of a started one, else of the easiest new one, else None."""
     due = study.due_exercises()
     if due:
         return due[0].id.removeprefix(EXERCISE)

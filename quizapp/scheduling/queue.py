@@ -1,4 +1,4 @@
-"""Today's queue: what is due, what is new, and in which order; kept in memory between answers."""
+"""Today's queue of due and new cards in order, kept in memory between answers."""
 
 import heapq
 from collections import deque
@@ -17,9 +17,10 @@ LIMITED = frozenset({"drill", "script"})  # sources whose reviews count toward t
 
 
 class _DayPlan:
-    """The cards still to come today under one filter, in order; dicts keep order and delete fast.
+    """The cards still to come today under one filter, in order.
 
-    ``new`` is None until it is asked for, because finding the unseen among many cards is slow.
+    Dicts serve as ordered sets, because they also delete fast. ``new`` is None until it is needed, because
+    searching many cards for unseen ones is slow.
     """
 
     def __init__(self, reviews: Iterable[str], relatives: "_Relatives") -> None:
@@ -29,7 +30,7 @@ class _DayPlan:
 
 
 class _Relatives:
-    """The cards of a day, whose siblings, parents and variants do not come on the same day."""
+    """The cards chosen for a day. Their siblings, parents and variants wait for another day."""
 
     def __init__(self) -> None:
         self.chosen: set[str] = set()
@@ -37,7 +38,7 @@ class _Relatives:
         self.siblings: set[str] = set()
 
     def add(self, question: Question) -> None:
-        """Exclude the relatives of ``question`` from now on."""
+        """Choose ``question``, which excludes its relatives."""
         self.chosen.add(question.id)
         self.families.add(question.parent or question.id)
         self.siblings.update(question.siblings)
@@ -96,7 +97,7 @@ class Queue:
             self._reviewed += state == REVIEW
 
     def answered(self, before: int, row: CardRow, source: str) -> None:
-        """Follow a review of a card whose state was ``before``, without reading the store."""
+        """Update the queue after a review of a card in state ``before``, without reading the store."""
         name = row.card
         if name not in self._bank.questions:
             return
@@ -118,10 +119,10 @@ class Queue:
                 if plan.new is not None:
                     plan.new.pop(name, None)
         else:
-            self._plans.clear()  # It came out of turn, so its relatives may have to leave.
+            self._plans.clear()  # The card was in no plan, so its relatives may now have to leave.
 
     def upcoming(self, flt: CardFilter, now: int, skip: Collection[str] = ()) -> QueuedCard | None:
-        """The next card: learning cards whose time has come, reviews, new ones, learning ahead of time."""
+        """The next card: learning cards that are due, then reviews, new cards, and learning cards early."""
         soon = self._next_learning(flt, skip)
         if soon and soon.due <= now:
             return soon
@@ -213,7 +214,7 @@ class Queue:
         return chosen
 
     def unseen(self) -> list[str]:
-        """All cards that can be introduced, in the order in which they would be, without the day's limit."""
+        """All cards that can be introduced, in their order and without the day's limit."""
         rows = [name for name, row in self._rows.items() if row.state == NEW]
         seen = self._store.tables.not_new(self.day)
         urgent = [name for name in rows if name not in seen]
@@ -222,7 +223,7 @@ class Queue:
     def _introductions(
         self, wanted: Callable[[Question], bool], seen: Collection[str], urgent: Sequence[str]
     ) -> Iterator[Question]:
-        """New questions in the order of the paths, each after those that it requires."""
+        """New questions in the order of the paths, each after the questions it requires."""
         questions = self._bank.questions
         given: set[str] = set()
         for start in (*urgent, *self._order()):
@@ -232,7 +233,7 @@ class Queue:
             stack = [start]
             while stack:
                 name = stack[-1]
-                given.add(name)
+                given.add(name)  # before its requirements are visited, so that a cycle ends
                 missing = [
                     other
                     for other in map(self._bank.resolve, questions[name].requires)
@@ -275,7 +276,7 @@ class Queue:
 
 
 def interleaved(questions: Sequence[Question]) -> list[str]:
-    """The ids in the same order, except that neighbors do not share a topic where that is possible."""
+    """The ids in nearly the same order, with neighbors from different topics where that is possible."""
     lines: dict[str, deque[tuple[int, str]]] = {}
     for rank, question in enumerate(questions):
         lines.setdefault(question.topic, deque()).append((rank, question.id))
@@ -284,7 +285,7 @@ def interleaved(questions: Sequence[Question]) -> list[str]:
     order: list[str] = []
     last = ""
     while heads:
-        # Always the topic whose next card is the most urgent, or the second such topic if it was just shown.
+        # Take the topic with the most urgent card, or the runner-up if that topic was just shown.
         head = heapq.heappop(heads)
         if head[1] == last and heads:
             head = heapq.heapreplace(heads, head)
@@ -297,7 +298,7 @@ def interleaved(questions: Sequence[Question]) -> list[str]:
 
 
 def is_due(row: QueuedCard, now: Moment) -> bool:
-    """Whether a card waits for a review now: by study day once graduated, by the clock in its steps."""
+    """Whether a card is due: by study day for a graduated card, by the clock in learning steps."""
     if row.state == REVIEW:
         return row.due_day <= now.day
     return row.state in {LEARNING, RELEARNING} and row.due <= now.time

@@ -1,4 +1,4 @@
-"""Ratings proposed from evidence, and what counts as evidence. The learner confirms or overrules them."""
+"""Rules that propose a rating from evidence. The learner confirms or overrules it."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
@@ -7,22 +7,22 @@ from quizapp.bank.model import KeyPoint
 from quizapp.scheduling.cards import Rating
 from quizapp.util.text import plural
 
-SLOW = 1.5  # times the budget from which an answer counts as slow
+SLOW = 1.5  # an answer beyond this multiple of its budget counts as slow
 
 
 class Proposal(NamedTuple):
-    """A proposed rating and, in a few words, why."""
+    """A proposed rating with its reason in a few words."""
 
     rating: Rating
     reason: str
 
 
 class Marked(Protocol):
-    """The part of a mark that matters here: the share that was right, 0 to 1."""
+    """The part of a mark that the rules need."""
 
     @property
     def right(self) -> float:
-        """Share that was right."""
+        """The share that was right, 0 to 1."""
 
 
 def propose_recall(
@@ -34,11 +34,11 @@ def propose_recall(
     hints: int = 0,
     misconceptions: int = 0,
 ) -> Proposal:
-    """Rate a spoken or typed answer by the key points ticked (their indices).
+    """Rate a spoken or typed answer by the indices of the key points that were ticked.
 
-    Weighted share from 90 % Good, from 60 % Hard, else Again. A missed point of weight 3 or a stated
-    misconception is Again; a hint or more than 1.5 times the budget (seconds) at most Hard; everything
-    within half the budget Easy.
+    A weighted share of at least 90 % is Good, at least 60 % Hard, anything less Again. A missed point of
+    weight 3 or a stated misconception is Again. A hint, or more than 1.5 times the budget (seconds), is Hard
+    at best. Every point within half the budget is Easy.
     """
     total = sum(point.weight for point in points)
     got = sum(point.weight for index, point in enumerate(points) if index in ticks)
@@ -56,7 +56,11 @@ def propose_recall(
 
 
 def propose_mark(mark: Marked, seconds: float = 0.0, hints: int = 0, *, budget: float = 0.0) -> Proposal:
-    """Rate a machine-marked answer (numeric, choice, order, cloze) by correctness, hints and time."""
+    """Rate a machine-marked answer (numeric, choice, order, cloze) by correctness, hints and time.
+
+    A fully right answer is Good, Easy within half the budget (seconds), and Hard with a hint or when slow.
+    At least 70 % right is Hard, anything less Again.
+    """
     if mark.right >= 1.0:
         return _by_effort("right", True, seconds, budget, hints)
     share = f"{100 * mark.right:.0f} % right"
@@ -66,10 +70,10 @@ def propose_mark(mark: Marked, seconds: float = 0.0, hints: int = 0, *, budget: 
 
 
 def is_submission(*, passed: bool, asked: bool, source: str) -> bool:
-    """Whether a graded file counts as a submission of the learner.
+    """Whether a graded file counts as a submission.
 
-    It does where the learner asked for the grade, by key or command, and the file parses; a typing error
-    is not an attempt. A save counts only if it passes: most saves are halfway through a change.
+    It counts if the learner asked for the grade and the file parses, since a typing error is not an attempt.
+    A mere save counts only if it passes, since most saves are halfway through a change.
     """
     return passed or (asked and _parses(source))
 
@@ -80,7 +84,7 @@ def _parses(source: str) -> bool:
 
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # such as an invalid escape, which would appear on the screen
+            warnings.simplefilter("ignore")  # a warning about an invalid escape would appear on the screen
             ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
@@ -95,10 +99,10 @@ def propose_verdict(
     seconds: float = 0.0,
     budget: float = 0.0,
 ) -> Proposal | None:
-    """Rate an exercise by its verdict; None where there is nothing to rate yet.
+    """Rate an exercise by its verdict; None as long as it has not passed.
 
-    The solution opened before a pass: Again. Passed with at most two submissions and no hint Good, at once
-    and within half the budget (seconds) Easy, later or with hints Hard.
+    Opening the solution before a pass is Again. A pass within two submissions is Good, and Easy if it took
+    one submission and half the budget (seconds). More submissions, hints or time make it Hard.
     """
     if opened_solution:
         return Proposal(Rating.Again, "the solution was opened")

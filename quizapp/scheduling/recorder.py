@@ -1,4 +1,4 @@
-"""Writes what the learner does to the log: answers, undo and redo, marks on cards, finished interviews."""
+"""Writes the learner's actions to the log: answers, undo and redo, marks on cards, finished interviews."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -50,7 +50,7 @@ class Evidence(NamedTuple):
 
 
 class ActRecorder:
-    """Every act is an appended event, on disk when the method returns."""
+    """Appends an event for every action; the event is on disk when the method returns."""
 
     def __init__(
         self, bank: Bank, store: Store, settings: Settings, reducer: CardReducer, time: StudyTime
@@ -62,7 +62,7 @@ class ActRecorder:
         self._reducer = reducer
 
     def follow_aliases(self) -> None:
-        """Hand the history of renamed questions to their present ids, as events."""
+        """Log a rename for every question whose history is stored under an old id."""
         gone = [old for old in self.bank.aliases if old not in self.bank.questions]
         old_names = self.store.tables.existing(gone) if gone else []
         if old_names:
@@ -72,7 +72,7 @@ class ActRecorder:
             )
 
     def resolve(self, card_id: str) -> str:
-        """The present id of a question, exercise or incident card. Raises ``UnknownName`` with close ones."""
+        """The current id of a card. Raises ``UnknownName``, which suggests close ids."""
         name = self.bank.resolve(card_id)
         if name in self.bank.questions or (name.startswith(INCIDENT) and name != INCIDENT):
             return name
@@ -84,20 +84,20 @@ class ActRecorder:
         raise UnknownName(f"there is no question '{card_id}'; {hint}")
 
     def row(self, name: str) -> CardRow:
-        """The card of that name, a new one where the log does not mention it."""
+        """The card with that id; a new card if the log does not mention it."""
         return self.store.tables.card(name) or CardRow(name)
 
     # what a rating would do
 
     def outcomes(self, row: CardRow, now: Moment, up_to: Rating = Rating.EASY) -> dict[Rating, RatingOutcome]:
-        """What each rating up to ``up_to`` would make of a card now."""
+        """The effect that each rating up to ``up_to`` would have on a card now."""
         question = self.bank.questions.get(row.card)
         settings = self._settings
         retention = settings.retention_for(question.file) if question else settings.desired_retention
         return self._reducer.outcomes(row, now.day, retention, settings.max_interval_days, up_to)
 
     def previews(self, row: CardRow) -> dict[Rating, RatingPreview]:
-        """What each button promises; exactly this is scheduled."""
+        """The due date that each rating button promises; exactly this is scheduled."""
         now = self.time.now()
         previews = {}
         for rating, outcome in self.outcomes(row, now).items():
@@ -142,7 +142,7 @@ class ActRecorder:
     def recorded(
         self, event: Event, lapses_before: int, row: CardRow, submissions: int = 0
     ) -> RecordedReview:
-        """What to show of a review that was just written; ``row`` is the card after it."""
+        """Describe a review that was just written, for the screen; ``row`` is the card after it."""
         assert event.rating is not None
         interval = timedelta(seconds=row.interval)
         leech = lapses_before < self._settings.leech_lapses <= row.lapses
@@ -179,7 +179,7 @@ class ActRecorder:
         self.store.append(Draft(kind, self.time.now(), card=name, content=content, data=data))
 
     def undo(self) -> UndoneAct | None:
-        """Take back the last act that stands."""
+        """Undo the last action that was not undone yet; None without one."""
         with self.store.transaction():
             act = self.store.log.last_act()
             if act:
@@ -187,7 +187,7 @@ class ActRecorder:
         return _undone(act)
 
     def redo(self) -> UndoneAct | None:
-        """Bring back what the last undo took, unless something was done since."""
+        """Undo the last undo, unless something was done since; None if there is nothing to redo."""
         with self.store.transaction():
             undo = self.store.log.last_undo()
             if undo:
@@ -202,7 +202,7 @@ class ActRecorder:
         mock_id: str,
         sitting: str = "",
     ) -> tuple[str, list[RecordedReview]]:
-        """Append mark, reviews and recalls with the document; see ``Study.record_mock``."""
+        """Store a finished interview with its mark, reviews and recalls; see ``Study.record_mock``."""
         now = self.time.now()
         names = [self.resolve(review.card) for review in reviews]
         twice = {name for name in names if names.count(name) > 1}

@@ -1,4 +1,4 @@
-"""How cards follow from events: the rules that the store replays."""
+"""The rules that derive cards from events; the store replays them."""
 
 import json
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from quizapp.scheduling.events import Event, EventType, Moment, compact
 from quizapp.scheduling.fsrs import Memory, MemoryModel, RatingOutcome, Scheduler
 from quizapp.scheduling.study_day import DAY_S, day_start
 
-RULES = "1"  # Change it with the rules below: databases are then rebuilt at the next start.
+RULES = "1"  # Change it whenever the rules below change, so that databases are rebuilt at the next start.
 _RATED = frozenset({EventType.ANSWER, EventType.VERDICT})
 
 
@@ -18,7 +18,7 @@ def memory_of(row: CardRow) -> Memory:
 
 
 class CardReducer:
-    """Applies events to cards. The weights come from the settings events that stand."""
+    """Applies events to cards. The weights come from the newest settings event that was not undone."""
 
     def __init__(self, rollover_hour: int = 4) -> None:
         self.scheduler = Scheduler()
@@ -30,7 +30,7 @@ class CardReducer:
         return f"{RULES} {self._rollover_hour} {self.scheduler.version}"
 
     def configure(self, settings: Iterable[Event]) -> None:
-        """Adopt the newest weights among the settings events."""
+        """Use the newest weights among the settings events."""
         model = MemoryModel()
         for event in settings:
             details = event.details
@@ -40,7 +40,7 @@ class CardReducer:
             self.scheduler = Scheduler(model)
 
     def apply(self, card: CardRow, event: Event) -> ReviewRow | None:
-        """Change the card as the event demands; the review, where it was one."""
+        """Apply an event to the card; return the review if the event was one."""
         kind = event.type
         if event.rating is not None and kind in _RATED:
             return self._review(card, event)
@@ -97,9 +97,9 @@ class CardReducer:
         return review
 
     def _interval(self, card: CardRow, event: Event, state: int) -> int:
-        """The interval promised when the card was rated; computed where the event carries none that fits."""
-        # The promise counts even if settings or weights have changed since. It does not fit where other
-        # events, merged from another device, have put the card into another state.
+        """The interval promised when the card was rated, or a computed one if the promise does not fit."""
+        # The promise counts even if settings or weights have changed since. It does not fit if events
+        # merged from another device have put the card into another state.
         promised = event.interval
         if promised is not None and (promised >= DAY_S) == (state == REVIEW):
             return promised
@@ -110,9 +110,9 @@ class CardReducer:
     def outcomes(
         self, card: CardRow, day: int, retention: float, most: int, up_to: Rating = Rating.EASY
     ) -> dict[Rating, RatingOutcome]:
-        """What each rating up to ``up_to`` would make of a card on a study day.
+        """The effect that each rating up to ``up_to`` would have on a card on a study day.
 
-        ``retention`` is the desired one, ``most`` the longest interval in days.
+        ``retention`` is the desired chance of recall, ``most`` the longest interval in days.
         """
         return self.scheduler.outcomes(
             memory_of(card),
@@ -127,9 +127,9 @@ class CardReducer:
         )
 
     def due_after(self, when: Moment, interval: int) -> tuple[int, int]:
-        """When a card is due after an interval in seconds: UTC ms and study day.
+        """When a card is due after an interval in seconds: (UTC ms, study day).
 
-        From a day on it is the beginning of a study day, below that the clock decides.
+        An interval of a day or more ends at the beginning of a study day; a shorter one ends by the clock.
         """
         if interval < DAY_S:
             return when.time + interval * 1000, when.day
@@ -138,7 +138,7 @@ class CardReducer:
 
     @staticmethod
     def _caps(card: CardRow, event: Event, state: int) -> str:
-        """The caps that remain after this review: the event may bring new ones, steps use none."""
+        """The caps left for later reviews: a review uses one up, a step none, an event may set new ones."""
         if event.data:
             brought = event.details.get("caps")
             if brought:
@@ -152,12 +152,12 @@ class CardReducer:
         card.content = event.content
         if event.details.get("treat_as_new"):
             fresh = CardRow(card.card, content=event.content, flagged=card.flagged, suspended=card.suspended)
-            fresh.reps = card.reps  # seeds and fuzz go on
+            fresh.reps = card.reps  # a count from 0 would repeat the values and the fuzz of old repetitions
             for name in CardRow.__slots__:
                 setattr(card, name, getattr(fresh, name))
 
     def _move(self, card: CardRow, event: Event, *, sooner: bool) -> None:
-        """Bring a card to the next study day: a recall from later, a credit from earlier."""
+        """Move a card to the next study day: a recall brings it forward, a credit puts it off."""
         tomorrow = event.day + 1
         if sooner:
             card.priority = 1

@@ -1,4 +1,4 @@
-"""The facade of the schedule: what commands, screens and exchange ask and tell."""
+"""The facade of the schedule, which commands, screens and the exchange of logs use."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
@@ -38,9 +38,9 @@ SYSTEM_CLOCK = SystemClock()
 
 
 class Study:
-    """A learner's schedule over a bank. What a method reports as done is on disk.
+    """A learner's schedule over a bank. A change is on disk when its method returns.
 
-    ``store`` is for the schedule's own modules and for tests: everything else goes through the methods.
+    ``store`` is for the schedule's own modules and for tests; all other code uses the methods.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Study:
 
     @classmethod
     def open(cls, bank: Bank | None = None) -> Self:
-        """The user's schedule: their settings, database, backups, and the bank with their decks."""
+        """Open the user's schedule, with their settings, database and decks. Raises ``QuizError``."""
         from quizapp import paths
 
         settings = load_settings(paths.config())
@@ -75,7 +75,7 @@ class Study:
             raise
 
     def with_settings(self, settings: Settings) -> "Study":
-        """The same schedule under other settings; it replaces this one. Cards left out stay out."""
+        """The same schedule under other settings, to use instead of this one. Skipped cards stay skipped."""
         study = Study(self.bank, self.store, settings, self.clock)
         study._cards.left_out |= self._cards.left_out
         return study
@@ -92,24 +92,24 @@ class Study:
 
     @property
     def scheduler(self) -> Scheduler:
-        """The scheduler with the weights in force."""
+        """The scheduler with the current weights."""
         return self._reducer.scheduler
 
     @property
     def model(self) -> str:
-        """Name and version of the memory model in force."""
+        """Name and version of the current memory model."""
         return self.scheduler.version
 
     def now(self) -> Moment:
-        """The present as the log writes it."""
+        """The current time in the log's form."""
         return self._time.now()
 
     def today(self) -> date:
-        """The present study day."""
+        """The current study day."""
         return date.fromordinal(self.now().day)
 
     def resolve(self, card_id: str) -> str:
-        """The present id of a question, exercise or incident card. Raises ``UnknownName`` with close ones."""
+        """The current id of a card. Raises ``UnknownName``, which suggests close ids."""
         return self._recorder.resolve(card_id)
 
     def _row(self, card_id: str) -> CardRow:
@@ -118,7 +118,7 @@ class Study:
     # what comes next
 
     def counts(self, flt: CardFilter = NO_FILTER) -> QueueCounts:
-        """What waits today; the minutes are estimated from recent answering times."""
+        """Count what waits today; the minutes are estimated from recent answering times."""
         return self._cards.counts(flt)
 
     def due(self, flt: CardFilter = NO_FILTER, limit: int | None = None) -> list[DueCard]:
@@ -130,18 +130,18 @@ class Study:
         return self._cards.next_card(flt, after)
 
     def leave_out(self, card_id: str) -> bool:
-        """Skip a card that cannot be shown as long as the program runs; False where it is skipped already.
+        """Skip a card that cannot be shown until the program ends. False if it was skipped already.
 
-        Nothing is logged: a fault in a deck says nothing about what the learner remembers.
+        Nothing is logged, because a fault in a deck says nothing about what the learner remembers.
         """
         return self._cards.leave_out(self.resolve(card_id))
 
     def introductions(self, tracks: tuple[str, ...] | None = None) -> list[str]:
-        """All cards that can be introduced, in the drill's order; ``tracks`` in place of those set."""
+        """All cards that can be introduced, in the drill's order; ``tracks`` replaces the setting."""
         return self._cards.introductions(tracks)
 
     def due_exercises(self) -> list[DueCard]:
-        """The exercises to write: recalled ones, then the longest overdue. The drill does not show them."""
+        """The exercises to write: recalled new ones first, then by due date. The drill shows none of them."""
         return self._cards.due_exercises()
 
     def next_exercise(self) -> str | None:
@@ -155,11 +155,11 @@ class Study:
     # answers and acts
 
     def previews(self, card_id: str) -> dict[Rating, RatingPreview]:
-        """What each button promises; exactly this is scheduled."""
+        """The due date that each rating button promises; exactly this is scheduled."""
         return self._recorder.previews(self._row(card_id))
 
     def seed(self, card_id: str) -> int:
-        """The seed for values and shuffles of the card's coming repetition."""
+        """The seed of values and shuffles for the card's next repetition."""
         row = self._row(card_id)
         return seed_of(row.card, row.reps, "values")
 
@@ -177,10 +177,10 @@ class Study:
         typed: str = "",
         source: str = "drill",
     ) -> RecordedReview:
-        """Record a review; it is on disk when this returns.
+        """Record a review. Raises ``UnknownName``.
 
-        ``proposed`` is the program's own rating, ``ticks`` the indices of key points ticked, ``seed`` that
-        of the values shown, ``confidence`` in percent, ``typed`` the learner's own words.
+        ``proposed`` is the rating that the program proposed, ``ticks`` the indices of the ticked key points,
+        ``seed`` that of the values shown, ``confidence`` a percentage, ``typed`` the learner's words.
         """
         name = self.resolve(card_id)
         now = self.now()
@@ -197,12 +197,12 @@ class Study:
         return self._recorder.recorded(event, before.lapses, row)
 
     def undo(self) -> UndoneAct | None:
-        """Take back the last act that stands (answer, bury, flag, verdict, mock, ...); None without one."""
+        """Undo the last action (answer, bury, flag, verdict, mock, ...); None if there is none."""
         self._cards.outdated()
         return self._recorder.undo()
 
     def redo(self) -> UndoneAct | None:
-        """Bring back what the last undo took; None where there is none or something was done since."""
+        """Redo what the last undo took back; None if there is none or something was done since."""
         self._cards.outdated()
         return self._recorder.redo()
 
@@ -237,14 +237,14 @@ class Study:
         return bool(question and row.reps and row.content and row.content != question.content_hash)
 
     def acknowledge(self, card_id: str, treat_as_new: bool = False) -> None:
-        """Note that a change was seen; ``treat_as_new`` starts the card again and keeps its history."""
+        """Record that a change was seen; ``treat_as_new`` starts the card again and keeps its history."""
         question = self.bank.questions.get(self.resolve(card_id))
         content = question.content_hash if question else ""
         self._recorder.act(EventType.EDIT_SEEN, card_id, content, {"treat_as_new": treat_as_new})
         self._cards.outdated()
 
     def alternative(self, card_id: str) -> str | None:
-        """Another kind of card on the same matter, for a leech: a variant, its parent or a sibling."""
+        """A card of another kind on the same subject, for a leech: a variant, the parent or a sibling."""
         return next_step.alternative(self.bank, self.resolve(card_id))
 
     # exercises and mock interviews
@@ -260,12 +260,12 @@ class Study:
         opened_solution: bool = False,
         seconds: float = 0.0,
     ) -> RecordedReview | None:
-        """Keep a submission and let its verdict schedule the exercise; the review if it was one.
+        """Store a submission and schedule the exercise by its verdict; return the review if there was one.
 
-        ``asked`` is False where a save was graded that nobody asked to grade. ``hints`` and ``seconds``
-        count since the exercise was opened. Passed: rated by effort, and its questions that are due soon
-        wait until tomorrow. Solution opened: Again, and its questions come tomorrow. Not passed: kept, not
-        rated. Passing once more before it is due is kept only.
+        ``asked`` is False for a save that nobody asked to grade. ``hints`` and ``seconds`` count since the
+        exercise was opened. A pass is rated by effort, and the exercise's due questions wait until tomorrow.
+        An opened solution is rated Again, and its questions come tomorrow. A failure, or a pass before the
+        exercise is due, is only stored.
         """
         self._cards.outdated()
         return exercises.record(
@@ -280,12 +280,12 @@ class Study:
         )
 
     def exercise_state(self, slug: str) -> ExerciseState:
-        """How far an exercise is. Raises ``UnknownName``."""
+        """The progress of an exercise. Raises ``UnknownName``."""
         self.resolve(EXERCISE + slug)
         return exercises.states(self._recorder, [slug])[slug]
 
     def exercise_states(self) -> dict[str, ExerciseState]:
-        """The states of all exercises by slug."""
+        """The progress of all exercises by slug."""
         return exercises.states(self._recorder, self.bank.exercises)
 
     def submissions(self, slug: str) -> list[Submission]:
@@ -295,10 +295,10 @@ class Study:
     def save_mock(
         self, document: Mapping[str, object], *, mock_id: str = "", sitting: str = "", done: bool = False
     ) -> str:
-        """Save a mock interview (a JSON document) and schedule nothing; its id.
+        """Save a mock interview (a JSON document) without scheduling anything; return its id.
 
-        ``done`` replaces the report of a finished one. Raises ``TakenOver`` where it is finished, or where
-        ``sitting`` is not the one stored.
+        ``done`` replaces the report of a finished interview. Otherwise raises ``TakenOver`` if the interview
+        is finished or belongs to another ``sitting``.
         """
         state = MockState.DONE if done else MockState.RUNNING
         return self.store.documents.save_mock(
@@ -322,11 +322,11 @@ class Study:
         mock_id: str = "",
         sitting: str = "",
     ) -> tuple[str, list[RecordedReview]]:
-        """Finish a mock interview: document, mark and reviews in one transaction; one undo removes all.
+        """Finish a mock interview in one transaction, so that one undo takes back marks and reviews.
 
         ``recalls`` are cards that come first tomorrow without a review (not reached, follow-up missed).
         Returns the id of the interview and the reviews. Raises ``UnknownName``, ``QuizError`` for two
-        reviews of one card, ``TakenOver`` where it is finished already or sat in another window.
+        reviews of one card, and ``TakenOver`` if it is finished or continues in another window.
         """
         self._cards.outdated()
         return self._recorder.interview(document, list(reviews), list(recalls), mock_id, sitting)
@@ -334,7 +334,7 @@ class Study:
     # facts for screens
 
     def card(self, card_id: str) -> CardFacts:
-        """All about one card. Raises ``UnknownName``."""
+        """State, memory and history of one card. Raises ``UnknownName``."""
         return statistics.card_facts(self, self._row(card_id))
 
     def cards(self) -> list[CardRow]:
@@ -350,11 +350,11 @@ class Study:
         return statistics.topics(self)
 
     def stats(self, forecast_days: int = 30) -> StudyStatistics:
-        """Figures over all reviews that stand."""
+        """Statistics over all reviews that were not undone."""
         return statistics.compute(self, forecast_days)
 
     def streak(self) -> int:
-        """Study days in a row with a review, up to today or yesterday."""
+        """The number of consecutive study days with a review, up to today or yesterday."""
         return statistics.streak(self.store.tables.study_days(), self.now().day)
 
     def calendar(self, days: int) -> list[tuple[date, int]]:
@@ -369,7 +369,7 @@ class Study:
 
     @property
     def device(self) -> str:
-        """The id under which this database writes."""
+        """The id under which this database writes events."""
         return self.store.log.devices[-1]
 
     def events(self) -> list[Event]:
@@ -387,26 +387,26 @@ class Study:
     def merge(
         self, events: Iterable[Event], documents: Iterable[Submission | MockDocument]
     ) -> tuple[int, int]:
-        """Merge what another device logged, and replay, in one transaction; how many of each were new."""
+        """Merge another device's log in one transaction; return how many events and documents were new."""
         self._cards.outdated()
         with self.store.transaction():
             return self.store.merge(events), self.store.documents.merge(documents)
 
     @property
     def maintaining(self) -> bool:
-        """Whether the backup or check in the background still runs."""
+        """Whether the background backup or check is still running."""
         return self.store.maintenance.busy
 
     @property
     def warning(self) -> str:
-        """A sentence about the backup or check in the background, if something was wrong."""
+        """What the background backup or check found wrong, as a sentence; empty if nothing."""
         return self.store.maintenance.warning
 
     def fit_weights(self, *, least: int = 400) -> "FitResult":
-        """Fit the weights to the learner's own reviews and adopt them if they predict better.
+        """Fit the weights to the learner's own reviews, and adopt them if they predict better.
 
-        ``least`` is the number of reviews on later days that it takes. Imports torch, or
-        ``fsrs-rs-python`` where that is installed; takes seconds. Due dates that were promised stay.
+        Needs at least ``least`` reviews on later days. Takes seconds and imports torch, or ``fsrs-rs-python``
+        if that is installed. Promised due dates stay as they are.
         """
         from quizapp.scheduling.weights import fit
 
@@ -414,7 +414,7 @@ class Study:
         return fit.fit(self, least=least)
 
     def reset_weights(self) -> None:
-        """Go back to the weights that FSRS-6 comes with."""
+        """Restore the default weights of FSRS-6."""
         details = {"model": MODEL, "weights": list(DEFAULT_WEIGHTS)}
         self.store.append(Draft(EventType.SETTINGS, self.now(), model=self.model, data=details))
         self._cards.outdated()

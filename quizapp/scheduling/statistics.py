@@ -1,4 +1,4 @@
-"""Figures for screens and ``stats --json``, computed from cards and reviews."""
+"""Statistics for screens and ``stats --json``, computed from cards and reviews."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ BINS = 10
 
 
 def card_facts(study: "Study", row: CardRow) -> CardFacts:
-    """All about one card."""
+    """State, memory and history of one card."""
     seen = row.state > 0
     day = study.now().day
     return CardFacts(
@@ -87,10 +87,11 @@ def topics(study: "Study") -> list[TopicProgress]:
 
 
 def compute(study: "Study", forecast_days: int) -> StudyStatistics:
-    """Figures over all reviews that stand."""
+    """Statistics over all reviews that were not undone."""
     today = study.now().day
     reviews = study.store.tables.reviews()
     rows = [row for row in study.store.tables.cards() if row.card in study.bank.questions]
+    # A second review on the same day, or in a learning step, says nothing about long-term memory.
     graduated = [review for review in reviews if review.state == REVIEW and review.elapsed > 0]
     counts = study.counts(CardFilter())
     days = sorted(study.store.tables.study_days())
@@ -124,7 +125,7 @@ def _retention(reviews: Sequence[ReviewRow]) -> float | None:
 
 
 def calibration(reviews: Iterable[ReviewRow]) -> tuple[CalibrationBin, ...]:
-    """Prediction against recall in ten bins of prediction; empty bins are left out."""
+    """Predicted against actual recall in ten equal bins of the prediction, without empty bins."""
     bins: dict[int, list[tuple[float, bool]]] = {}
     for review in reviews:
         if review.predicted is not None:
@@ -171,9 +172,12 @@ def _groups(
 
 
 def streak(days: Sequence[tuple[int, int]], today: int) -> int:
-    """Study days in a row with a review, up to today or yesterday; ``days`` newest first."""
+    """The number of consecutive study days with a review, up to today or yesterday.
+
+    ``days`` holds (study day, reviews).
+    """
     studied = {day for day, _ in days}
-    day = today if today in studied else today - 1
+    day = today if today in studied else today - 1  # today may still be to come
     length = 0
     while day in studied:
         length += 1

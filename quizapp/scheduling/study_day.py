@@ -1,4 +1,4 @@
-"""Clocks and study days: a day of study begins at the rollover hour of local time."""
+"""Clocks and study days. A study day begins at the rollover hour of local time."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
@@ -13,14 +13,14 @@ class Clock(Protocol):
     """Where the time comes from; tests use a fixed one."""
 
     def now(self) -> datetime:
-        """The present, aware, in the learner's local time zone."""
+        """The current time, with the learner's local time zone."""
 
 
 class SystemClock:
     """The machine's clock and time zone."""
 
     def now(self) -> datetime:
-        """The present in local time."""
+        """The current local time."""
         return datetime.now(UTC).astimezone()
 
 
@@ -40,22 +40,22 @@ class FixedClock:
 
 
 class StudyTime:
-    """The present of a learner: a clock, and the hour at which their study day begins."""
+    """A clock together with the hour at which the learner's study day begins."""
 
     def __init__(self, clock: Clock, rollover_hour: int) -> None:
         self._clock = clock
         self._rollover_hour = rollover_hour
 
     def now(self) -> Moment:
-        """The present as the log writes it."""
+        """The current time in the log's form."""
         return moment(self._clock.now(), self._rollover_hour)
 
 
 def moment(now: datetime, rollover_hour: int) -> Moment:
-    """The log's form of an aware local time: UTC ms, local offset in seconds, study day.
+    """An aware local time in the log's form: UTC ms, local offset in seconds, study day.
 
-    The day is the local date ``rollover_hour`` hours of wall clock earlier, so neither daylight saving
-    time nor travel moves the hour at which it begins.
+    The study day is the date on the wall clock ``rollover_hour`` hours ago. It therefore begins at the same
+    local hour despite daylight saving time and travel.
     """
     offset = now.utcoffset()
     assert offset is not None, "clocks give aware times"
@@ -65,8 +65,8 @@ def moment(now: datetime, rollover_hour: int) -> Moment:
 
 
 def day_start(day: int, offset: int, rollover_hour: int) -> int:
-    """When a study day begins, in UTC ms, for a local offset in seconds."""
-    # Plain arithmetic, because a date would refuse the absurd days that a foreign log may hold.
+    """The beginning of a study day in UTC ms, for a local offset in seconds."""
+    # Plain arithmetic, because ``date`` refuses the absurd days that an imported log may hold.
     return ((day - _EPOCH) * DAY_S + rollover_hour * 3600 - offset) * 1000
 
 

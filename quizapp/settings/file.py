@@ -1,4 +1,4 @@
-"""Settings as text: the commented file, written key by key, and single values as they are shown and typed."""
+"""Settings as text: the commented file, and single values as the screen shows and reads them."""
 
 import json
 from collections.abc import Iterable
@@ -9,11 +9,11 @@ from quizapp.settings.model import BY_KEY, DEFAULTS, SCHEMA, Choice, Setting, Wr
 from quizapp.util.atomic import write_atomic
 
 Value = Choice | tuple[str, ...]
-"""A value of a setting that is not a table."""
+"""A value of a setting; tables are edited in the file only."""
 
 
 def begin_file(path: Path, key_lines: Iterable[str]) -> None:
-    """Write a commented file of defaults where there is none. Raises ``QuizError``.
+    """Create a commented file of defaults unless a file exists. Raises ``QuizError``.
 
     ``key_lines`` are the lines of ``[keys]`` with the keys in force, one for each action.
     """
@@ -51,7 +51,6 @@ def write_setting(path: Path, key: str, value: Value | list[str]) -> None:
 
 
 def _template(key_lines: Iterable[str]) -> str:
-    """A settings file with every setting at its default, explained."""
     parts = ["# Settings of quizapp. Edit them here or in the program; a wrong value is named by its line."]
     for setting in on_screen():
         choices = ", ".join(_toml(choice) for choice in setting.choices if not isinstance(choice, bool))
@@ -88,7 +87,7 @@ def shown_value(setting: Setting, value: Value) -> str:
 
 
 def typed_value(setting: Setting, text: str) -> Value:
-    """The value that was typed; raises ``ValueError`` where it is not one of the setting's kind."""
+    """Convert typed text to the setting's type. Raises ``ValueError`` if it does not fit."""
     kind = type(getattr(DEFAULTS, setting.key))
     if kind is tuple:
         return tuple(part.strip() for part in text.split(",") if part.strip())
@@ -97,7 +96,7 @@ def typed_value(setting: Setting, text: str) -> Value:
 
 
 def next_choice(setting: Setting, value: Value, direction: int) -> Value:
-    """The next or former choice, starting from the one nearest to ``value``."""
+    """The choice after (direction 1) or before (-1) ``value``; the nearest if ``value`` is not a choice."""
     choices = setting.choices
     if value in choices:
         return choices[(choices.index(value) + direction) % len(choices)]

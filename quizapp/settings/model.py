@@ -1,4 +1,4 @@
-"""The user's settings: each described once, with its default, its check and its words on the screen."""
+"""The user's settings. Each is described once: its default, its check, and its text on the screen."""
 
 import tomllib
 from collections.abc import Callable, Collection, Mapping
@@ -11,16 +11,17 @@ from quizapp.errors import QuizError
 from quizapp.util.suggest import did_you_mean
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
-MOST_MINUTES = 720  # a day
+MOST_MINUTES = 720  # of study per day
 Choice = bool | float | str
 """One of the values that the settings screen steps through."""
 
 
 class PlanSettings(NamedTuple):
-    """The table ``[plan]``: minutes a day (0: by the learner's pace), those of single weekdays, and a target.
+    """The table ``[plan]`` of the settings file.
 
-    ``weekdays`` maps 0 (Monday) to 6 to minutes, 0 for a day off. ``target`` is the share to be recalled on
-    the day of the interview.
+    ``minutes`` is the study time per day; 0 means as much as the learner's usual pace takes. ``weekdays``
+    overrides it for single days: it maps 0 (Monday) to 6 to minutes, with 0 for a day off. ``target`` is the
+    share of cards, 0 to 1, to be recalled on the day of the interview.
     """
 
     minutes: int = 0
@@ -33,10 +34,10 @@ NO_PLAN = PlanSettings()
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What the user may choose; the defaults are used without a file.
+    """The values of all settings; without a file, the defaults.
 
-    ``retention`` overrides ``desired_retention`` for the decks named by folder. ``keys`` maps actions
-    to keys, for the interface. ``plan`` says how much time there is until an interview.
+    ``retention`` overrides ``desired_retention`` for deck folders. ``keys`` maps actions of the interface to
+    keys. ``plan`` says how much time there is until an interview.
     """
 
     desired_retention: float = 0.90
@@ -70,7 +71,7 @@ DEFAULTS = Settings()
 
 
 class WrongValue(Exception):
-    """A value that a setting cannot have; the text says what it must be."""
+    """An invalid value of a setting; the text says what the value must be."""
 
 
 def _number(low: float, high: float) -> Callable[[object], float]:
@@ -125,10 +126,10 @@ def _days(value: object) -> tuple[str, ...]:
 
 
 class Setting(NamedTuple):
-    """One setting: its check, and its words and choices on the screen.
+    """One setting: its check, and its text and choices on the screen.
 
-    ``choices`` are stepped through; without them a value is typed. A setting without a ``group`` is a table
-    that is edited in the file only. ``empty`` stands for a value that is not set.
+    The screen steps through ``choices``; without choices the user types a value. A setting without a
+    ``group`` is a table that is edited in the file only. ``empty`` is shown for a value that is not set.
     """
 
     key: str
@@ -175,9 +176,9 @@ SCHEMA = (
     Setting("retention", _table(_RETENTION, "deck folders and numbers from 0.7 to 0.97")),
     Setting("keys", _table(_text, "actions and keys")),
 )  # fmt: skip
-"""All settings but ``[plan]``, in the order of the screen."""
+"""All settings except ``[plan]``, in the order of the screen."""
 BY_KEY = {setting.key: setting for setting in SCHEMA}
-assert {*BY_KEY, "plan"} == {known.name for known in fields(Settings)}
+assert {*BY_KEY, "plan"} == {attribute.name for attribute in fields(Settings)}
 _PLAN_CHECKS: Mapping[str, Callable[[object], object]] = {
     "minutes": _whole(1, MOST_MINUTES),
     "target": _number(0.05, 0.99),
@@ -187,9 +188,9 @@ _PLAN_CHECKS: Mapping[str, Callable[[object], object]] = {
 
 
 def load_settings(path: Path) -> Settings:
-    """Read the settings; the defaults where there is no file.
+    """Read the settings from a TOML file; without a file, return the defaults.
 
-    Raises ``QuizError`` naming file and line where the TOML or a value is wrong.
+    Raises ``QuizError``, with the file and the line, if the TOML or a value is wrong.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -207,7 +208,7 @@ def load_settings(path: Path) -> Settings:
 
 
 class _SettingsReader:
-    """Checks the values of one file; a wrong one raises ``QuizError`` with its line."""
+    """Checks the values of one file. A wrong value raises ``QuizError`` with its line."""
 
     def __init__(self, path: Path, text: str) -> None:
         self._path = path
@@ -267,7 +268,8 @@ def place_of(path: Path, key: str) -> str:
 
 
 def _line(text: str, key: str, table: str = "") -> int:
-    """The line of a top-level key or table, or of a key of ``table``; 1 where it is not found."""
+    """The line of a top-level key or table, or of a key of ``table``; otherwise where the search began."""
+    # tomllib does not report the lines of keys, so the text is searched.
     start = _line(text, table) if table else 1
     for number, line in enumerate(text.splitlines()[start - 1 :], start):
         head = line.strip().lstrip("[").split("=")[0].split("]")[0].split(".")[0].strip().strip("\"'")

@@ -1,4 +1,4 @@
-"""What is remembered: the append-only event log; the only SQL."""
+"""The database: the append-only event log and all SQL of the program."""
 
 from quizapp.store.event_log import Store
 

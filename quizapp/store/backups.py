@@ -1,4 +1,4 @@
-"""Backups of the database: made by SQLite itself, thinned out with age, restored without loss."""
+"""Backups of the database: created by SQLite itself, thinned out with age, restored without loss."""
 
 import os
 import re
@@ -37,9 +37,10 @@ def list_backups(folder: Path) -> list[Backup]:
 
 
 def times_to_keep(times: Sequence[datetime], now: datetime) -> set[datetime]:
-    """The times to keep: all of 2 days, and of the older ones the newest of each day, week and month.
+    """Choose the backups to keep by their times.
 
-    That is 12 days, before them 10 weeks and before those 9 months, counting only periods with a backup.
+    All backups of the last 2 days stay. Of the older ones, the newest stays for each of 12 days, before that
+    of 10 weeks, and before that of 9 months. Periods without a backup do not count.
     """
     keep = {time for time in times if now - time <= timedelta(days=2)}
     older = sorted(set(times) - keep, reverse=True)
@@ -59,7 +60,7 @@ def times_to_keep(times: Sequence[datetime], now: datetime) -> set[datetime]:
 
 
 def thin_out(folder: Path, now: datetime) -> None:
-    """Delete the backups that age has made superfluous."""
+    """Delete the backups that `times_to_keep` does not keep."""
     backups = list_backups(folder)
     keep = times_to_keep([backup.time for backup in backups], now)
     for backup in backups:
@@ -68,9 +69,9 @@ def thin_out(folder: Path, now: datetime) -> None:
 
 
 def create_backup(source: Path, folder: Path, *, now: datetime, reason: str = "start") -> Backup:
-    """Copy the database while others may use it; the copy is complete and checked, or there is none.
+    """Copy the database, even while others use it. A copy that is incomplete or damaged is discarded.
 
-    Raises ``Corrupt`` where the database is damaged, ``BrokenData`` where the copy cannot be written.
+    Raises ``Corrupt`` if the database is damaged, ``BrokenData`` if the copy cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -141,14 +142,14 @@ def is_sound(db: sqlite3.Connection) -> bool:
     """Whether every page passes SQLite's own check."""
     try:
         return bool(db.execute("PRAGMA quick_check(1)").fetchone() == ("ok",))
-    except sqlite3.OperationalError:
+    except sqlite3.OperationalError:  # busy or interrupted, which says nothing about the pages
         raise
     except sqlite3.DatabaseError:
         return False
 
 
 def set_aside(path: Path, now: datetime) -> Path:
-    """Move a damaged database and its companions out of the way; returns where it is now."""
+    """Move a damaged database with its ``-wal`` and ``-shm`` files out of the way; return its new path."""
     aside = path.with_name(f"{path.name}.broken-{now:%Y%m%dT%H%M%SZ}")
     number = 1
     while aside.exists():
@@ -162,10 +163,10 @@ def set_aside(path: Path, now: datetime) -> Path:
 
 
 def restore(path: Path, backup: Path, folder: Path, *, now: datetime) -> Path | None:
-    """Put a backup in place of the database at ``path``; what was there is kept.
+    """Replace the database at ``path`` by a backup, and keep the old database.
 
-    Returns where the former database is now (a backup, or the damaged file set aside), None where
-    there was none. Raises ``BrokenData`` where the backup is damaged: nothing is changed then.
+    Returns the path of the old database (a backup, or the damaged file set aside), or None if there was none.
+    Raises ``BrokenData`` if the backup is damaged; nothing is changed in that case.
     """
     if not is_good(backup):
         raise BrokenData(f"{backup} is damaged or not a backup of quizapp: choose another one.")

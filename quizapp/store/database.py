@@ -1,4 +1,4 @@
-"""One SQLite connection: durable, shared with other processes, errors as sentences."""
+"""One durable SQLite connection that other processes can share; its errors are readable sentences."""
 
 import sqlite3
 import threading
@@ -21,7 +21,7 @@ class Database:
     def __init__(self, path: Path, *, busy_ms: int = BUSY_MS) -> None:
         """Open or create the file.
 
-        Raises ``Corrupt`` where it is damaged, ``BrokenData`` where it cannot be opened or written.
+        Raises ``Corrupt`` if it is damaged, ``BrokenData`` if it cannot be opened or written.
         """
         self.path = path
         self.lock = threading.RLock()
@@ -76,19 +76,19 @@ class Database:
             raise explain(error, self.path) from error
 
     def run(self, sql: str, values: Sequence[Any] = ()) -> None:
-        """One statement; only inside a transaction."""
+        """Run one statement; only inside a transaction."""
         assert self._depth, "writes happen inside a transaction"
         self.connection.execute(sql, values)
 
     def run_many(self, sql: str, values: Iterator[Row] | Sequence[Row]) -> None:
-        """One statement for many rows; only inside a transaction."""
+        """Run one statement for many rows; only inside a transaction."""
         assert self._depth, "writes happen inside a transaction"
         self.connection.executemany(sql, values)
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """All or nothing; on disk when the outermost block ends. Blocks nest into one transaction."""
-        # SQLite has no nested transactions; an inner block joins the outer one.
+        """Write all of the block or nothing of it. The data is on disk when the outermost block ends."""
+        # SQLite has no nested transactions, so an inner block joins the outer one.
         with self.lock:
             if self._depth:
                 yield
@@ -107,7 +107,7 @@ class Database:
                     self._depth = 0
 
     def data_version(self) -> int:
-        """A number that changes when another connection has written."""
+        """A number that changes whenever another connection has written."""
         row = self.row("PRAGMA data_version")
         assert row is not None
         return int(row[0])

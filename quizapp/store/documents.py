@@ -1,7 +1,7 @@
 # ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
 """Documents beside the log: submissions with their verdicts, and mock interviews.
 
-They schedule nothing by themselves (the events that came with them do), but they must not be lost.
+Replay cannot restore them. They schedule nothing; the events that were written with them do.
 """
 
 import json
@@ -17,7 +17,7 @@ _VOID = "EXISTS (SELECT 1 FROM voids WHERE voids.event = {}.event)"
 
 
 class Submission(NamedTuple):
-    """One run of the user's code: ``time`` is UTC in ms, ``verdict`` the JSON of ``grade --json``."""
+    """One graded version of the user's code: ``time`` is UTC ms, ``verdict`` the JSON of ``grade --json``."""
 
     id: int
     slug: str
@@ -33,7 +33,7 @@ class Submission(NamedTuple):
 
 
 class MockState(StrEnum):
-    """The state of a saved mock interview. ``undone`` is not stored: an undo of its mark makes it so."""
+    """The state of a saved mock interview. ``undone`` is not stored; it follows from an undo of the mark."""
 
     RUNNING = "running"
     DONE = "done"
@@ -60,7 +60,7 @@ class Documents:
     def add_submission(
         self, slug: str, time: int, verdict: Mapping[str, Any], source: str, event: str = ""
     ) -> None:
-        """Keep a submission and its verdict."""
+        """Store a submission and its verdict."""
         tests = list(verdict.get("tests") or ())
         values = (
             slug,
@@ -107,7 +107,7 @@ class Documents:
         return new
 
     def _add(self, submission: Submission) -> int:
-        # The row id is local to a device, so a submission is recognized by what it is.
+        # Row ids differ between devices, so a submission is recognized by its content.
         same = (submission.slug, submission.time, submission.source)
         if self._db.row("SELECT 1 FROM submissions WHERE slug = ? AND time = ? AND source = ?", same):
             return 0
@@ -125,9 +125,9 @@ class Documents:
         return 1
 
     def summary(self) -> dict[str, tuple[int, int | None, float]]:
-        """By slug: number of submissions, when one last passed, and the best share of tests passed.
+        """By slug: the number of submissions, the last pass (UTC ms or None), and the best share of tests.
 
-        The time is UTC in ms; passes that were undone are left out.
+        Passes that were undone are left out.
         """
         rows = self._db.rows(
             "SELECT slug, count(*),"
@@ -147,10 +147,10 @@ class Documents:
         event: str = "",
         sitting: str = "",
     ) -> str:
-        """Write a mock interview, new or again (autosave); its id.
+        """Create or overwrite a mock interview; return its id.
 
-        ``sitting`` names the window in which it runs. Raises ``TakenOver`` where another window has it, or
-        where it is finished already.
+        ``sitting`` names the window in which the interview runs. Raises ``TakenOver`` if another window has
+        continued or finished it.
         """
         name = mock_id or str(document.get("id") or new_id()[:12])
         with self._db.transaction():

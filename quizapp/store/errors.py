@@ -1,4 +1,4 @@
-"""What SQLite's errors mean to the person at the keyboard: one sentence each."""
+"""Translates SQLite's errors into one sentence each for the user."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from quizapp.errors import INTERNAL, BrokenData, QuizError
 
 
 class Busy(QuizError):
-    """Another process holds the database for longer than the short wait."""
+    """Another process has locked the database for longer than the program waits."""
 
     exit_code = INTERNAL
 
@@ -47,7 +47,7 @@ def explain(error: sqlite3.Error, path: Path) -> QuizError:
 
 @contextmanager
 def explained(path: Path) -> Iterator[None]:
-    """Turn any SQLite error inside the block into its sentence."""
+    """Turn any SQLite error inside the block into a ``QuizError``; see `explain`."""
     try:
         yield
     except sqlite3.Error as error:

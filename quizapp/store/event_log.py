@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
-"""The append-only log of one learner, and the store that holds it with everything derived from it."""
+"""The append-only log of one learner, and the store around it with everything derived from the log."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ _INSERT = f"INSERT INTO events VALUES ({', '.join('?' * len(Event._fields))})"
 
 
 class _Head(NamedTuple):
-    """The newest sequence number, stamp and device sequence number, and the rules the cards follow."""
+    """The newest sequence number, stamp and device sequence number, and the version of the card rules."""
 
     seq: int
     stamp: int
@@ -37,17 +37,17 @@ class EventLog:
         self._db = db
         devices = [device for (device,) in db.rows("SELECT device FROM identity ORDER BY since")]
         self.devices: tuple[str, ...] = tuple(devices)
-        """The ids under which this database has written, the present one last."""
+        """The ids under which this database has written; the last one is current."""
 
     def head(self) -> _Head:
-        """Where the log ends, and under which rules its cards were derived."""
+        """The end of the log, and the version of the rules that derived its cards."""
         row = self._db.row("SELECT seq, stamp, device_seq, fold FROM head")
         if row is None:
             raise BrokenData(f"{self._db.path} has lost its head row: run `quizapp restore`.")
         return _Head(int(row[0]), int(row[1]), int(row[2]), str(row[3]))
 
     def place(self, drafts: Iterable[Draft]) -> Iterator[Event]:
-        """Write the drafts behind the end of the log, one by one as the caller asks for them."""
+        """Write the drafts at the end of the log, each when the caller asks for it."""
         seq, stamp, device_seq, _ = self.head()
         for draft in drafts:
             # The stamp never falls, even if the clock was set back: it orders the events of all devices.
@@ -57,7 +57,7 @@ class EventLog:
             yield event
 
     def add_foreign(self, events: Iterable[Event]) -> int:
-        """Write those events of other devices that are not in the log yet; returns how many were new."""
+        """Add events of other devices that are not in the log yet; return how many were new."""
         before, stamp, _, _ = self.head()
         seq = before
         ids = {event_id for (event_id,) in self._db.rows("SELECT id FROM events")}
@@ -73,7 +73,7 @@ class EventLog:
         return seq - before
 
     def all(self, after: int = 0) -> list[Event]:
-        """The events in the order of arrival, from the one behind sequence number ``after``."""
+        """The events in the order of arrival, starting behind sequence number ``after``."""
         return self._select("seq > ? ORDER BY seq", (after,))
 
     def standing(self, kind: EventType, card: str = "") -> list[Event]:
@@ -89,11 +89,11 @@ class EventLog:
         return events[0] if events else None
 
     def last_act(self) -> Event | None:
-        """The newest act on this device that stands: what undo takes back."""
+        """The action that undo takes back: the newest on this device that was not undone."""
         return self._newest(f"type IN ({_quoted(ACTS)}) AND parent = '' AND {STANDS}")
 
     def last_undo(self) -> Event | None:
-        """The undo that redo takes back: the newest that stands, unless something was done since."""
+        """The undo that redo takes back: the newest one, unless something was done since."""
         undo = self._newest(
             f"type = '{EventType.UNDO}' AND {RARE} AND {STANDS} AND EXISTS"
             f" (SELECT 1 FROM events AS t WHERE t.id = events.target AND t.type <> '{EventType.UNDO}')"
@@ -132,8 +132,8 @@ class Store:
     def open(cls, path: Path, *, backups: Path | None = None) -> Self:
         """Open or create the database at ``path``, migrate it, and back it up in the background.
 
-        A damaged file is set aside. Raises ``BrokenData`` with a sentence in that case, and where the
-        folder cannot be written or the database comes from a newer version.
+        A damaged file is set aside. Raises ``BrokenData`` in that case, and if the folder cannot be written
+        or a newer version wrote the database.
         """
         existed = path.exists() and path.stat().st_size > 0
         try:
@@ -162,9 +162,9 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Finish what runs in the background and close the file.
+        """Finish the background work and close the file.
 
-        Raises ``BrokenData`` where the file turned out to be damaged; it is set aside then.
+        If the file turned out to be damaged, it is set aside and ``BrokenData`` is raised.
         """
         self.maintenance.stop()
         self.db.close()
@@ -173,14 +173,14 @@ class Store:
             raise _set_aside(self.path, self.backups)
 
     def attach(self, reducer: EventReducer) -> None:
-        """Give the store the rules by which cards follow from events; it catches up with the log."""
+        """Set the rules that derive cards from events, and rebuild the cards if other rules derived them."""
         self._reducer = reducer
         self._projection = Projection(self.db, reducer)
         if self.log.head().rules != reducer.version:
             self.rebuild()
 
     def follow(self) -> None:
-        """Catch up with another process that changed the rules since, for example by new weights."""
+        """Adopt rules that another process has changed since, for example by fitting new weights."""
         if self._reducer is None or self._projection is None or self._rules_agree(self._reducer):
             return
         with self.db.transaction():
@@ -193,12 +193,12 @@ class Store:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Several reads and appends as one, with one fsync at the end."""
+        """Run several reads and appends as one transaction, with one fsync at the end."""
         with self.db.transaction():
             yield
 
     def append(self, *drafts: Draft) -> tuple[Event, ...]:
-        """Append events and derive what follows, in one transaction; on disk when it returns."""
+        """Append events and update the derived tables in one transaction; on disk when it returns."""
         with self.db.transaction():
             self.follow()
             events = []
@@ -217,7 +217,7 @@ class Store:
         return tuple(events)
 
     def merge(self, events: Iterable[Event]) -> int:
-        """Add events of another device that are not in the log yet and replay; returns how many were new."""
+        """Add events of another device and replay the log; return how many were new."""
         with self.db.transaction():
             new = self.log.add_foreign(events)
             if new and self._projection:
@@ -243,7 +243,7 @@ class Store:
         return row
 
     def integrity(self) -> str:
-        """Empty where the database is sound, else what SQLite found."""
+        """What SQLite's full check finds wrong with the database; empty if it is sound."""
         findings = "; ".join(str(row[0]) for row in self.db.rows("PRAGMA integrity_check(5)"))
         return "" if findings == "ok" else findings
 
@@ -253,7 +253,7 @@ def _quoted(names: Iterable[str]) -> str:
 
 
 def _set_aside(path: Path, folder: Path | None) -> BrokenData:
-    """Set the damaged file aside and say so, with what can be had instead."""
+    """Set the damaged file aside; return the error that says so and offers a backup."""
     aside = backup_files.set_aside(path, datetime.now(UTC))
     backup = backup_files.newest_good(folder)
     offer = (

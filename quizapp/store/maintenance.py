@@ -1,4 +1,4 @@
-"""Background maintenance of the open database: a backup at the start, or a check of every page."""
+"""Background maintenance of the open database: a backup after the start, or a check of every page."""
 
 import sqlite3
 import threading
@@ -15,7 +15,7 @@ CHECK_S = 0.05  # how long quitting waits for the check
 
 
 class BackgroundMaintenance:
-    """One thread at a time; ``warning`` says what is wrong, ``damaged`` that the file cannot be kept."""
+    """Runs one thread. ``warning`` says what is wrong; ``damaged`` means that the file must be set aside."""
 
     def __init__(self, db: Database, folder: Path | None) -> None:
         self.path = db.path
@@ -27,7 +27,7 @@ class BackgroundMaintenance:
         self._check: sqlite3.Connection | None = None
 
     def start(self, now: datetime, events: int) -> None:
-        """Make a backup where one is due; otherwise check the file where that has not happened yet."""
+        """Create a backup if one is due; otherwise check the file if opening it did not."""
         copy = self._backup_is_due(now, events)
         if copy or not self._checked:
             self._thread = threading.Thread(target=self._run, args=(now, copy), name="backup")
@@ -35,11 +35,11 @@ class BackgroundMaintenance:
 
     @property
     def busy(self) -> bool:
-        """Whether the thread still runs."""
+        """Whether the thread is still running."""
         return self._thread is not None and self._thread.is_alive()
 
     def stop(self) -> None:
-        """Wait for a backup to end; a check is cut short."""
+        """Wait for a running backup; interrupt a running check."""
         if self._thread:
             self._thread.join(CHECK_S)
             # Quitting must not wait for a check of a large file; the next start checks it again.
@@ -49,7 +49,7 @@ class BackgroundMaintenance:
             self._thread = None
 
     def _backup_is_due(self, now: datetime, events: int) -> bool:
-        """False where the newest backup is recent, or nothing happened since."""
+        # Another copy adds nothing while the newest backup is recent or already holds every event.
         if self.folder is None or not events:
             return False
         backups = backup_files.list_backups(self.folder)

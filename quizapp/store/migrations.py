@@ -1,4 +1,4 @@
-"""The schema as named steps; each runs in one transaction with the record that it ran."""
+"""The database schema as named steps. Each step and the record of it are one transaction."""
 
 import sqlite3
 from collections.abc import Callable
@@ -12,7 +12,7 @@ Migration = Callable[[sqlite3.Connection], None]
 
 
 def create_log(db: sqlite3.Connection) -> None:
-    """The append-only log and the identity of this device."""
+    """Create the append-only log and the identity of this device."""
     db.execute("""
         CREATE TABLE events (
             seq INTEGER PRIMARY KEY,
@@ -41,7 +41,7 @@ def create_log(db: sqlite3.Connection) -> None:
             data TEXT NOT NULL
         )""")
     db.execute("CREATE INDEX events_card ON events (card)")
-    # SQLite uses the two partial indexes only where a query repeats their condition
+    # SQLite uses a partial index only if the query repeats its condition.
     db.execute("CREATE INDEX events_parent ON events (parent) WHERE parent <> ''")
     db.execute("CREATE INDEX events_type ON events (type) WHERE type <> 'answer'")
     for verb in ("UPDATE", "DELETE"):
@@ -49,7 +49,7 @@ def create_log(db: sqlite3.Connection) -> None:
             f"CREATE TRIGGER events_refuse_{verb.lower()} BEFORE {verb} ON events "
             "BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END"
         )
-    # INSERT OR REPLACE deletes without firing the delete trigger
+    # INSERT OR REPLACE deletes rows without firing the delete trigger.
     db.execute(
         "CREATE TRIGGER events_refuse_replace BEFORE INSERT ON events "
         "WHEN EXISTS (SELECT 1 FROM events WHERE seq = NEW.seq OR id = NEW.id) "
@@ -60,7 +60,7 @@ def create_log(db: sqlite3.Connection) -> None:
 
 
 def create_projections(db: sqlite3.Connection) -> None:
-    """Everything that replay of the log gives back."""
+    """Create the tables that a replay of the log fills."""
     db.execute("""
         CREATE TABLE cards (
             card TEXT PRIMARY KEY,
@@ -83,7 +83,7 @@ def create_projections(db: sqlite3.Connection) -> None:
             caps TEXT NOT NULL,
             content TEXT NOT NULL
         ) WITHOUT ROWID""")
-    # all that the queue of a day needs, so that it is read without touching the table
+    # A covering index: the queue of a day is read without touching the table.
     db.execute("CREATE INDEX cards_due ON cards (due_day, state, priority, suspended, buried, due)")
     db.execute("""
         CREATE TABLE reviews (
@@ -115,7 +115,7 @@ def create_projections(db: sqlite3.Connection) -> None:
 
 
 def create_documents(db: sqlite3.Connection) -> None:
-    """Submissions with their verdicts, and mock interviews."""
+    """Create the tables of submissions with their verdicts and of mock interviews."""
     db.execute("""
         CREATE TABLE submissions (
             id INTEGER PRIMARY KEY,
@@ -146,7 +146,7 @@ MIGRATIONS: tuple[Migration, ...] = (create_log, create_projections, create_docu
 
 
 def applied(db: sqlite3.Connection) -> list[str]:
-    """The names of the steps that ran on this database; reading writes nothing."""
+    """The names of the steps that ran on this database. Raises ``BrokenData`` for a foreign file."""
     tables = {name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     if "migrations" not in tables:
         if tables:
@@ -175,7 +175,7 @@ def pending(
 
 
 def migrate(db: sqlite3.Connection, steps: list[Migration]) -> None:
-    """Run the steps, each in one transaction with its record; a failing one leaves no trace."""
+    """Run the steps, each in its own transaction; a failing step leaves no trace."""
     for step in steps:
         db.execute("BEGIN IMMEDIATE")
         try:

@@ -1,5 +1,5 @@
 # ruff: noqa: S608 - only names of our own tables and columns enter the SQL, values are bound
-"""Cards and reviews as they follow from the log: kept up to date with it, or rebuilt from it."""
+"""The cards and reviews derived from the log: updated event by event, or rebuilt as a whole."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
@@ -16,10 +16,10 @@ _values = attrgetter(*CARD_COLUMNS)
 _SAVE_CARD = f"INSERT OR REPLACE INTO cards VALUES ({', '.join('?' * len(CARD_COLUMNS))})"
 _SAVE_REVIEW = f"INSERT INTO reviews VALUES ({', '.join('?' * len(ReviewRow._fields))})"
 _OF_CARDS = f"type NOT IN ('{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.RENAME}')"
-RARE = "type <> 'answer'"  # the condition of the index over types
-# An event stands unless it was undone, or the event that it is part of was.
+RARE = "type <> 'answer'"  # repeats the condition of the partial index, without which SQLite ignores it
+# An event stands unless it, or the event that is its parent, was undone.
 STANDS = "NOT EXISTS (SELECT 1 FROM voids WHERE voids.event IN (events.id, events.parent))"
-_TABLES = (("cards", "card"), ("reviews", "seq"), ("voids", "event"), ("renames", "old"))  # and their order
+_TABLES = (("cards", "card"), ("reviews", "seq"), ("voids", "event"), ("renames", "old"))  # (table, sort key)
 
 
 class CardTables:
@@ -29,7 +29,7 @@ class CardTables:
         self._db = db
 
     def snapshot(self) -> dict[str, list[Row]]:
-        """All derived rows by table, in a fixed order: two databases agree if these are equal."""
+        """All derived rows by table in a fixed order, to compare two databases."""
         return {table: self._db.rows(f"SELECT * FROM {table} ORDER BY {key}") for table, key in _TABLES}
 
     def card(self, name: str) -> CardRow | None:
@@ -42,7 +42,7 @@ class CardTables:
         return [CardRow(*row) for row in self._db.rows(f"SELECT {CARD_LIST} FROM cards ORDER BY card")]
 
     def due_cards(self, day: int) -> list[QueuedCard]:
-        """The cards that fall due on or before a study day, and new ones that stand first in the queue."""
+        """The cards due on or before a study day, and new cards with priority."""
         # New cards have due_day 0, so one index serves both conditions.
         sql = (
             f"SELECT {', '.join(QueuedCard._fields)} FROM cards WHERE due_day <= ?"
@@ -55,7 +55,7 @@ class CardTables:
         return self._db.rows("SELECT card, state, source FROM reviews WHERE day = ? ORDER BY seq", (day,))
 
     def not_new(self, day: int) -> set[str]:
-        """The cards that cannot be introduced on a study day: seen, suspended or buried ones."""
+        """The cards that cannot be introduced on a study day because they are seen, suspended or buried."""
         seen = self._db.rows("SELECT card FROM cards INDEXED BY cards_due WHERE state > 0")
         hidden = self._db.rows(
             "SELECT card FROM cards WHERE due_day = 0 AND state = 0 AND (suspended = 1 OR buried >= ?)",
@@ -81,7 +81,7 @@ class CardTables:
         return float(self._db.rows(sql)[0][0] or 0.0) / 1000
 
     def reviews(self, *, card: str = "", since: int = 0) -> list[ReviewRow]:
-        """The reviews that stand, of one card or from a study day on, in the order of the log."""
+        """The reviews that were not undone, of one card or since a study day, in the order of the log."""
         if card:
             names = "SELECT ?1 UNION SELECT old FROM renames WHERE new = ?1"
             rows = self._db.rows(
@@ -110,7 +110,7 @@ class Projection:
         self.configure()
 
     def configure(self) -> None:
-        """Hand the reducer the settings events that stand."""
+        """Pass the settings events that were not undone to the reducer."""
         self._reducer.configure(self._events(f"type = '{EventType.SETTINGS}' AND {RARE}"))
 
     def _events(self, condition: str, values: Iterable[str] = ()) -> list[Event]:
@@ -118,7 +118,7 @@ class Projection:
         return [Event._make(row) for row in self._db.rows(sql, tuple(values))]
 
     def apply(self, event: Event) -> None:
-        """Follow one event that was just appended."""
+        """Update the tables for one event that was just appended."""
         if event.type == EventType.UNDO:
             self._toggle(event.target, 1)
         elif event.type == EventType.SETTINGS:
@@ -142,7 +142,7 @@ class Projection:
         return str(row[0]) if row else name
 
     def _rederive(self, name: str) -> None:
-        """Derive one card anew from all its events that stand."""
+        """Derive one card again from all its events that were not undone."""
         names = [name, *(old for (old,) in self._db.rows("SELECT old FROM renames WHERE new = ?", (name,)))]
         marks = ", ".join("?" * len(names))
         # This uses the log's index: an index on reviews would cost a page in every answer.
@@ -157,8 +157,8 @@ class Projection:
         self._save(row, [review for review in reviews if review])
 
     def _toggle(self, target: str, by: int) -> None:
-        """Count one more (or fewer) undo of ``target``, follow chains of undone undos, refold."""
-        # An undo of an undo brings its target back, so each step may turn around another one.
+        """Add ``by`` undos to ``target``, follow chains of undone undos, and update the changed cards."""
+        # Undoing an undo brings its target back, so each step may reverse another one.
         changed: list[Event] = []
         waiting = [(target, by)]
         while waiting:
@@ -179,7 +179,7 @@ class Projection:
             self._rederive(name)
 
     def _count_undo(self, name: str, step: int) -> bool:
-        """Change the number of undos of an event; True where that turns it around."""
+        """Change the number of undos of an event; True if that undoes it or brings it back."""
         row = self._db.row("SELECT n FROM voids WHERE event = ?", (name,))
         before = int(row[0]) if row else 0
         after = before + step
@@ -216,7 +216,7 @@ class Projection:
         self._db.run_many("INSERT INTO renames VALUES (?, ?)", sorted(renames.items()))
 
     def rebuild(self) -> None:
-        """Forget everything derived and replay the log."""
+        """Delete everything derived and replay the log."""
         for table in ("cards", "reviews", "voids", "renames"):
             self._db.run(f"DELETE FROM {table}")
         self._db.run_many("INSERT INTO voids VALUES (?, ?)", sorted(self._undone().items()))
@@ -260,9 +260,9 @@ class Projection:
 
 
 def _follow(renames: dict[str, str], old: str, new: str) -> None:
-    """Let ``old`` and all that led to it lead to ``new``; a rename back ends the circle."""
+    """Point ``old``, and every name that led to it, at ``new``."""
     for name, target in renames.items():
         if target == old:
             renames[name] = new
     renames[old] = new
-    renames.pop(new, None)
+    renames.pop(new, None)  # a rename back to an old name must not form a cycle

@@ -1,1 +1,1 @@
-"""Small things that every package shares; nothing here knows a question, a card or a screen."""
+"""Small helpers for every package; none of them depends on questions, cards or screens."""

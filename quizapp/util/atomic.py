@@ -1,4 +1,4 @@
-"""Files written in one step: a reader, or a crash, sees the old content or the new, never a part."""
+"""Writes files in one step: readers see the old content or the new content, even after a crash."""
 
 import os
 from collections.abc import Iterable
@@ -15,15 +15,15 @@ def write_atomic(
 ) -> None:
     """Write ``content`` (text as UTF-8, newlines as given) to ``path``, replacing what is there.
 
-    The folder is made where it is missing. ``durable`` waits until the content is on disk. ``mode`` is
-    narrowed by the umask. Raises ``OSError``; the file is unchanged then.
+    Missing folders are created. ``durable`` waits until the content is on disk. The umask narrows ``mode``.
+    Raises ``OSError`` and leaves the old file unchanged.
     """
     with _draft(path, content, durable=durable, mode=mode) as draft:
         draft.replace(path)
 
 
 def create_atomic(path: Path, content: str | bytes | Iterable[str], *, mode: int = 0o666) -> bool:
-    """Write ``content`` to ``path`` unless something is there already; whether it was written."""
+    """Write ``content`` to ``path`` unless the path exists; return whether it was written."""
     with _draft(path, content, durable=False, mode=mode) as draft:
         try:
             os.link(draft, path)  # unlike a rename, a link never replaces what is there
@@ -33,7 +33,7 @@ def create_atomic(path: Path, content: str | bytes | Iterable[str], *, mode: int
 
 
 def publish(draft: Path, path: Path) -> None:
-    """Give a finished file its name, once its content is on disk."""
+    """Rename a finished draft to ``path`` after its content has reached the disk."""
     with draft.open("rb+") as file:
         os.fsync(file.fileno())
     draft.replace(path)
@@ -41,7 +41,7 @@ def publish(draft: Path, path: Path) -> None:
 
 @contextmanager
 def _draft(path: Path, content: str | bytes | Iterable[str], *, durable: bool, mode: int) -> "Iterator[Path]":
-    """The content in a file beside ``path``, removed afterwards unless it was renamed."""
+    """Yield a temporary file with the content; it is removed afterwards unless it was renamed."""
     path.parent.mkdir(parents=True, exist_ok=True)
     # Beside the target: a rename is atomic only within one file system.
     draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")

@@ -1,4 +1,4 @@
-"""The one log file: details of internal errors, where the user can find them."""
+"""The log file with the details of internal errors."""
 
 import tempfile
 import traceback
@@ -16,10 +16,10 @@ def write_crash(error: BaseException) -> Path:
 
 
 def write_log(text: str) -> Path:
-    """Append ``text`` under the time and the program's version; return the path of the log.
+    """Append ``text`` with the time and the program's version; return the path of the log.
 
-    The log starts again once it has grown beyond 1 MiB. Where the data folder cannot be written, it goes to
-    the system's temporary folder. Never raises.
+    A log of 1 MiB or more is started over. If the data folder is not writable, the log goes to the system's
+    temporary folder. Never raises.
     """
     stamp = datetime.now(UTC).isoformat(timespec="seconds")
     entry = f"--- {stamp} quizapp {__version__}\n{text.rstrip()}\n\n"

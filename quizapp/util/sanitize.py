@@ -1,7 +1,7 @@
-r"""Text that the program did not write, made harmless for a terminal.
+r"""Makes text from outside the program safe to show in a terminal.
 
 A control character in a file name, a deck or the output of a submission could move the cursor, recolor the
-screen or reverse the reading direction. It is shown as a visible escape such as ``\x1b`` instead.
+screen or reverse the reading direction. A visible escape such as ``\x1b`` replaces it.
 """
 
 import re
@@ -21,7 +21,7 @@ def escape_controls(text: str) -> str:
 
 
 def escape_unprintable(text: str) -> str:
-    """Escape everything that has no shape on the screen, for output of untrusted code and error messages.
+    """Escape everything invisible, for the output of untrusted code and for error messages.
 
     Tabs and line breaks stay.
     """
@@ -35,7 +35,7 @@ def escape_unprintable(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    """Prose on one line with single spaces, its control characters escaped, for lists and titles."""
+    """Put prose on one line for lists and titles: single spaces, control characters escaped."""
     return " ".join(escape_controls(text).split())
 
 

@@ -1,12 +1,12 @@
-"""The end of an error message about a name that does not exist."""
+"""Suggestions for the end of an error message about an unknown name."""
 
 from collections.abc import Iterable
 
 
 def did_you_mean(name: str, choices: Iterable[str], otherwise: str = "", *, most: int = 3) -> str:
-    """Name the closest of ``choices`` as a question, or return ``otherwise`` where none is close.
+    """Suggest the closest of ``choices``, as in ``did you mean 'lora' or 'dora'?``.
 
-    ``did you mean 'lora' or 'dora'?``
+    Returns ``otherwise`` if none is close.
     """
     from difflib import get_close_matches  # 3 ms, only for a message
 
