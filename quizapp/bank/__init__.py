@@ -1,6 +1,6 @@
 """The question bank: content read from YAML, its formulas, and the marking of answers.
 
-The words below are here, and not in `model`, because the command line's parser offers them: importing
+The enums are here rather than in `model` because the command-line parser offers their values, and importing
 `dataclasses` would double the time of ``quizapp --help``.
 """
 

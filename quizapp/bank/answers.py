@@ -1,4 +1,4 @@
-"""Marks the answers that a machine can mark: numbers, choices, orders and gaps."""
+"""Marks answers without a human: numbers, choices, orders and gaps."""
 
 import itertools
 import random
@@ -17,7 +17,10 @@ GAP = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """How right an answer is: ``right`` from 0 to 1, whether each part is, and a sentence for the learner."""
+    """The result of marking an answer, with a sentence for the learner.
+
+    ``right`` is between 0 and 1. ``parts`` says for each part of the answer whether it is right.
+    """
 
     right: float
     note: str
@@ -25,12 +28,12 @@ class Mark:
 
 
 def result_text(question: Question, sample: SampledQuestion) -> str:
-    """Write the right number with its unit."""
+    """Format the right number with its unit."""
     return f"{number_text(sample.result)} {question.unit}".strip()
 
 
 def mark_numeric(question: Question, sample: SampledQuestion, text: str) -> Mark:
-    """Mark a typed number; a unit of the same dimension is converted first."""
+    """Mark a typed number. A unit of the same dimension is converted first."""
     number = parse_number(text, question.unit)
     right = result_text(question, sample)
     if not text.strip():
@@ -39,6 +42,7 @@ def mark_numeric(question: Question, sample: SampledQuestion, text: str) -> Mark
         unit = f" in {question.unit}" if question.unit else ""
         return Mark(0.0, f"That is not a number{unit}. Right is {right}.")
     slack = max(question.tolerance.absolute, question.tolerance.relative * abs(sample.result))
+    # With a tolerance of zero, rounding inside the formula must not make an exact answer wrong.
     slack += 1e-9 * abs(sample.result)
     if abs(number - sample.result) <= slack:
         return Mark(1.0, f"Right: {right}.", (True,))
@@ -54,7 +58,10 @@ def mark_numeric(question: Question, sample: SampledQuestion, text: str) -> Mark
 
 
 def shuffled(question: Question, seed: int) -> tuple[int, ...]:
-    """Shuffle options or steps for display; steps are never shown in the right order."""
+    """Shuffle the indices of options or steps for display, reproducibly for one ``seed``.
+
+    Steps never come out in the right order.
+    """
     count = len(question.options) if question.kind == "choice" else len(question.steps)
     order = list(range(count))
     rng = random.Random(f"{question.id}:order:{seed}")  # noqa: S311 - a shuffle, not a secret
@@ -71,7 +78,7 @@ def mark_choice(question: Question, index: int) -> Mark:
 
 
 def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
-    """Mark an order of the steps (indices into ``question.steps``) by its share of right adjacent pairs."""
+    """Mark an order of the steps (indices into ``question.steps``) by the fraction of right neighbors."""
     pairs = list(itertools.pairwise(sequence))
     parts = tuple(after == before + 1 for before, after in pairs)
     right = sum(parts) / max(1, len(question.steps) - 1)
@@ -82,12 +89,12 @@ def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
 
 
 def gaps(question: Question) -> tuple[tuple[str, ...], ...]:
-    """The accepted forms of each gap of a cloze; the first is the one to show."""
+    """The accepted answers for each gap of a cloze question. Solutions show the first one."""
     return tuple(tuple(form.strip() for form in match[1].split("|")) for match in GAP.finditer(question.text))
 
 
 def mark_cloze(question: Question, answers: Sequence[str]) -> Mark:
-    """Mark the typed gaps; case, spaces and punctuation at the ends do not count."""
+    """Mark the typed gaps. Case, spaces, and punctuation at the ends do not count."""
     wanted = gaps(question)
     padded = [*answers, *[""] * (len(wanted) - len(answers))]
     parts = tuple(_same(given, forms) for given, forms in zip(padded, wanted, strict=False))
@@ -113,4 +120,5 @@ def _same(given: str, forms: Sequence[str]) -> bool:
 
 def _fold(text: str) -> str:
     text = unicodedata.normalize("NFKC", text).casefold().strip(" .,;:!?`'\"")
+    # "fine tuning", "fine-tuning" and "finetuning" are the same answer.
     return re.sub(r"\s+|(?<=\w)-(?=\w)", "", text)

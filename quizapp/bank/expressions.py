@@ -1,7 +1,7 @@
-"""A safe evaluator for the formulas of numeric questions, and templates that hold them.
+"""A safe evaluator for the formulas of numeric questions, and for templates that contain formulas.
 
-A formula may come from anyone's deck, so everything that could run long or grow large is bounded: the
-length and depth of the formula, the size of every whole number, and the width of a format.
+Anyone can write a deck, so everything that could run long or grow large is bounded: the length and depth of
+a formula, the size of every whole number, and the width of a format.
 """
 
 import ast
@@ -53,7 +53,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Value, Value], bool]] = {
 
 
 def _comb(n: int, k: int) -> int:
-    """``math.comb``, refused before it computes a number that is too large."""
+    """``math.comb``, except that it raises instead of computing a number that is too large."""
     fewer = min(k, n - k)
     # comb(n, k) is at least (n / k) ** k.
     if fewer > 0 and fewer * math.log2(n / fewer) > MAX_BITS:
@@ -94,10 +94,11 @@ def _parse(text: str) -> ast.expr:
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"the formula is longer than {MAX_LENGTH} characters")
     try:
-        with warnings.catch_warnings(action="ignore"):  # about a text such as '\\d'
+        with warnings.catch_warnings(action="ignore"):  # an escape such as '\\d' only warns
             tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise ExpressionError(f"{text!r} is not a valid formula") from None
+    # Go down level by level: recursion could overflow before the limit is noticed.
     level: list[ast.AST] = [tree]
     for _ in range(MAX_DEPTH):
         level = [child for node in level for child in ast.iter_child_nodes(node)]
@@ -107,7 +108,10 @@ def _parse(text: str) -> ast.expr:
 
 
 def evaluate(text: str, names: Mapping[str, Value]) -> Value:
-    """Compute the formula ``text``; raises `ExpressionError` with the reason if it has no value."""
+    """Compute the formula ``text`` with the values in ``names``.
+
+    Raises `ExpressionError`, which gives the reason, if the formula is invalid or has no value.
+    """
     try:
         return _evaluate(_parse(text), names)
     except ExpressionError:
@@ -154,7 +158,7 @@ def _number(node: ast.expr, names: Mapping[str, Value]) -> Number:
 
 def _bounded(value: object) -> Number:
     if not isinstance(value, int | float):
-        raise ExpressionError("the result is not a real number")  # a root of a negative number
+        raise ExpressionError("the result is not a real number")  # such as the root of a negative number
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise ExpressionError("a whole number gets longer than 300 digits")
     return value
@@ -162,7 +166,7 @@ def _bounded(value: object) -> Number:
 
 def _power(base: Number, exponent: Number) -> Number:
     whole = isinstance(base, int) and isinstance(exponent, int)
-    # Checked beforehand: a tower such as 9**9**9 would never return.
+    # Check before computing, since a tower such as 9**9**9 would never return.
     if whole and exponent * (int(base).bit_length() - 1) > MAX_BITS:
         raise ExpressionError(f"the exponent {number_text(exponent)} is too large")
     return _bounded(base**exponent)
@@ -186,9 +190,9 @@ def _logic(node: ast.BoolOp | ast.IfExp | ast.Compare, names: Mapping[str, Value
 
 
 def render(template: str, names: Mapping[str, Value]) -> str:
-    """Fill in ``{expression}`` and ``{expression:format}`` of a template; ``{{`` is a literal brace.
+    """Fill in the fields ``{expression}`` and ``{expression:format}``; ``{{`` is a literal brace.
 
-    Raises `ExpressionError` where a formula or a format does not fit.
+    Raises `ExpressionError` if a formula or a format is not valid.
     """
     text = "".join(_field(text, names) if field else text for field, text in _pieces(template))
     if len(text) > MAX_RENDERED:
@@ -198,7 +202,7 @@ def render(template: str, names: Mapping[str, Value]) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _pieces(template: str) -> tuple[tuple[bool, str], ...]:
-    """Split a template into its parts, each with whether it is a field."""
+    """Split a template into pairs: whether the part is a field, and its text."""
     out: list[tuple[bool, str]] = []
     position = 0
     while match := _BRACE.search(template, position):
@@ -225,7 +229,7 @@ def _field(text: str, names: Mapping[str, Value]) -> str:
     if not spec:
         return number_text(value)
     try:
-        # A width or a precision of a billion would fill the memory.
+        # The pattern allows two digits: a width or a precision of a billion would fill the memory.
         if _FORMAT.fullmatch(spec):
             return format(value, spec)
     except (ValueError, TypeError, OverflowError):

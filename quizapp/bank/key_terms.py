@@ -1,6 +1,6 @@
-"""Finds in a typed answer the terms that show a key point.
+"""Finds the terms in a typed answer that show a key point.
 
-Words are compared by their stems, so that "unscaled" shows "unscale" and "regularize" "regularise".
+Words are compared by their stems, so "unscaled" matches "unscale", and "regularize" matches "regularise".
 """
 
 import functools
@@ -19,7 +19,7 @@ _EVERYDAY = frozenset(
 
 
 def words(text: str) -> list[str]:
-    """The words of ``text`` by their stems: case folded, endings such as -s, -ed and -ing dropped."""
+    """The stems of the words in ``text``: case-folded, without endings such as -s, -ed and -ing."""
     return [_stem(word.casefold()) for word in _written(text)]
 
 
@@ -37,6 +37,7 @@ def _stem(word: str) -> str:
             if word.endswith(ending) and len(word) - len(ending) >= 3 and not word.endswith("ss"):
                 word = word[: -len(ending)]
                 break
+        # The ending doubled the consonant: "planned" must match "plan".
         if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "lsz":
             word = word[:-1]
         word = word.removesuffix("e") if len(word) > 3 else word
@@ -45,13 +46,13 @@ def _stem(word: str) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def _term(text: str) -> tuple[tuple[tuple[str, ...], ...], ...]:
-    """Split a term into its parts, each with its alternatives, each a sequence of stems."""
+    """Split a term into the parts that must all occur. A part is a tuple of alternatives, each of stems."""
     parts = text.split(" + ") if " + " in text else [text]
     return tuple(tuple(tuple(words(choice)) for choice in part.split("|")) for part in parts)
 
 
 def weak_term(term: str) -> str:
-    """Say why ``term`` cannot show a key point, and what to do about it; empty if it can.
+    """Say why ``term`` is too weak to show a key point, and what to change; empty if it is fine.
 
     A single letter, a digit or a word such as *on* is in nearly every answer.
     """
@@ -71,7 +72,7 @@ def _common(choice: tuple[str, ...]) -> bool:
 
 
 def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
-    """The terms of ``point`` that the typed ``text`` contains; none if it does not show the point."""
+    """The terms of ``point`` that the typed ``text`` contains; empty if it does not show the point."""
     typed = _spaced(words(text))
     return tuple(
         term
@@ -81,7 +82,7 @@ def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
 
 
 def matched_words(term: str, text: str) -> str:
-    """The words of ``text`` that show ``term``, as they were typed, with dots between its parts."""
+    """The words of ``text`` that match ``term``, as they were typed, with an ellipsis between parts."""
     written, stems = _written(text), words(text)
     parts = []
     for part in _term(term):

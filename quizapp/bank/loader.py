@@ -15,7 +15,7 @@ from quizapp.errors import ContentError, UnknownName
 from quizapp.util.suggest import did_you_mean
 
 MAX_FILES = 1000  # of one deck
-_MAX_HEADING = 500  # characters of a topic, its name and what it is about
+_MAX_HEADING = 500  # characters each of a topic's slug, its name and its description
 
 # Called with the number of files read and the number of all files.
 ReportProgress = Callable[[int, int], None]
@@ -26,11 +26,11 @@ def load_bank(
 ) -> Bank:
     """Load the shipped bank and the decks in ``extra`` (files or folders).
 
-    ``progress`` is called only where files have to be read because the compiled cache is out of date.
-    Faulty questions are left out and named in ``Bank.faults``; nothing raises because of bad content.
+    ``progress`` is called only if the compiled cache is out of date, so that files have to be read. Faulty
+    questions are left out and listed in ``Bank.faults``. Bad content never raises.
     """
     sources = [paths.content() / "questions", *extra]
-    # The program's own files too: in a checkout they change without the version.
+    # Include the code that reads the files: in a checkout it changes while the version stays the same.
     program = sorted(Path(__file__).parent.glob("*.py"))
     order = paths.content() / "paths.yaml"
     key = _fingerprint([*sources, order, paths.exercises(), *program])
@@ -44,7 +44,7 @@ def load_bank(
 
 
 def _fingerprint(sources: Iterable[Path]) -> str:
-    """A key that changes with any content file's name, size or time of change, and with the program."""
+    """A key that changes with the version and with any file's name, size or modification time."""
     seen: list[tuple[str, int, int]] = []
     for source in sources:
         for path in _content_files(source):
@@ -55,27 +55,27 @@ def _fingerprint(sources: Iterable[Path]) -> str:
 
 
 def _content_files(source: Path) -> Iterable[Path]:
-    """The YAML files that a bank is made of; of a folder of exercises, their descriptions only."""
+    """The YAML files of a source. From a folder of exercises, only their descriptions."""
     if not source.is_dir():
         return [source]
-    # A submission folder may hold other YAML files, and there are thousands of files beside them.
+    # Exercise folders hold thousands of submissions and other YAML files, which would slow down every start.
     if descriptions := sorted(source.glob("*/exercise.yaml")):
         return descriptions
     return yaml_files(source)
 
 
 def yaml_files(folder: Path) -> list[Path]:
-    """List the YAML files below ``folder`` in a stable order; of a whole disk, the first `MAX_FILES`."""
+    """List the YAML files below ``folder``, sorted; at most `MAX_FILES`, in case it is a whole disk."""
     files = (path for path in folder.rglob("*") if path.suffix in (".yaml", ".yml") and path.is_file())
     return sorted(itertools.islice(files, MAX_FILES))
 
 
 def _read_cache(path: Path, key: str) -> Bank | None:
-    """Read the compiled bank; None where it is out of date, damaged or another user's file.
+    """Read the compiled bank; None if it is out of date, damaged or owned by another user.
 
     Unpickling runs code, so a file that this user does not own is never read.
     """
-    import pickle  # 4 ms
+    import pickle  # costs 4 ms
 
     try:
         with path.open("rb") as file:
@@ -92,7 +92,7 @@ def _read_cache(path: Path, key: str) -> Bank | None:
 
 
 def _write_cache(path: Path, key: str, bank: Bank) -> None:
-    """Keep the compiled bank for the next start; without it the next start is only slower."""
+    """Keep the compiled bank for the next start. If that fails, the next start is only slower."""
     import pickle
 
     from quizapp.util.atomic import write_atomic
@@ -104,7 +104,7 @@ def _write_cache(path: Path, key: str, bank: Bank) -> None:
 def parse_bank(
     sources: Sequence[Path], paths_file: Path, exercises_folder: Path, progress: ReportProgress | None = None
 ) -> Bank:
-    """Read the bank from its YAML files."""
+    """Read the bank from its YAML files, without the cache. Arguments and faults as for `load_bank`."""
     from quizapp.bank.parse_exercise import load_exercises
 
     exercises, faults = load_exercises(exercises_folder)
@@ -134,7 +134,7 @@ def parse_bank(
 
 
 def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topic]) -> list[Fault]:
-    """Add the good questions of one YAML file; returns the faults of the others."""
+    """Add the valid questions of one YAML file and its topic; returns the faults of the other questions."""
     from quizapp.bank.parse_question import read_question
     from quizapp.bank.yaml_loader import LINE, read_yaml
 
@@ -144,11 +144,11 @@ def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topi
     file = str(path)
     if not isinstance(data, dict) or not isinstance(data.get("questions"), list):
         return [Fault(file, 1, "must hold 'topic: ...' and a list under 'questions:'")]
-    known = ("topic", "name", "about", "questions", LINE)
+    allowed_keys = ("topic", "name", "about", "questions", LINE)
     faults = [
         Fault(file, 1, f"unknown key '{str(key)[:40]}'; a file has topic, name, about, questions")
         for key in data
-        if key not in known
+        if key not in allowed_keys
     ]
     heading = {key: str(data.get(key) or "")[:_MAX_HEADING] for key in ("topic", "name", "about")}
     topic = heading["topic"]
@@ -156,7 +156,7 @@ def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topi
         faults.append(Fault(file, 1, "lacks 'topic'; name it at the top of the file"))
         topic = path.stem
     topics.setdefault(topic, Topic(topic, heading["name"] or topic, heading["about"]))
-    # The formulas of shipped questions are tried by the tests, which saves a third of a second here.
+    # The tests try the formulas of shipped questions, so skipping them here saves a third of a second.
     shipped = path.is_relative_to(paths.content())
     for item in data["questions"]:
         question, question_faults = read_question(item, topic, file)
@@ -175,7 +175,7 @@ def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topi
 
 
 def formula_faults(question: Question) -> list[Fault]:
-    """Try the formulas of a numeric question; at most one fault."""
+    """Try the formulas of a numeric question. Returns one fault or none."""
     from quizapp.bank.parameters import try_formulas
 
     try:
@@ -186,7 +186,7 @@ def formula_faults(question: Question) -> list[Fault]:
 
 
 def _with_inherited(question: Question, questions: Mapping[str, Question]) -> Question:
-    """A card inherits its parent's tracks and prerequisites."""
+    """Let a card that has no tracks or prerequisites inherit those of its parent."""
     parent = questions.get(question.parent)
     if parent is None or (question.tracks and question.requires):
         return question
@@ -198,7 +198,7 @@ def _with_inherited(question: Question, questions: Mapping[str, Question]) -> Qu
 
 
 def _read_paths(path: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list[Fault]]:
-    """The order of the topics, and the questions of each track."""
+    """The order of the topics, the questions of each track, and the faults."""
     from quizapp.bank.yaml_loader import LINE, read_yaml
 
     if not path.is_file():
@@ -221,7 +221,7 @@ def _read_paths(path: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list
 
 
 def _link_faults(questions: Mapping[str, Question], exercises: Mapping[str, Exercise]) -> list[Fault]:
-    """Links to ids and exercises that do not exist; the question stays."""
+    """Report links to ids and exercises that do not exist. The questions themselves stay in the bank."""
     aliases = {alias for question in questions.values() for alias in question.aliases}
     faults = []
     for question in questions.values():
@@ -240,7 +240,7 @@ def _link_faults(questions: Mapping[str, Question], exercises: Mapping[str, Exer
 
 
 def find_question(bank: Bank, question_id: str) -> Question:
-    """Find a question by its id or alias; raises `UnknownName` with close ids."""
+    """Find a question by its id or alias. Raises `UnknownName`, which suggests similar ids."""
     question = bank.questions.get(bank.resolve(question_id))
     if question is None:
         hint = did_you_mean(question_id, bank.questions, "'quizapp questions' lists them")
@@ -249,7 +249,7 @@ def find_question(bank: Bank, question_id: str) -> Question:
 
 
 def find_exercise(bank: Bank, slug: str) -> Exercise:
-    """Find an exercise by its slug; raises `UnknownName` with close slugs."""
+    """Find an exercise by its slug. Raises `UnknownName`, which suggests similar slugs."""
     exercise = bank.exercises.get(slug)
     if exercise is None:
         hint = did_you_mean(slug, bank.exercises, "'quizapp exercise' lists them")

@@ -12,7 +12,7 @@ Value = Number | str
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A paper or document that a fact rests on."""
+    """A paper or document that supports a fact."""
 
     authors: str
     year: int
@@ -24,7 +24,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class KeyPoint:
-    """One checkable statement of a full answer; ``terms`` show it in a typed answer."""
+    """One checkable statement of a full answer; a typed answer that contains one of ``terms`` shows it."""
 
     text: str
     weight: int = 1
@@ -34,7 +34,7 @@ class KeyPoint:
 
 @dataclass(frozen=True, slots=True)
 class Misconception:
-    """A false statement as people make it, and its correction."""
+    """A common false statement and its correction."""
 
     wrong: str
     right: str
@@ -42,7 +42,7 @@ class Misconception:
 
 @dataclass(frozen=True, slots=True)
 class FollowUp:
-    """What an interviewer asks next."""
+    """A question that an interviewer may ask next, and its answer."""
 
     ask: str
     answer: str
@@ -59,7 +59,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far off a number may be: ``relative`` to the result, or ``absolute`` in the question's unit."""
+    """How far off a number may be: a fraction of the result, or ``absolute`` in the question's unit."""
 
     relative: float = 0.0
     absolute: float = 0.0
@@ -67,7 +67,11 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """One unit of content. Fields that a kind does not use are empty."""
+    """One unit of content. Fields that a kind does not use are empty.
+
+    In a numeric question, ``values`` lists what each name may be, ``where`` is a condition on the choice, and
+    ``let`` computes further names, in order. ``content_hash`` changes with anything that the learner sees.
+    """
 
     id: str
     topic: str
@@ -102,6 +106,7 @@ class Question:
     line: int = 0
     content_hash: str = ""
 
+    # The generated method would hash every field, and dicts are not hashable.
     def __hash__(self) -> int:
         return hash((self.id, self.content_hash))
 
@@ -117,7 +122,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A hint; ``behaviours`` names those that it helps with (empty: all)."""
+    """A hint. ``behaviours`` holds the numbers of the behaviors that it helps with; empty means all."""
 
     text: str
     behaviours: tuple[int, ...] = ()
@@ -134,7 +139,10 @@ class Forbidden:
 
 @dataclass(frozen=True, slots=True)
 class Exercise:
-    """A runnable task: a starter module and hidden tests in ``folder``."""
+    """A runnable task: a starter module and hidden tests in ``folder``.
+
+    ``timeout`` is in seconds for one run. ``ranks`` holds the group sizes of distributed probes.
+    """
 
     slug: str
     title: str
@@ -168,9 +176,9 @@ class Exercise:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """Something wrong in a content file, with the remedy in the message.
+    """A mistake in a content file. The message also says how to fix it.
 
-    ``question`` is the id of the faulty question; ``missing`` is an id that it names and that does not exist.
+    ``question`` is the id of the faulty question. ``missing`` is an id that it links to in vain.
     """
 
     file: str
@@ -185,7 +193,10 @@ class Fault:
 
 @dataclass(frozen=True)
 class Bank:
-    """All valid questions and exercises, and the faults of those that were left out."""
+    """All valid questions and exercises, and the faults of those that were left out.
+
+    ``aliases`` maps old ids to current ones. ``paths`` maps each track to question ids, in order.
+    """
 
     questions: Mapping[str, Question]
     topics: Mapping[str, Topic]

@@ -1,4 +1,4 @@
-"""Fresh values for numeric questions: the same seed always gives the same ones."""
+"""Samples values for numeric questions. The same seed always gives the same values."""
 
 import itertools
 import math
@@ -28,9 +28,9 @@ class SampledQuestion:
 
 
 def sample_question(question: Question, seed: int) -> SampledQuestion:
-    """Fill in the question under ``seed``; raises `ContentError` where a formula has no finite value.
+    """Fill in a numeric question with values sampled from ``seed``; other kinds come back unchanged.
 
-    Only numeric questions have values; the others come back as they are.
+    Raises `ContentError` if a formula has no finite value.
     """
     if question.kind != QuestionKind.NUMERIC:
         return SampledQuestion(question.prompt, question.answer)
@@ -43,7 +43,7 @@ def sample_question(question: Question, seed: int) -> SampledQuestion:
 
 
 def fill_in(question: Question, values: Mapping[str, Value]) -> SampledQuestion:
-    """Fill in the given values; raises `ExpressionError`."""
+    """Fill in the given values. Raises `ExpressionError` if a formula has no finite value."""
     names: dict[str, Value] = dict(values)
     for name, formula in question.let.items():
         names[name] = evaluate(formula, names)
@@ -61,15 +61,15 @@ def fill_in(question: Question, values: Mapping[str, Value]) -> SampledQuestion:
 
 
 def try_formulas(question: Question) -> None:
-    """Fill in enough values to find a formula that fails for some of them; raises `ExpressionError`.
+    """Try enough values to find a formula that fails for some of them. Raises `ExpressionError` if one does.
 
-    Up to 64 combinations are tried all. Of more, a selection is tried: each single value once, the smallest
-    and largest values in every combination, and a sample.
+    Up to 64 combinations are all tried. From a larger number, this selects each single value once,
+    combinations of the smallest and largest values, and a random sample.
     """
     if question.kind != QuestionKind.NUMERIC:
         return
     rng = random.Random(question.id)  # noqa: S311 - the same deck has the same faults each time
-    _sample_values(question, rng)  # at least one combination must meet 'where'
+    _sample_values(question, rng)  # raises if no combination meets 'where'
     for values in itertools.islice(_trials(question, rng), _MAX_TRIALS):
         fill_in(question, values)
 
@@ -92,7 +92,7 @@ def _size(value: Value) -> float:
 
 
 def _combinations(question: Question, rows: Iterable[tuple[Value, ...]]) -> Iterator[dict[str, Value]]:
-    """The rows of values that the question's ``where`` admits, by name."""
+    """Name the values of each row, and skip the rows that the question's ``where`` excludes."""
     for row in rows:
         values = dict(zip(question.values, row, strict=True))
         if not question.where or evaluate(question.where, values):
@@ -100,6 +100,7 @@ def _combinations(question: Question, rows: Iterable[tuple[Value, ...]]) -> Iter
 
 
 def _sample_values(question: Question, rng: random.Random) -> dict[str, Value]:
+    # Guessing is fast unless 'where' excludes nearly everything. Only then list the combinations.
     for _ in range(_ATTEMPTS):
         values: dict[str, Value] = {name: rng.choice(choices) for name, choices in question.values.items()}
         if not question.where or evaluate(question.where, values):

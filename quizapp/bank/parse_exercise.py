@@ -1,4 +1,4 @@
-"""Reads the ``exercise.yaml`` of exercise folders, and names what is wrong with one by file and line."""
+"""Reads the ``exercise.yaml`` of exercise folders and reports faults with file and line."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ FILES = ("prompt.md", "starter.py", "solution.py", "probes.py")
 
 
 def load_exercise(folder: Path) -> tuple[Exercise | None, list[Fault]]:
-    """The exercise in ``folder``, or None if its ``exercise.yaml`` is faulty, and the faults."""
+    """Load the exercise in ``folder``. If its ``exercise.yaml`` is faulty, return None and the faults."""
     path = folder / "exercise.yaml"
     data, fault = read_yaml(path)
     if fault is not None:
@@ -88,7 +88,7 @@ def _point(item: dict[str, Any]) -> KeyPoint:
 
 
 def load_exercises(folder: Path) -> tuple[dict[str, Exercise], list[Fault]]:
-    """The exercises in the subfolders of ``folder``, by slug, and the faults of those left out."""
+    """Load the exercises in the subfolders of ``folder``, by slug, and the faults of those left out."""
     exercises: dict[str, Exercise] = {}
     faults: list[Fault] = []
     if not folder.is_dir():

@@ -1,6 +1,6 @@
-"""Turns one YAML mapping into a `Question`, or into the faults that keep it out.
+"""Turns one YAML mapping into a `Question`, or into a list of its faults.
 
-Every text and list is bounded: a deck may come from anyone, and a card is shown on a screen.
+Every text and list has a maximum length, because a deck may come from anyone.
 """
 
 import hashlib
@@ -43,7 +43,7 @@ OPTIONAL = (
     *("say", "sources", "tags", "tracks", "scenario", "requires", "parent", "siblings", "aliases"),
     *("misconceptions", "follow_ups"),
 )
-# The required and the optional keys of each kind, besides those of every question.
+# Required and optional keys of each kind, in addition to those of every question.
 BY_KIND: dict[QuestionKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     QuestionKind.RECALL: (("say", "key_points"), ()),
     QuestionKind.NUMERIC: (("values", "formula", "tolerance", "worked"), ("where", "let", "unit")),
@@ -51,7 +51,7 @@ BY_KIND: dict[QuestionKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     QuestionKind.ORDER: (("steps",), ()),
     QuestionKind.CLOZE: (("text",), ()),
 }
-# How many entries the list of a kind has.
+# The fewest and the most entries of these lists.
 COUNTS = {"key_points": (3, 8), "options": (3, 5), "steps": (3, 8)}
 
 _EMPTY: tuple[object, ...] = (None, "", [], {})
@@ -59,7 +59,7 @@ _Row = TypeVar("_Row", Source, KeyPoint, Misconception, FollowUp, Option)
 
 
 class InvalidValue(ContentError):
-    """A value of the wrong form, with its line and the remedy."""
+    """A value in a deck is malformed. The message also says how to fix it."""
 
     def __init__(self, line: int, message: str) -> None:
         super().__init__(message)
@@ -67,7 +67,7 @@ class InvalidValue(ContentError):
 
 
 def read_question(data: object, topic: str, file: str) -> tuple[Question | None, list[Fault]]:
-    """Read the question that ``data`` describes; if it is faulty, None and everything that is wrong."""
+    """Read the question that ``data`` describes. If it is faulty, return None and its faults."""
     if not isinstance(data, dict):
         return None, [Fault(file, 1, "each question must be a mapping that starts with '- id:'")]
     line = int(data[LINE])
@@ -104,7 +104,7 @@ def _key_faults(data: dict[Any, Any]) -> Iterator[str]:
 
 
 def _shown(value: object) -> str:
-    """A value of a deck for a message: some of it, as it would be quoted."""
+    """Quote a value from a deck for a message, cut to 60 characters."""
     text = repr(value)
     return text if len(text) <= 60 else text[:60] + "…"
 
@@ -150,7 +150,7 @@ def _build(read: "_Fields", topic: str, file: str) -> Question:
 
 
 def _content_hash(data: dict[Any, Any]) -> str:
-    """A hash of what the learner sees and is marked by; links and tags do not count."""
+    """Hash what the learner sees and is marked by. Links and tags do not count."""
     unseen = {LINE, "tags", "tracks", "requires", "siblings", "parent", "aliases", "sources", "exercise"}
     seen = {str(key): value for key, value in data.items() if key not in unseen}
     text = json.dumps(_without_lines(seen), sort_keys=True, ensure_ascii=False, default=str)
@@ -164,7 +164,7 @@ def _without_lines(value: object) -> object:
 
 
 class _Fields:
-    """Reads the values of one question; raises `InvalidValue` where one has the wrong form."""
+    """Reads the values of one question. Every method raises `InvalidValue` for a malformed one."""
 
     def __init__(self, data: dict[Any, Any], line: int) -> None:
         self.data = data
@@ -197,7 +197,7 @@ class _Fields:
         return texts
 
     def rows(self, key: str, kind: type[_Row]) -> tuple[_Row, ...]:
-        """The mappings under ``key`` as instances of a dataclass, their keys and types checked."""
+        """Turn the mappings under ``key`` into instances of a dataclass after checking keys and types."""
         return tuple(self._row(key, item, kind) for item in self._list(key))
 
     def _row(self, key: str, item: object, kind: type[_Row]) -> _Row:
@@ -234,7 +234,7 @@ class _Fields:
         return points
 
     def _named(self, key: str, what: str) -> dict[str, Any]:
-        """The mapping under ``key``, whose keys are names for formulas."""
+        """The mapping under ``key``. Its keys are names that formulas use."""
         value = self.data.get(key)
         if value is None:
             return {}
@@ -272,7 +272,7 @@ class _Fields:
         try:
             number = float(text.removesuffix("%"))
         except ValueError:
-            number = -1.0
+            number = -1.0  # refused below
         if not 0 <= number < MAX_NUMBER:
             remedy = f"must be a share such as '1%' or a number, not {_shown(value)}"
             raise InvalidValue(self.line, f"tolerance {remedy}")
@@ -317,7 +317,7 @@ def _point_kind(value: Any, _what: str, line: int) -> PointKind:
     return PointKind(value)
 
 
-# By the type of a dataclass's field.
+# What reads a field of a dataclass, by the type of the field.
 _READERS: dict[Any, Callable[[Any, str, int], Any]] = {
     str: _text,
     int: _whole,
@@ -337,13 +337,13 @@ def _value(value: object, name: str, line: int) -> Value:
             value = float(value)  # YAML 1.1 reads 1e9 as a text
         except ValueError:
             return str(value)
-    if not abs(value) <= MAX_NUMBER:  # also true of nan
+    if not abs(value) <= MAX_NUMBER:  # "not <=" rather than ">", to refuse NaN as well
         raise InvalidValue(line, f"a value of '{name}' is not a finite number below {MAX_NUMBER:g}")
     return value
 
 
 def _shape_problems(question: Question) -> Iterator[str]:
-    """What is wrong between the values of a question that are right one by one."""
+    """Check rules about several values, each of which is valid on its own."""
     entries: dict[str, tuple[object, ...]] = {
         "key_points": question.key_points if question.kind == QuestionKind.RECALL else (),
         "options": question.options,

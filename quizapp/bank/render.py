@@ -13,7 +13,7 @@ def question_text(question: Question, seed: int = 0) -> str:
 
 
 def asked(question: Question, seed: int = 0) -> list[str]:
-    """Render what is asked: the prompt, and the options, steps or text with gaps."""
+    """Render the task: the prompt, and the options, steps or text with gaps."""
     return [sample_question(question, seed).prompt.strip(), *_task(question, seed)]
 
 

@@ -16,7 +16,7 @@ FIELDS: dict[str, Callable[[Question, str], bool]] = {
 
 
 def search(bank: Bank, query: str) -> list[Question]:
-    """Find the questions that meet every part of ``query``, first those with hits in id or prompt."""
+    """Find the questions that match every part of ``query``. Hits in the id or the prompt come first."""
     return matching(bank.questions.values(), query)
 
 
@@ -39,6 +39,7 @@ def parse_query(query: str) -> tuple[list[str], list[Callable[[Question], bool]]
         name, _, value = part.partition(":")
         if name in FIELDS and value:
             tests.append(functools.partial(_meets, FIELDS[name], value))
+        # "topic:" is a field that is still being typed, so it must not filter anything.
         elif not (name in FIELDS and part.endswith(":")):
             words.append(part)
     return words, tests
@@ -50,7 +51,7 @@ def _meets(test: Callable[[Question, str], bool], value: str, question: Question
 
 @functools.lru_cache(maxsize=20_000)
 def full_text(question: Question) -> str:
-    """Everything that can be read in a question, case folded, for searching."""
+    """All text of a question, case-folded, for searching."""
     parts = [question.id, question.topic, question.prompt, question.answer, question.say, question.text]
     parts += [point.text for point in question.key_points]
     parts += [text for m in question.misconceptions for text in (m.wrong, m.right)]

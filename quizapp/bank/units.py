@@ -57,7 +57,7 @@ UNITS["%"] = ("share", 0.01)
 UNITS["percent"] = ("share", 0.01)
 UNITS["kW"] = ("W", 1e3)
 
-_MAX_TEXT = 200  # longer ones would take the patterns below long
+_MAX_TEXT = 200  # the patterns below are slow on longer texts
 _NUMBER = re.compile(
     r"(?P<sign>[-+−–]?)\s*(?P<digits>(?:\d[\d,_ ]*\d|\d)?(?:\.\d*)?)"
     r"(?:[eE](?P<exp>[-+−]?\d+)|\s*(?:[x×*·]\s*)10(?:\^|\*\*)?(?P<ten>[-+−]?\d+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
@@ -72,10 +72,11 @@ _SIGNS = str.maketrans("×·−–", "**--")
 
 
 def parse_number(text: str, unit: str) -> float | None:
-    """The number in ``text``, converted to ``unit``; None if there is no number or the units do not fit.
+    """Read the number in ``text`` and convert it to ``unit``.
 
-    A bare number is in ``unit`` already. ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` name
-    the same size; ``3/4``, ``2^24``, ``1.5 × 10^3`` and sums such as ``6*7e9*2e12/1e21`` are numbers too.
+    Returns None if there is no number or the units do not match. A bare number counts as being in ``unit``.
+    ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` give the same size. ``3/4``, ``2^24``,
+    ``1.5 × 10^3`` and expressions such as ``6*7e9*2e12/1e21`` are numbers too.
     """
     if len(text) > _MAX_TEXT:
         return None
@@ -104,15 +105,15 @@ def _split(text: str) -> tuple[float, str] | None:
 
 
 def _calculated(text: str) -> tuple[float, str] | None:
-    """Compute a sum such as ``6*7e9``, and return it with the unit behind it."""
+    """Compute an expression such as ``6*7e9``. Returns its value and the unit after it."""
     plain = _RAISED.sub(lambda raised: f"^{raised[0].translate(_SUPERSCRIPT)}", text).translate(_SIGNS)
     plain = re.sub(r"(?<=\d)[,_ ](?=\d{3}(?!\d))", "", plain)
     match = _SUM.fullmatch(plain)
     if match is None or not _OPERATOR.search(match["sum"]):
         return None
-    # As floats, powers of powers overflow at once and do not meet the bound on whole numbers.
+    # Turn integers into floats: powers of powers then overflow at once, and no limit on integers applies.
     formula = re.sub(r"(?<![\d.eE])\d+(?![\d.eE])", r"\g<0>.0", match["sum"].replace("^", "**"))
-    formula = re.sub(r"(?<![\d.])0+(?=\d)", "", formula)
+    formula = re.sub(r"(?<![\d.])0+(?=\d)", "", formula)  # Python refuses leading zeros
     try:
         value = float(evaluate(formula, {}))
     except (ExpressionError, TypeError, OverflowError):
@@ -124,7 +125,7 @@ def _factor(written: str, unit: str) -> float | None:
     written, unit = written.rstrip(".").strip(), unit.strip()
     if not written or written.casefold() == unit.casefold():
         return 1.0
-    if not unit:
+    if not unit:  # the question asks for a plain number, so "7B" means seven billion
         return {"%": 0.01, "percent": 0.01, "x": 1.0, "×": 1.0, **_COUNT_PREFIX, **_WORDS}.get(written)
     target = UNITS.get(unit)
     if target is None:
@@ -138,7 +139,7 @@ def _factor(written: str, unit: str) -> float | None:
 
 
 def _relaxed(written: str, dimension: str) -> tuple[str, float] | None:
-    """Another spelling of a unit of ``dimension``: case, ``FLOPs``, ``7B`` for 7 billion parameters."""
+    """Accept other spellings of a unit of ``dimension``: case, ``bytes``, ``7B`` for 7 billion parameters."""
     if dimension in _COUNTS:
         head, _, tail = written.partition(" ")
         factor = _COUNT_PREFIX.get(head) or _WORDS.get(head.casefold())

@@ -1,4 +1,4 @@
-"""Checks content without running a submission, and names every fault by file and line."""
+"""Checks content without running a submission, and reports every fault with file and line."""
 
 import ast
 import graphlib
@@ -36,7 +36,7 @@ def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple
 
 
 def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
-    """Without the links to questions that are only missing because of a fault reported already."""
+    """Drop faults about links to questions that are missing only because of another reported fault."""
     left_out = {fault.question for fault in faults} - set(bank.questions) - {""}
     return [fault for fault in faults if fault.missing not in left_out]
 
@@ -81,6 +81,7 @@ def shows_result(question: Question, sample: SampledQuestion) -> bool:
     """Whether the worked solution prints the result within the question's tolerance."""
     share = max(question.tolerance.relative, 6e-6)
     slack = max(question.tolerance.absolute, share * abs(sample.result))
+    # A comma may separate thousands or the entries of a list, so try both readings.
     numbers = re.findall(r"[-−]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?", sample.worked)
     numbers += re.findall(r"[-−]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", sample.worked)
     values = (float(text.replace(",", "").replace("−", "-").rstrip(".")) for text in numbers)
@@ -99,7 +100,7 @@ def _syntax_error(code: str) -> SyntaxError | None:
 
 
 def python_blocks(question: Question) -> list[str]:
-    """The fenced Python blocks of a question's answer, rendered with one draw where it is numeric."""
+    """The fenced Python blocks of a question's answer, filled in with sampled values if it is numeric."""
     try:
         answer = sample_question(question, 0).answer
     except ContentError:
@@ -108,7 +109,7 @@ def python_blocks(question: Question) -> list[str]:
 
 
 def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
-    """What is wrong with an exercise's files as far as reading them tells."""
+    """Find what is wrong with an exercise's files without running any of them."""
     folder = exercise.folder
     for name in _STARTS:
         if (folder / name).stat().st_size == 0:

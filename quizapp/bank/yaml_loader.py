@@ -1,8 +1,8 @@
-"""Plain YAML with line numbers: texts, numbers, lists and mappings, and a fault for everything else.
+"""Reads plain YAML with line numbers: texts, numbers, lists and mappings. Everything else is a fault.
 
-A deck may come from anyone, so values are made of the parser's events, one at a time: no tags, no merge
-keys, a bounded depth, and a bounded amount of text that aliases repeat. PyYAML's own way, by a graph of
-nodes, ends the process without a word where a file is nested some ten thousand levels deep.
+A deck may come from anyone. Tags and merge keys are therefore refused, and the depth and the amount of text
+that aliases repeat are bounded. Values are built directly from the parser's events: PyYAML's own loader
+builds a graph of nodes first, and crashes the process if a file is nested ten thousand levels deep.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ _TAG = "tag:yaml.org,2002:"
 
 
 class _Problem(Exception):
-    """What is wrong at an event, and its line."""
+    """A fault in the file, with its line."""
 
     def __init__(self, event: Any, message: str) -> None:
         super().__init__(message)
@@ -39,7 +39,7 @@ def _line(event: Any) -> int:
 
 
 def _integer(text: str) -> int:
-    """A whole number in YAML's spelling: decimal, octal with a leading 0, 0x or 0b."""
+    """Parse an integer in YAML's spelling: decimal, octal with a leading 0, 0x or 0b."""
     digits = text.replace("_", "")
     unsigned = digits.lstrip("+-")
     if len(unsigned) > _MAX_DIGITS:
@@ -66,16 +66,16 @@ _SCALARS: dict[str, Callable[[str], object]] = {
 
 
 class _Builder:
-    """Makes one value of a stream of events, each mapping with its line under `LINE`."""
+    """Builds one value from a stream of parser events. Each mapping gets its line under `LINE`."""
 
     def __init__(self, text: str) -> None:
-        self._loader: Any = _Loader(text)  # whose stubs know little of events
+        self._loader: Any = _Loader(text)  # the type stubs lack most of the event interface
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._weight = 0
         self._repeated = 0
 
     def document(self) -> Any:
-        """Build the only document of the stream, or None where it is empty."""
+        """Build the stream's only document; None if the stream is empty."""
         try:
             value = None
             self._loader.get_event()
@@ -107,7 +107,7 @@ class _Builder:
         else:
             value = self._mapping(event, depth)
         if event.anchor:
-            if self._repeated > repeated:  # else values could nest deeper with each alias
+            if self._repeated > repeated:  # otherwise every alias could add to the depth
                 raise _Problem(event, f"the anchor '&{event.anchor}' holds an alias; write its text out")
             self._anchors[event.anchor] = value, self._weight - before
         return value
@@ -153,7 +153,7 @@ class _Builder:
 
 
 def read_yaml(path: Path) -> tuple[Any, Fault | None]:
-    """Read a file: its content, with each mapping's line under `LINE`, or None and the fault."""
+    """Read a YAML file, with each mapping's line under `LINE`. If it is faulty, return None and the fault."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe would wait for its writer
             return None, Fault(str(path), 1, "is not a regular file; name a YAML file")

@@ -53,7 +53,7 @@ def questions(options: Namespace) -> int:
 
 
 def unknown_topic(topic: str, bank: Bank) -> QuizError:
-    """The error for a topic that does not exist; it lists those that do."""
+    """The error for a topic that does not exist. Its message lists the topics that do."""
     return QuizError(f"there is no topic '{topic}'; the topics are {', '.join(bank.topics)}")
 
 
@@ -68,7 +68,7 @@ def show(options: Namespace) -> int:
 
 
 def check(options: Namespace) -> int:
-    """Validate content and exercises; name every fault with file, line and what to do."""
+    """Validate content and exercises; print every fault with file, line and what to do."""
     from quizapp.bank.validate import check_content
     from quizapp.judge.authoring.mutants import wrong_submission_faults
 
@@ -96,10 +96,10 @@ def check(options: Namespace) -> int:
     sources = [content / "questions"] if content else others
     order = content / "paths.yaml" if content else Path("/nonexistent")
     bank, faults = check_content(sources, paths.exercises(), order)
-    faults += [fault for each in bank.exercises.values() for fault in wrong_submission_faults(each)]
+    faults += [fault for exercise in bank.exercises.values() for fault in wrong_submission_faults(exercise)]
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]
-        if len(sources) < 2:
+        if len(sources) < 2:  # a single file may link to questions that were not loaded
             faults = [fault for fault in faults if not fault.missing]
     faults += _incident_faults([content] if content else cases, bank)
     _print_faults(faults)
@@ -109,12 +109,12 @@ def check(options: Namespace) -> int:
 
 
 def _print_faults(faults: list[Fault]) -> None:
-    # A fault quotes the file, which may hold what moves a terminal's cursor.
+    # A fault quotes the file, which may contain control sequences for the terminal.
     sys.stdout.writelines(f"{escape_unprintable(str(fault))}\n" for fault in faults)
 
 
 def _content_folder(named: list[Path]) -> Path | None:
-    """The content to check as a whole; None if single files are named."""
+    """The folder to check as a whole; None if single files are named."""
     if not named:
         return paths.content()
     only = named[0] if len(named) == 1 else None
@@ -122,7 +122,7 @@ def _content_folder(named: list[Path]) -> Path | None:
 
 
 def _incidents_of(path: Path) -> Path | None:
-    """The folder of incidents that a path is, is in, or contains."""
+    """The incident folder that ``path`` is, contains or is a file of; None if there is none."""
     folders = (path, path.parent, path / "incidents")
     return next((folder for folder in folders if (folder / "causes.yaml").is_file()), None)
 

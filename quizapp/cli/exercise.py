@@ -95,7 +95,7 @@ def grade(options: Namespace) -> int:
 
 
 def _remember(bank: Bank, chosen: Exercise, verdict: "Verdict", path: Path, *, asked: bool) -> None:
-    """Log the verdict on the user's own file; it schedules the exercise."""
+    """Log the verdict on the user's own file, which also schedules the exercise."""
     from quizapp.scheduling.service import Study
 
     source = path.read_text(encoding="utf-8-sig", errors="replace")

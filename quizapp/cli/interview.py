@@ -1,4 +1,4 @@
-"""Commands that rehearse the day: mock interviews and their reports, broken runs."""
+"""Commands for rehearsal: mock interviews and their reports, and incidents."""
 
 import sys
 from argparse import Namespace
@@ -122,7 +122,7 @@ def _report(options: Namespace) -> int:
 
 
 def _review(name: str) -> int:
-    """A friend marks in the terminal; nothing of the learner's own marks is shown before the end."""
+    """Let a friend mark the answers in the terminal. The learner's own marks stay hidden until the end."""
     from shutil import get_terminal_size
 
     from quizapp.interview.archive import find_report, save_report

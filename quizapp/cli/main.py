@@ -1,4 +1,4 @@
-"""Runs one command of the command line, and turns errors into one line and an exit code."""
+"""Runs one command and turns errors into one line and an exit code."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; a failure is one line on stderr."""
     args = list(sys.argv[1:] if arguments is None else arguments)
     if args in (["--version"], ["-V"]):
-        # Answered without argparse, whose import takes as long as the start of the interpreter.
+        # Importing argparse takes as long as starting the interpreter, so answer without it.
         from quizapp import __version__
 
         sys.stdout.write(f"quizapp {__version__}\n")
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except QuizError as error:
         return _complain(str(error), error.exit_code)
     except KeyboardInterrupt:
-        return 130
+        return 130  # what a shell reports for SIGINT
     except BrokenPipeError:
         _silence_stdout()
         return DONE
@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _accept_any_text() -> None:
-    """Make a stream without Unicode show ``?`` for what it cannot write, and a closed one show nothing."""
+    """Write ``?`` for characters that a stream cannot encode, and discard output to a closed stream."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until the end
@@ -59,7 +59,7 @@ def _accept_any_text() -> None:
 
 
 def _complain(text: str, code: int) -> int:
-    from quizapp.util.sanitize import escape_unprintable  # a file's name may hold what a terminal obeys
+    from quizapp.util.sanitize import escape_unprintable  # a file name may hold control sequences
 
     sys.stderr.write(f"quizapp: {escape_unprintable(' '.join(text.split()))}\n")
     return code
@@ -74,7 +74,7 @@ def _internal(error: Exception) -> int:
 
 
 def _silence_stdout() -> None:
-    """Keep the interpreter from complaining at exit that the reader of a pipe is gone."""
+    """Keep the interpreter from reporting at exit that the reader of its pipe has gone."""
     import os
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

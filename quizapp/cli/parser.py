@@ -60,8 +60,8 @@ respected.
 class CommandParser(argparse.ArgumentParser):
     """A parser of the whole command line, or of one command with its ``arguments``.
 
-    It reports a wrong argument in one line, and lists what it parses for shell completion: argparse itself
-    has no public list.
+    It reports a wrong argument in one line. ``commands`` and ``arguments`` are for shell completion, since
+    argparse has no public list of what it parses.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -79,7 +79,7 @@ class CommandParser(argparse.ArgumentParser):
             add(self)
 
     def add_command(self, name: str, run: Command, text: str) -> "CommandParser":
-        """Add a command; its help has the example of `EXAMPLES`."""
+        """Add a command. Its help shows the example from `EXAMPLES`."""
         line, meaning = EXAMPLES[name]
         call = line if line.startswith("eval") else f"quizapp {line}"
         command = self._subcommands.add_parser(
@@ -99,21 +99,21 @@ class CommandParser(argparse.ArgumentParser):
         return argument
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Parse; a subcommand reports its own strays, so that the message names the help that lists them."""
-        options, rest = super().parse_known_args(args, namespace)
-        if rest and " " in self.prog:
-            self.error(f"unrecognized arguments: {' '.join(rest)}")
-        return options, rest
+        """Let a subcommand report its unknown arguments itself, so that the message names its own help."""
+        options, unknown = super().parse_known_args(args, namespace)
+        if unknown and " " in self.prog:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return options, unknown
 
     def error(self, message: str) -> NoReturn:
-        """End with the exit code for wrong usage and one line."""
+        """Print one line and exit with the code for wrong usage."""
         message = _with_suggestion(message)
         stop = "" if message.endswith("?") else ";"
         self.exit(USAGE, f"quizapp: {message}{stop} '{self.prog} --help' shows the usage\n")
 
 
 def _with_suggestion(message: str) -> str:
-    """Replace argparse's list of all choices by the ones close to what was typed, if there are any."""
+    """Replace argparse's list of all choices with the ones close to what was typed, if there are any."""
     match = re.fullmatch(r"(.*invalid choice: '(.*)') \(choose from (.*)\)", message)
     if match is None:
         return message
@@ -122,7 +122,7 @@ def _with_suggestion(message: str) -> str:
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
-    """Parse the arguments; ``run`` holds the command. Exits with 2 and one line where they are wrong."""
+    """Parse the arguments; ``run`` is the command's function. Exits with 2 and one line if they are wrong."""
     return build_parser().parse_args(arguments)
 
 
@@ -256,7 +256,7 @@ def _add_system(parser: CommandParser) -> None:
 
 
 def to_path(text: str) -> "Path":
-    """A path that was typed as an argument. Importing pathlib would cost every ``--help`` 3 ms."""
+    """Convert an argument to a path. Importing pathlib above would cost every ``--help`` 3 ms."""
     from pathlib import Path
 
     return Path(text)

@@ -1,4 +1,4 @@
-"""Shows progress in one line of a terminal's stderr; a pipe or a file gets nothing."""
+"""Shows progress in one line on stderr if that is a terminal; a pipe or a file gets nothing."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""What the commands print as plain text: statistics, the plan to a date, incidents."""
+"""Renders what commands print as plain text: statistics, the plan for a date, incidents."""
 
 import textwrap
 from collections import Counter
@@ -12,7 +12,7 @@ from quizapp.scheduling.views import StudyStatistics
 from quizapp.settings.model import Settings
 from quizapp.util.text import plural
 
-if TYPE_CHECKING:  # the statistics do without the planner, the plan without the interviews
+if TYPE_CHECKING:  # statistics must not load the planner, nor a plan the interviews
     from quizapp.incidents.model import IncidentLibrary
     from quizapp.interview.incident_pool import ListedIncident
     from quizapp.scheduling.planner.alternatives import Alternative
@@ -23,8 +23,8 @@ COLUMNS = 80
 _HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
 _INDENT = " " * 31
 _WEEK_DAYS = 7
-_FIXED = "\xa0"  # a space at which no line breaks
-_LEAST_TARGET = 0.05  # the settings accept no lower one
+_FIXED = "\xa0"  # the no-break space
+_LEAST_TARGET = 0.05  # the settings accept nothing lower
 _OWN_MINUTES = (
     "The minutes follow from your daily limits of new cards and reviews at your pace; set others with "
     "`--minutes`, or under [plan] in the settings."
@@ -59,8 +59,8 @@ def plan_text(
 ) -> list[str]:
     """Render a plan in lines of at most ``width`` columns (60 to 100); ``weeks`` groups the days.
 
-    ``settings`` and ``config``, the path of their file, serve to say what to change where. ``own`` is true
-    if the minutes follow from the learner's pace.
+    ``settings`` and ``config``, the path of their file, are needed to say what to change and where. ``own``
+    is true if the minutes follow from the learner's pace.
     """
     width = min(max(width, NARROW), WIDE)
     lines: list[str] = []
@@ -136,8 +136,8 @@ def _way(way: "Alternative", plan: "StudyPlan") -> str:
     if way.kind == DROP:
         if not way.reaches:
             return f"Less material: even a single topic would only reach {_percent(way.recall)}."
-        what, cost, rest = _left_out(way, plan), _percent(way.cost), _percent(way.recall)
-        return f"Less material: {what} (losing {cost} of the weight) and reach {rest} of the rest."
+        what, cost, recall = _left_out(way, plan), _percent(way.cost), _percent(way.recall)
+        return f"Less material: {what} (losing {cost} of the weight) and reach {recall} of the rest."
     target = floor(100 * plan.recall) / 100
     if target < _LEAST_TARGET:
         return f"Accept {_percent(plan.recall)}."
@@ -145,12 +145,12 @@ def _way(way: "Alternative", plan: "StudyPlan") -> str:
 
 
 def _left_out(way: "Alternative", plan: "StudyPlan") -> str:
-    """What to leave out, or what to keep if that is shorter to say."""
+    """Say what to leave out, or what to keep if that is shorter."""
     if way.levels:
         return f"leave out the {' and '.join(way.levels)} questions"
-    rest = [topic for topic in plan.topics if topic not in way.topics]
-    if len(rest) < len(way.topics):
-        return f"keep only {', '.join(rest)}"
+    kept = [topic for topic in plan.topics if topic not in way.topics]
+    if len(kept) < len(way.topics):
+        return f"keep only {', '.join(kept)}"
     return f"leave out {', '.join(way.topics)}"
 
 
@@ -220,7 +220,7 @@ def _advice(plan: "StudyPlan") -> Iterator[str]:
 
 
 def _settings_lines(plan: "StudyPlan", settings: Settings, config: str) -> list[str]:
-    """What to put into the settings file so that the drill follows the plan, if anything."""
+    """Say which settings to change so that the drill follows the plan, if any."""
     changed = _changed(plan, settings)
     best = f"Best desired retention found: {plan.policy.retention:.2f}"
     if not changed:
@@ -244,7 +244,7 @@ def _changed(plan: "StudyPlan", settings: Settings) -> dict[str, float]:
 
 
 def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:
-    """One line per incident, the one to take next first: name, level, topic, last marks."""
+    """One line per incident with name, level, topic and last marks, in the given order."""
     width = max(len(case.incident.name) for case in incidents)
     for case in incidents:
         one = case.incident
@@ -252,7 +252,7 @@ def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:
 
 
 def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: int) -> Iterator[str]:
-    """What the learner sees when the clock starts: set-up, symptom, and what each reading costs."""
+    """Render what the learner sees when the clock starts: setup, symptom, and the cost of each reading."""
     one = case.incident
     yield one.title
     yield f"{one.level}, {one.topic}, {seconds // 60} minutes, {case.standing}"

@@ -54,7 +54,7 @@ def restore(options: Namespace) -> int:
     return DONE
 
 
-# Commands whose output begins each line with a word to complete, by the arguments that they complete.
+# Commands that print one completion per line, as its first word, and the arguments that they complete.
 _DYNAMIC = {
     "exercise": (("exercise", "slug"), ("grade", "slug")),
     "questions": (("show", "id"), ("answer", "id")),
@@ -72,7 +72,7 @@ def completion(options: Namespace) -> int:
 
 
 def _bash_or_zsh(parser: "CommandParser", shell: str) -> str:
-    import shtab  # 10 ms
+    import shtab  # costs 10 ms
 
     from quizapp.cli.parser import to_path
 
@@ -117,7 +117,7 @@ def _fish(parser: "CommandParser") -> str:
 
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One part of the installation: whether it works, and a sentence on it."""
+    """One part of the installation: whether it works, and a sentence about it."""
 
     name: str
     good: bool
