@@ -1,4 +1,4 @@
-"""Stored interviews: finding and listing them, and marking old answers again without seeing the marks."""
+"""Finds and lists stored interviews, and marks old answers again without showing the first marks."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -29,13 +29,16 @@ def interviews(study: "Study") -> "list[MockDocument]":
 
 
 def done(study: "Study", form: InterviewForm = MOCK) -> list[Report]:
-    """The finished reports that were not undone, newest first; by default of mock interviews."""
+    """The finished reports of a form that were not undone, newest first."""
     documents = (mock.document for mock in study.mocks("done"))
     return [load_report(document) for document in documents if form_of(document) is form]
 
 
 def find_report(study: "Study", name: str) -> Report:
-    """Find a finished report by its id or a prefix of it. Raises ``UnknownName``."""
+    """Find a finished report by its id or a unique prefix of it.
+
+    Raises ``UnknownName`` if none or several match, or if the interview is not finished.
+    """
     mocks = study.mocks()
     matches = [mock for mock in mocks if mock.id == name] or [
         mock for mock in mocks if name and mock.id.startswith(name)
@@ -49,7 +52,7 @@ def find_report(study: "Study", name: str) -> Report:
 
 
 def save_report(study: "Study", report: Report) -> None:
-    """Store a finished report again, with somebody's marks or blind marks in it; reviews stay."""
+    """Store a finished report again after a peer review or blind marks. The card reviews do not change."""
     study.save_mock(report.as_json(), mock_id=report.id, done=True)
 
 
@@ -59,6 +62,7 @@ def undo_marks(study: "Study", report: Report) -> bool:
     undone = study.undo() if stored is not None else None
     if stored is None or undone is None:
         return False
+    # Undo takes back the last step, whatever it was. If that was not this interview, put it back.
     if undone.event != stored.event:
         study.redo()
         return False
@@ -66,18 +70,18 @@ def undo_marks(study: "Study", report: Report) -> bool:
 
 
 def first_role(blueprint: Blueprint, tracks: Sequence[str], reports: Sequence[Report]) -> str:
-    """The role to begin with: the learner's first track that is one, else that of the newest report.
+    """The role to suggest: the learner's first track that is a role, else the role of the newest report.
 
-    ``reports`` are sorted newest first. Without either it is the first role of the blueprint.
+    ``reports`` are sorted newest first. Without either, it is the first role of the blueprint.
     """
     candidates = [*tracks, *(report.role for report in reports), *blueprint.roles]
     return next(role for role in candidates if role in blueprint.roles)
 
 
 def blind_queue(reports: Sequence[Report], now: datetime) -> list[tuple[str, int]]:
-    """(interview, question) of each answer that is due to be marked again.
+    """Return (interview id, question number) of each answer that is due to be marked again.
 
-    That is every tenth self-marked answer, three days after its interview, unless it was marked again.
+    Every tenth self-marked answer is due three days after its interview, unless it was marked again.
     """
     queue = []
     count = 0
@@ -100,7 +104,7 @@ def remark(report: Report, number: int, held: Sequence[float], now: datetime) ->
 
 
 def store_remark(study: "Study", report: Report, number: int, held: Sequence[float]) -> str:
-    """Store the blind marks of a question in its report; returns how they agree with the first ones."""
+    """Store the blind marks of a question; return a phrase on how well they agree with the first marks."""
     remark(report, number, held, study.clock.now())
     save_report(study, report)
     points = report.question(number).points
@@ -111,9 +115,10 @@ def store_remark(study: "Study", report: Report, number: int, held: Sequence[flo
 
 
 class Drift(NamedTuple):
-    """How blind marks agree with the first ones.
+    """How well blind marks agree with the first ones.
 
-    ``change`` is the mean of first minus blind marks in percent. Both figures are None without blind marks.
+    ``points`` counts the pairs of marks. ``change`` is the mean of first minus blind marks, in percent of a
+    point. Both other figures are None without blind marks.
     """
 
     points: int
@@ -135,7 +140,7 @@ def drift(reports: Sequence[Report]) -> Drift:
 
 
 def drift_text(reports: Sequence[Report]) -> str:
-    """What marking again says, in a sentence; empty before the first time."""
+    """Describe the drift of the learner's marks in one sentence; empty before the first blind marks."""
     result = drift(reports)
     if result.change is None:
         return ""

@@ -1,4 +1,4 @@
-"""What a mock interview is made of: roles, phases and budgets, read from YAML."""
+"""The roles, phases and time budgets of mock interviews, read from YAML."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ PHASE_OF = {
     "coding": "coding",
 }
 CUT_SHARE = 1.5
-"""The share of its budget at which a question is cut."""
+"""A question is cut at this multiple of its budget."""
 LENGTHS = (15, 30, 45, 60)
 _EXTRA_MEDIUM_S = 150
 _EXTRA_SCENARIO_S = 300
@@ -32,11 +32,11 @@ INCIDENT_ROLE = "incident"
 
 @dataclass(frozen=True, slots=True)
 class InterviewForm:
-    """What a learner sat down to: a mock interview or a single incident.
+    """The kind of a sitting: a mock interview or a single incident.
 
-    Both are stored and marked in the same way. They differ only in what this type holds. ``name`` begins
-    the file names of reports, ``noun`` is what screens call it. ``has_total`` says whether its questions
-    add up to a total with dimensions, a band and an interval, which later interviews are compared with.
+    Both are stored and marked in the same way and differ only in these fields. File names of reports begin
+    with ``name``. Screens call the sitting by its ``noun``. ``has_total`` says whether the questions add up
+    to a total with dimensions, a band and an interval, which later interviews are compared with.
     """
 
     name: str
@@ -57,7 +57,7 @@ class InterviewForm:
         return f"{title}, {minutes} minutes" if self.has_total else title
 
     def another(self, role: str, minutes: int) -> tuple[str, str]:
-        """What the report recommends as the next sitting, and the command that starts it."""
+        """The next sitting that the report recommends, and the command that starts it."""
         if not self.has_total:
             return "Diagnose another broken run", "quizapp incident"
         return "Sit another interview in some days", f"quizapp mock --role {role} --minutes {minutes}"
@@ -79,7 +79,7 @@ def form_of_role(role: str) -> InterviewForm:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """A part of a well-built answer, and the sentence by which a person checks it."""
+    """A part of a well-built answer, and the sentence that a person checks it by."""
 
     name: str
     check: str
@@ -87,7 +87,11 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """What all roles share. ``phases`` maps a length in minutes to seconds by phase."""
+    """The part of the blueprint that all roles share.
+
+    ``phases`` maps a length in minutes to seconds by phase. ``nominal`` holds the seconds for a question by
+    slot. ``follow_up_share`` is the fraction of a question's time that is kept for its follow-ups.
+    """
 
     phases: Mapping[int, Mapping[str, int]]
     titles: Mapping[str, str]
@@ -99,9 +103,10 @@ class Format:
 
 @dataclass(frozen=True, slots=True)
 class Role:
-    """Whom the interview is for. ``mix`` maps a length to the number of items by slot.
+    """The job that an interview is for.
 
-    ``coding_pool`` holds exercise slugs, ``scenario_pool`` incident ids that suit the role.
+    ``mix`` maps a length in minutes to the number of questions by slot. ``coding_pool`` holds exercise slugs
+    and ``scenario_pool`` incident ids that suit the role. ``shift`` moves seconds between phases.
     """
 
     name: str
@@ -117,7 +122,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True)
 class InterviewPlan:
-    """One interview's shape: seconds by phase (they sum to the length) and items by slot."""
+    """The shape of one interview: seconds by phase, which sum to its length, and questions by slot."""
 
     role: Role
     minutes: int
@@ -126,7 +131,10 @@ class InterviewPlan:
     counts: Mapping[str, int]
 
     def without_code(self) -> "InterviewPlan":
-        """The same length with the coding time given to concepts and scenarios, and items for it."""
+        """Return a plan of the same length whose coding time goes half each to concepts and scenarios.
+
+        Both phases get more questions as the added time allows.
+        """
         spare = self.seconds["coding"]
         if not self.code or not (spare or self.counts["coding"]):
             return InterviewPlan(self.role, self.minutes, False, self.seconds, {**self.counts, "coding": 0})
@@ -145,7 +153,7 @@ class InterviewPlan:
 
 @dataclass(frozen=True, slots=True)
 class Blueprint:
-    """All roles over one format; ``hash`` changes with any of it."""
+    """All roles with their common format. ``hash`` changes with any edit of the files."""
 
     format: Format
     roles: Mapping[str, Role]
@@ -153,7 +161,7 @@ class Blueprint:
 
     @property
     def incident_seconds(self) -> int:
-        """What the answer to a single incident may take: the time of a scenario in the shortest interview."""
+        """The seconds for the answer to a single incident: the nominal time of a scenario."""
         return self.format.nominal["scenario"]
 
     def role(self, name: str) -> Role:
@@ -177,7 +185,10 @@ class Blueprint:
 
 
 def split(total: int, weights: Sequence[float]) -> list[int]:
-    """``total`` in whole parts in proportion to ``weights``; the parts sum to it exactly."""
+    """Split ``total`` into integers in proportion to ``weights`` by the largest-remainder method.
+
+    The parts sum to ``total`` exactly.
+    """
     whole = sum(weights)
     if not weights:
         return []

@@ -1,4 +1,4 @@
-"""What the mark of a question does to the schedule: the table of ratings, caps and recalled cards."""
+"""Decides what the mark of a question does to the schedule: rating, caps and recalled cards."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,11 @@ CAPS = (1, 7)
 
 @dataclass(frozen=True, slots=True)
 class ScheduleEffect:
-    """What becomes of the card; without a rating there is no review. ``why`` is for the report."""
+    """What happens to the card.
+
+    Without a rating there is no review. ``caps`` are the longest intervals, in days, of the next reviews.
+    ``why`` is for the report.
+    """
 
     why: str
     rating: Rating | None = None
@@ -70,7 +74,7 @@ def _effect_of_code(item: InterviewQuestion, caps: tuple[int, ...]) -> ScheduleE
 
 
 def review_of(item: InterviewQuestion, effect: ScheduleEffect, marking: Marking) -> MockReview:
-    """The review of an effect with a rating."""
+    """Build the review for an effect that has a rating."""
     assert effect.rating is not None
     points = marking.points if isinstance(marking, WordsMarking) else ()
     return MockReview(
@@ -90,10 +94,10 @@ def review_of(item: InterviewQuestion, effect: ScheduleEffect, marking: Marking)
 def linked_cards(
     item: InterviewQuestion, mark: int, marking: Marking, bank: Bank, asked: Sequence[str]
 ) -> list[str]:
-    """Cards that come tomorrow with it, none of those that were ``asked`` in the interview.
+    """Return the related cards to ask tomorrow, without those that were ``asked`` in the interview.
 
-    For each missed follow-up a sibling, variant or ground of the question; for an incident below 50 the
-    exercise that practises it.
+    Each missed follow-up adds one sibling, variant or prerequisite of the question. An incident marked below
+    50 adds the exercise that practices it.
     """
     if item.kind == INCIDENT:
         card = f"exercise:{item.exercise}"

@@ -1,4 +1,4 @@
-"""What earlier interviews say about a new one: the comparison, the pooled total, and the weak topics."""
+"""Compares a new interview with earlier ones: the comparison, the pooled total, and the weak topics."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -44,9 +44,10 @@ def comparison(total: int, earlier: Sequence[Report]) -> Comparison:
 
 
 def pooled(end: datetime, totals: Iterable[tuple[datetime, int]]) -> PooledTotal:
-    """Pool (start, total) of interviews as of ``end``: every 14 days halve the weight of a total.
+    """Return the weighted mean of the (start, total) pairs as of ``end``.
 
-    ``provisional`` says that fewer than three of them began in the last 30 days.
+    The weight of a total halves every 14 days of age. The result is provisional if fewer than three of the
+    interviews began in the last 30 days.
     """
     weights = weighted_sum = Fraction(0)
     recent = 0
@@ -60,12 +61,13 @@ def pooled(end: datetime, totals: Iterable[tuple[datetime, int]]) -> PooledTotal
 
 
 def _fraction_of_half_life(days: int) -> Fraction:
-    """2 to the minus days / 14, rounded to six decimals so that every machine gets the same fraction."""
+    # The last bits of a float power differ between platforms, and a stored report must give the same total
+    # on each of them: round to six decimals.
     return Fraction(round(1_000_000 * 0.5 ** (days / HALF_LIFE_DAYS)), 1_000_000)
 
 
 def weak_topics(questions: Iterable[MarkedQuestion]) -> list[WeakTopic]:
-    """The topics by marks lost, the costliest first."""
+    """The topics in which marks were lost, the one with the most lost marks first."""
     by_topic: dict[str, list[MarkedQuestion]] = {}
     for question in questions:
         by_topic.setdefault(question.asked.topic, []).append(question)

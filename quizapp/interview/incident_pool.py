@@ -1,4 +1,4 @@
-"""The incidents to choose from, the recommended one first, each with how it went last time."""
+"""Lists the incidents to choose from, the recommended one first, each with its last result."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LastSitting:
-    """The last time that an incident was put before the learner, in an interview or by itself."""
+    """The last time that the learner saw an incident, in an interview or alone; marks from 0 to 100."""
 
     report: Report
     marks: int
@@ -25,9 +25,10 @@ class LastSitting:
 
 @dataclass(frozen=True, slots=True)
 class ListedIncident:
-    """An incident; ``last`` is None where it was never asked.
+    """An incident with its history.
 
-    ``state`` is what is known of its fault class, ``due`` whether that class is to be reviewed.
+    ``last`` is None if it was never asked. ``state`` describes how well the learner knows its fault class.
+    ``due`` says whether that class is due for review.
     """
 
     incident: Incident
@@ -37,7 +38,7 @@ class ListedIncident:
 
     @property
     def weak(self) -> bool:
-        """Whether its class was asked before and is being forgotten."""
+        """Whether its class is due, or its recall has dropped to the band of cards worth asking."""
         return self.due or (self.state is not None and self.state.recall <= BAND[1])
 
     @property
@@ -47,20 +48,20 @@ class ListedIncident:
 
     @property
     def standing(self) -> str:
-        """In a word or two: ``new``, or the last marks and whether its class is due.
+        """Its state in a word or two: ``new``, or the last marks and whether its class is due.
 
-        A new incident does not show whether its class is due, since that would give part of the answer away.
+        A new incident does not show whether its class is due: that would give away part of the answer.
         """
         if self.last is None:
             return "new"
         return f"{self.last.marks} due" if self.due else str(self.last.marks)
 
     def rank(self) -> tuple[bool, bool, int, float, int, str]:
-        """Lowest first.
+        """The sort key; the lowest comes first.
 
-        A class of the last 48 hours waits, so that others come between. Then come incidents not asked yet,
-        weak classes before unknown ones, easy before hard. Those asked before come back in the order in
-        which they were asked.
+        A class asked within 48 hours waits, so that others come in between. New incidents come before
+        repeated ones, weak classes before unknown ones, easy before hard. Repeated incidents come in the
+        order in which they were last asked.
         """
         familiarity = 0 if self.weak else 1 if self.state is None else 2
         last = 0.0 if self.last is None else self.last.report.started_at.timestamp()
@@ -78,8 +79,8 @@ class ListedIncident:
 def list_incidents(study: "Study", library: IncidentLibrary) -> list[ListedIncident]:
     """All incidents that the bank has an exercise and a topic for, the recommended one first.
 
-    Only the first place depends on whether a false alarm or a fault is due. The others are listed by rank,
-    so that the list does not give away which are false alarms. Raises ``QuizError`` where there is none.
+    Only the first place depends on whether a false alarm or a fault is due. The others are sorted by rank,
+    so that the list does not give away which are false alarms. Raises ``QuizError`` if there is none.
     """
     states = knowledge(study)
     sittings = list(_past_incidents(load_report(mock.document) for mock in study.mocks("done")))
@@ -97,8 +98,8 @@ def list_incidents(study: "Study", library: IncidentLibrary) -> list[ListedIncid
 def _by_turns(ranked: list[ListedIncident], *, alarm: bool) -> list[ListedIncident]:
     """Move the best incident of the kind whose turn it is to the front.
 
-    A false alarm that was asked before does not come before new faults. A fault that was asked before does
-    come before a new false alarm out of turn, since the last new incidents would otherwise all be alarms.
+    A repeated false alarm does not come before a new fault. A repeated fault does come before a new false
+    alarm out of turn; otherwise the last new incidents would all be false alarms.
     """
     first = ranked[0]
     for case in ranked:
@@ -109,7 +110,7 @@ def _by_turns(ranked: list[ListedIncident], *, alarm: bool) -> list[ListedIncide
 
 
 def _past_incidents(reports: Iterable[Report]) -> Iterator[tuple[str, LastSitting]]:
-    """(incident, report) for each time that an incident was opened, the latest last."""
+    """Yield (incident id, sitting) for each time that an incident was opened, the latest last."""
     for report in sorted(reports, key=lambda report: report.started_at):
         for question in report.questions:
             asked = question.asked

@@ -1,4 +1,4 @@
-"""Another person marks the frozen answers without seeing the learner's marks; both markings are kept."""
+"""Lets another person mark the frozen answers without seeing the learner's marks. Both are kept."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -32,7 +32,7 @@ def answers_to_mark(report: Report) -> list[MarkedQuestion]:
 
 
 def ask_reviewer(report: Report, ask: Ask, say: Say, width: int = 80) -> PeerReview:
-    """Ask for every mark in turn. ``ask`` raises ``EOFError`` to stop halfway."""
+    """Ask the reviewer for every mark in turn. ``ask`` may raise ``EOFError`` to stop halfway."""
     questions = answers_to_mark(report)
     sitting = report.form.describe(report.title, report.minutes)
     what = f"{plural(len(questions), 'answer')} from {sitting}"
@@ -106,7 +106,7 @@ def _ask_held(prompt: str, halves: bool, ask: Ask, say: Say) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class AnswerMarks:
-    """What somebody said of one answer; a follow-up that was not asked holds nothing."""
+    """A reviewer's marks for one answer. A follow-up that was not asked counts 0."""
 
     points: list[float]
     misconceptions: list[bool]
@@ -116,7 +116,7 @@ class AnswerMarks:
 def _columns(
     questions: Sequence[MarkedQuestion], steps: Sequence[_Step], held: Sequence[float]
 ) -> dict[int, AnswerMarks]:
-    """The answers by the number of the question."""
+    """Group the marks by the number of the question."""
     columns: dict[int, AnswerMarks] = {}
     for question in questions:
         marks = [
@@ -132,7 +132,7 @@ def _columns(
 
 
 def build_review(report: Report, by: str, columns: Mapping[int, AnswerMarks]) -> PeerReview:
-    """Score the second column, and say how far both agree on the key points."""
+    """Score a reviewer's marks, given by question number, and measure the agreement on key points."""
     totals, pairs = [], []
     items: dict[str, PeerMarks] = {}
     for question in report.questions:
@@ -155,13 +155,12 @@ def build_review(report: Report, by: str, columns: Mapping[int, AnswerMarks]) ->
 
 
 def _mark(question: MarkedQuestion, column: AnswerMarks) -> int:
-    """The mark that follows from somebody else's decisions."""
     replace = msgspec.structs.replace
     marking = question.marking
     assert isinstance(marking, WordsMarking)
     theirs = replace(
         marking,
-        # an answer that seems empty to the program is not empty if a reader found a point in it
+        # An answer that seems empty to the program is not empty if the reviewer found a point in it.
         empty=marking.empty and not any(column.points),
         points=[replace(point, held=held) for point, held in zip(marking.points, column.points, strict=True)],
         misconceptions=[
@@ -176,7 +175,7 @@ def _mark(question: MarkedQuestion, column: AnswerMarks) -> int:
 
 
 def columns_text(report: Report, review: PeerReview) -> Iterator[str]:
-    """Both columns side by side, and the agreement."""
+    """Yield the lines of a table with both markings side by side, and the agreement."""
     by = "".join(c for c in review.by if c.isprintable())[:16]
     yield f"{'':44} {'own':>5} {by:>16}"
     for number, marks in review.items.items():

@@ -1,4 +1,4 @@
-"""One mock interview from the first second to the stored report; what commands and screens hold."""
+"""Runs one interview from its first second to the stored report, for commands and screens."""
 
 import hashlib
 import os
@@ -38,10 +38,9 @@ IDLE_SAVE_MS = 5000
 
 
 class Interview:
-    """The session, its markings, and the head of the report, which does not change.
+    """An interview in progress: its session, its markings, and the fixed head of its report.
 
-    ``taken`` holds the reason once another window has resumed or finished it: nothing is written from then
-    on.
+    Once another window has resumed or finished it, ``taken`` holds the reason and nothing more is written.
     """
 
     def __init__(self, study: "Study", head: InterviewHead, session: InterviewSession) -> None:
@@ -78,7 +77,10 @@ class Interview:
         library: IncidentLibrary | None = None,
         clock: Steady = steady,
     ) -> "Interview":
-        """Sample a paper; the clock waits for ``start``. Raises ``QuizError`` where nothing can be asked."""
+        """Sample a paper. The clock does not run before ``start``.
+
+        Raises ``QuizError`` if no question may be asked now, and ``UnknownName`` for the role.
+        """
         blueprint = blueprint or load_blueprint()
         library = library or load_library()
         seed = secrets.randbelow(1_000_000) if seed is None else seed
@@ -103,7 +105,10 @@ class Interview:
         library: IncidentLibrary | None = None,
         clock: Steady = steady,
     ) -> "Interview":
-        """One incident by itself; the clock waits for ``start``. Raises ``UnknownName`` for ``name``."""
+        """Begin a single incident. The clock does not run before ``start``.
+
+        Raises ``UnknownName`` if there is no incident of that ``name``.
+        """
         blueprint = blueprint or load_blueprint()
         library = library or load_library()
         incident = find_incident(library, name)
@@ -129,14 +134,14 @@ class Interview:
 
     @classmethod
     def resume(cls, study: "Study", document: Mapping[str, Any], clock: Steady = steady) -> "Interview":
-        """Go on with a stored interview; the clock moves on by the time that passed meanwhile."""
+        """Continue a stored interview. The time since the last save counts as passed."""
         running = document["running"]
         session = InterviewSession.from_json(running, clock)
         interview = cls(study, msgspec.convert(document, InterviewHead), session)
         if not session.ended:
             session.resume(max(0, interview._wall_ms() - int(running["wall_ms"])))
         else:
-            # An interview that was never marked has no markings: an empty list, or no key in old documents.
+            # An interview that ended before marking has an empty list here, or no key in old documents.
             rows = zip(session.items, running.get("marking", ()), strict=False)
             interview.markings = [Marking.from_json(item.kind, row) for item, row in rows]
         interview.save(take_over=True)
@@ -151,7 +156,7 @@ class Interview:
         return round(self._now().timestamp() * 1000)
 
     def tick(self) -> list[SessionEvent]:
-        """Let the clock catch up, and save where a second of work is not on disk yet."""
+        """Advance the session to now, and save if a second of work is not on disk yet."""
         events = self.session.tick()
         unsaved_ms = self.session.elapsed_ms - self.saved_ms
         if events or unsaved_ms >= (AUTOSAVE_MS if self.session.flow.changed else IDLE_SAVE_MS):
@@ -159,9 +164,9 @@ class Interview:
         return events
 
     def save(self, *, take_over: bool = False) -> None:
-        """Write the running interview; it is on disk when this returns, unless it was ``taken``.
+        """Write the running interview. It is on disk when this returns, unless it was ``taken``.
 
-        ``take_over`` takes it from the window that has it.
+        With ``take_over`` this window becomes the owner, and the window that was it stops writing.
         """
         running = self.session.as_json() | {
             "wall_ms": self._wall_ms(),
@@ -179,12 +184,12 @@ class Interview:
     # marking
 
     def beats(self, item: InterviewQuestion) -> tuple[Beat, ...]:
-        """The beats of an answer to the question, as they were when the interview began."""
+        """The beats of a good answer to the question, as they were when the interview began."""
         kind = INCIDENT if item.kind == INCIDENT else "scenario" if item.scenario else "concept"
         return tuple(self.head.beats[kind])
 
     def propose(self) -> None:
-        """Mark what the machine can and propose the rest. A second call keeps what the learner decided."""
+        """Mark what the machine can and propose the rest. A second call keeps the learner's decisions."""
         if not self.markings:
             self.markings = [propose(item, self.beats(item)) for item in self.session.items]
             self.save()
@@ -197,9 +202,9 @@ class Interview:
         return build(self.head, finished, self.session, self.markings, past)
 
     def record(self) -> Report:
-        """Store report, reviews and recalls in one transaction; one undo takes all of it back.
+        """Store the report, reviews and recalls in one transaction, so that one undo reverts all of it.
 
-        Raises ``TakenOver`` where another window went on with the interview or finished it.
+        Raises ``TakenOver`` if another window resumed or finished the interview.
         """
         report = self.finished()
         reviews, recalls = self._effects(report)
@@ -209,7 +214,7 @@ class Interview:
         return report
 
     def _effects(self, report: Report) -> tuple[list[MockReview], list[str]]:
-        """Set the effect of each question in the report; returns the reviews and tomorrow's first cards."""
+        """Set the effect of each question in the report; return the reviews and tomorrow's first cards."""
         bank = self.study.bank
         asked = [question.asked.card for question in report.questions]
         reviews: list[MockReview] = []

@@ -1,4 +1,4 @@
-"""How much each question and exercise counts in a plan, by role, level and gaps shown in interviews."""
+"""Weighs questions and exercises for a study plan by role, level and the gaps that interviews showed."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,11 +9,11 @@ from quizapp.interview.history import HALF_LIFE_DAYS
 from quizapp.interview.report.model import Report
 from quizapp.scheduling.planner.load_deck import StudyWeights
 
-OTHER_TOPICS = 0.25  # a topic that the role does not name, against its mean topic
-POOL = 2.0  # an exercise that the role's coding phase draws, against others
-_LENGTH = 45  # the interview whose coding phase sets the share of code
-_STRONG = 15  # marks above the pass mark at which nothing is missing
-_SETTLED = 3  # items that count as much as the doubt
+OTHER_TOPICS = 0.25  # weight of a topic that the role does not name, relative to the role's mean topic
+POOL = 2.0  # factor for an exercise in the role's coding pool
+_LENGTH = 45  # minutes of the interview whose coding phase sets the share of code
+_STRONG = 15  # an answer this many marks above the pass mark is strong and shows no gap
+_SETTLED = 3  # with this many questions a gap counts half (shrinkage n / (n + 3))
 
 
 def plan_weights(
@@ -23,11 +23,12 @@ def plan_weights(
     reports: Sequence[Report],
     now: datetime,
 ) -> StudyWeights:
-    """Weight of a card = role x level x (1 + gap of its topic); it is shared with the card's exercise.
+    """Weigh every card and exercise. A card weighs role x level x (1 + gap of its topic).
 
-    Role: the topic's weight over the mean of the role's topics. Level: planned seconds over those of a
-    medium question, as marks are weighted. ``reports`` are those of finished mocks. An exercise weighs
-    what its cards do, times the share of code in an interview of 45 minutes. Raises ``UnknownName``.
+    The role factor is the topic's weight over the mean of the role's topics. The level factor is planned
+    seconds over those of a medium question, the weighting that marks use. An exercise weighs as much as its
+    cards together, times the odds of coding against other time in a 45-minute interview. ``reports`` are
+    finished mock interviews. Raises ``UnknownName`` for the role.
     """
     chosen = blueprint.role(role) if role else None
     gap = gaps(reports, chosen or min(blueprint.roles.values(), key=lambda role: role.pass_mark), now)
@@ -58,7 +59,7 @@ def _role_weight(role: Role | None, topic: str) -> float:
 
 
 def _code_share(blueprint: Blueprint, roles: Sequence[Role]) -> float:
-    """The share of the coding phase in the time for questions."""
+    """The mean over ``roles`` of the coding phase's share of the time for questions."""
     shares = []
     for role in roles:
         seconds = blueprint.plan(role.name, _LENGTH).seconds
@@ -70,7 +71,8 @@ def _code_share(blueprint: Blueprint, roles: Sequence[Role]) -> float:
 def gaps(reports: Sequence[Report], role: Role, now: datetime) -> dict[str, float]:
     """Per topic, how far the mean mark falls short of a strong answer (0 = no gap, 1 = nothing known).
 
-    Marks are weighted by planned time and halved per 14 days; few questions count less, by n / (n + 3).
+    Marks are weighted by planned time, and the weight halves every 14 days. The gap of a topic with n
+    questions is multiplied by n / (n + 3), so that a few questions cannot claim a large gap.
     """
     strong = min(100, role.pass_mark + _STRONG)
     sums: dict[str, list[float]] = {}

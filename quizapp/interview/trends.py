@@ -1,6 +1,6 @@
 """Past interviews over time: how totals, dimensions and topics moved, and which topic is weakest.
 
-Everything is read from stored reports, so it changes with no later edit of the content.
+Everything comes from stored reports, so later edits of the content change nothing here.
 """
 
 import textwrap
@@ -19,31 +19,31 @@ from quizapp.util.text import plural
 
 SPARKS = "▁▂▃▄▅▆▇█"
 GAP = "·"
-TRUSTED = 3  # fewer questions say little of a topic
+TRUSTED = 3  # with fewer questions the mean of a topic is mostly noise
 NAME_CELLS, TOPIC_CELLS = 16, 31
 _SHOWN, _COLUMNS = 7, 80
 
 
 @dataclass(frozen=True, slots=True)
 class TrendLine:
-    """Percents of one figure over interviews, oldest first; None where one did not ask for it."""
+    """One figure in percent per interview, oldest first; None for interviews that did not measure it."""
 
     name: str
     percents: tuple[int | None, ...]
 
     @property
     def known(self) -> list[int]:
-        """The percents that are there."""
+        """The percents without the gaps."""
         return [percent for percent in self.percents if percent is not None]
 
     @property
     def last(self) -> int | None:
-        """The newest percent."""
+        """The newest percent, or None if there is none at all."""
         return self.known[-1] if self.known else None
 
     @property
     def change(self) -> int | None:
-        """The newest percent against the mean of up to three before it; None without one before."""
+        """The newest percent minus the mean of up to three before it, or None if it is the first."""
         *before, last = self.known or [0]
         before = before[-MOST_COMPARED:]
         return half_up(last - Fraction(sum(before), len(before))) if before else None
@@ -51,7 +51,11 @@ class TrendLine:
 
 @dataclass(frozen=True, slots=True)
 class TopicTrend:
-    """A topic: how many questions of it were reached, and their mean mark, weighted by planned time."""
+    """A topic over interviews.
+
+    ``number`` counts the questions that were reached. ``mean`` is their mean mark, 0 to 100, weighted by
+    planned time.
+    """
 
     topic: str
     number: int
@@ -61,7 +65,11 @@ class TopicTrend:
 
 @dataclass(frozen=True, slots=True)
 class RoleStanding:
-    """Where a role stands: totals pooled by halves per 14 days, and how many lie in the last 30 days."""
+    """Where the learner stands in a role.
+
+    ``pooled`` is the weighted mean of all totals; the weight of an interview halves every 14 days.
+    ``recent`` counts the interviews of the last 30 days.
+    """
 
     role: str
     title: str
@@ -72,24 +80,24 @@ class RoleStanding:
 
     @property
     def provisional(self) -> bool:
-        """Whether too few interviews lie in the last 30 days."""
+        """Whether fewer than three interviews lie in the last 30 days."""
         return self.recent < SETTLED
 
 
 def oldest_first(reports: Sequence[Report], role: str | None = None) -> list[Report]:
-    """The reports of a role, or all, oldest first."""
+    """The reports of a role, or of all roles, oldest first."""
     return sorted(
         (report for report in reports if role in (None, report.role)), key=lambda report: report.started_at
     )
 
 
 def total_line(reports: Sequence[Report]) -> TrendLine:
-    """The raw totals of reports, in the order given."""
+    """The raw totals of the reports, in the order given."""
     return TrendLine("total", tuple(report.totals.raw for report in reports))
 
 
 def dimension_lines(reports: Sequence[Report]) -> list[TrendLine]:
-    """The dimensions of reports, in the order given; one that no report has is left out."""
+    """The dimensions of the reports, in the order given, without those that no report has."""
     lines = []
     for name in DIMENSIONS:
         rows = [report.dimensions.get(name) for report in reports]
@@ -98,7 +106,7 @@ def dimension_lines(reports: Sequence[Report]) -> list[TrendLine]:
 
 
 def topic_lines(reports: Sequence[Report]) -> list[TopicTrend]:
-    """The topics of reports, the weakest first. Only questions that were reached count."""
+    """The topics of the reports, weakest first. Only questions that were reached count."""
     marks: dict[str, list[list[tuple[int, int]]]] = {}
     for index, report in enumerate(reports):
         for question in report.reached:
@@ -118,7 +126,7 @@ def weakest(topics: Sequence[TopicTrend]) -> TopicTrend | None:
 
 
 def standings(reports: Sequence[Report], now: datetime) -> list[RoleStanding]:
-    """Where each role stands, the role of the newest interview first."""
+    """Where the learner stands in each role; the role of the newest interview comes first."""
     rows = []
     newest = oldest_first(reports)[::-1]
     for role in dict.fromkeys(report.role for report in newest):
@@ -132,19 +140,19 @@ def standings(reports: Sequence[Report], now: datetime) -> list[RoleStanding]:
 
 
 def spark(percents: Sequence[int | None]) -> str:
-    """A character for each percent, a dot where there is none."""
+    """Draw one block character per percent, and a dot for None."""
     return "".join(GAP if p is None else SPARKS[min(7, p * 8 // 100)] for p in percents)
 
 
 def standing_text(standing: RoleStanding) -> str:
-    """Where a role stands, in a sentence."""
+    """Describe a standing in one sentence."""
     text = f"{standing.title}: {plural(standing.interviews, 'interview')}, pooled {standing.pooled}"
     recent = f"{standing.recent} in 30 days"
     return f"{text}, pass mark {standing.pass_mark}; {recent}{', provisional' * standing.provisional}."
 
 
 def weakest_text(topics: Sequence[TopicTrend]) -> str:
-    """The weakest topic in a sentence; empty without topics."""
+    """Name the weakest topic in one sentence; empty without topics."""
     row = weakest(topics)
     if row is None:
         return ""
@@ -156,7 +164,7 @@ HEAD = f"{'id':8}  {'date':10}  {'role':23}  min  raw  adj  80 %    band"
 
 
 def list_line(report: Report) -> str:
-    """A finished interview in one line below `HEAD`."""
+    """Format a finished interview as one line below ``HEAD``."""
     totals, interval = report.totals, report.interval
     head = _list_head(report.id, report.started_at, report.role, report.minutes)
     percents = f"{interval.low}-{interval.high}"
@@ -164,7 +172,7 @@ def list_line(report: Report) -> str:
 
 
 def running_line(document: Mapping[str, Any]) -> str:
-    """An interview that is not finished, as the store holds it, in one line below `HEAD`."""
+    """Format an unfinished interview, given its stored document, as one line below ``HEAD``."""
     started = datetime.fromisoformat(document["started"])
     head = _list_head(document["id"], started, document["role"], document["minutes"])
     return f"{head}  not finished, can be resumed"
@@ -180,7 +188,7 @@ def day(report: Report) -> str:
 
 
 def as_text(reports: Sequence[Report], now: datetime) -> Iterator[str]:
-    """The trend of each role and of the topics, for a terminal 80 columns wide."""
+    """Yield the lines of the trend of each role and of the topics, for 80 columns."""
     for standing in standings(reports, now):
         of_role = oldest_first(reports, standing.role)
         yield ""

@@ -1,1 +1,1 @@
-"""From frozen answers to a marking."""
+"""Turns frozen answers into markings."""

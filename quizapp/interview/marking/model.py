@@ -20,9 +20,10 @@ class MarkedBy(StrEnum):
 class PointMark(msgspec.Struct):
     """A key point and how far the answer makes it.
 
-    ``kind`` is core, trade-off or production, in an incident the section of the answer. ``words`` are the
-    learner's words that show the point, ``quote`` the phrase that they named themselves. ``held`` is 0, 0.5
-    or 1. ``verify``, of an incident only: the point says how the fix is proved.
+    ``kind`` is core, trade-off or production; in an incident it is the section of the answer. ``words`` are
+    the learner's words that matched the point. ``quote`` is the phrase that the learner named as proof.
+    ``held`` is the credit: 0, 0.5 or 1. ``verify`` exists only in incidents and marks a point about
+    verifying the fix.
     """
 
     text: str
@@ -48,7 +49,7 @@ class MisconceptionMark(msgspec.Struct):
 
 
 class BeatMark(msgspec.Struct):
-    """A part of a well-built answer and whether it is there."""
+    """A part of a well-built answer and whether the answer has it."""
 
     name: str
     check: str
@@ -57,7 +58,7 @@ class BeatMark(msgspec.Struct):
 
 
 class FollowUpMark(msgspec.Struct):
-    """A follow-up question and how right its answer was: 0, 0.5 or 1."""
+    """A follow-up question and the credit for its answer: 0, 0.5 or 1."""
 
     ask: str
     answer: str
@@ -67,24 +68,24 @@ class FollowUpMark(msgspec.Struct):
 
 
 class Marking(msgspec.Struct, kw_only=True):
-    """What every marking has. ``empty``: nothing was said that could count."""
+    """The part that all markings share. ``empty`` is True if the answer holds nothing that could count."""
 
     by: MarkedBy
     empty: bool
 
     @classmethod
     def from_json(cls, kind: str, data: Mapping[str, Any]) -> "Marking":
-        """The stored marking of a question of that kind."""
+        """Read the stored marking of a question of that kind."""
         return msgspec.convert(data, TYPE_BY_KIND.get(kind, MachineMarking))
 
     def as_json(self) -> dict[str, Any]:
-        """Its stored form."""
+        """Return the stored form."""
         stored: dict[str, Any] = msgspec.to_builtins(self)
         return stored
 
 
 class MachineMarking(Marking, kw_only=True):
-    """Of a choice, a number, an order or a cloze."""
+    """The marking of a choice, a number, an order or a cloze. ``note`` is shown beside the mark."""
 
     right_parts: int
     parts: int
@@ -92,7 +93,7 @@ class MachineMarking(Marking, kw_only=True):
 
 
 class WordsMarking(Marking, kw_only=True, rename={"follow_ups": "probes"}):
-    """Of an answer in words; the learner decides on every line."""
+    """The marking of an answer in words. The learner decides on every line."""
 
     points: list[PointMark]
     misconceptions: list[MisconceptionMark]
@@ -100,13 +101,13 @@ class WordsMarking(Marking, kw_only=True, rename={"follow_ups": "probes"}):
     follow_ups: list[FollowUpMark]
 
     def needs_phrase(self, index: int) -> bool:
-        """Whether ticking this point asks for the phrase that says it."""
+        """Whether the learner must name a supporting phrase to tick this point."""
         return not self.points[index].proposed and not self.empty
 
     def tick(self, index: int, typed: str, *, ticked: bool, half: bool = False, quote: str = "") -> None:
         """Tick or untick a key point.
 
-        A tick counts half where neither matching words nor a phrase from the ``typed`` answer support it.
+        A tick that neither matching words nor a phrase from the ``typed`` answer supports counts half.
         """
         point = self.points[index]
         quote = quote.strip()
@@ -120,21 +121,25 @@ class WordsMarking(Marking, kw_only=True, rename={"follow_ups": "probes"}):
             point.held = 0.5 if point.half or not point.supported else 1.0
 
     def unmarked(self) -> "WordsMarking":
-        """The marking with its key points as if nobody had decided yet, to mark the answer again blind."""
+        """Return a copy with every decision on the key points reset, to mark the answer again blind."""
         points = [PointMark(point.text, point.weight, point.kind) for point in self.points]
         return WordsMarking(
             by=self.by, empty=False, points=points, misconceptions=[], beats=self.beats, follow_ups=[]
         )
 
     def counted_points(self) -> Sequence[PointMark]:
-        """The key points as they count: where nothing was said, none is held."""
+        """The key points as they count. In an empty answer none of them is held."""
         if not self.empty:
             return self.points
         return [msgspec.structs.replace(point, held=0.0) for point in self.points]
 
 
 class CodingMarking(WordsMarking, kw_only=True):
-    """Of code, from the last verdict in time, and of its explanation."""
+    """The marking of code, by the last verdict within the time, and of its explanation.
+
+    ``behaviours`` counts the behaviors under test. ``checked`` is True if the learner ran a check of their
+    own before the first submission.
+    """
 
     behaviours: int
     behaviours_passed: int
@@ -144,7 +149,7 @@ class CodingMarking(WordsMarking, kw_only=True):
 
 
 class IncidentMarking(WordsMarking, kw_only=True):
-    """Of an incident: the diagnosis is marked by the machine, the answer in words by the learner."""
+    """The marking of an incident. The machine marks the diagnosis, the learner the answer in words."""
 
     diagnosis: DiagnosisMark
 

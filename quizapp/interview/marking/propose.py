@@ -1,4 +1,4 @@
-"""From frozen answers to a marking: what the machine decides and what it only proposes."""
+"""Turns a frozen answer into a marking: decides what a machine can and proposes the rest."""
 
 from collections.abc import Sequence
 
@@ -38,7 +38,7 @@ from quizapp.interview.session.question import (
 
 
 def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> Marking:
-    """The marking of a question as the program proposes it, for the learner to change."""
+    """Propose the marking of a question. The learner may change it."""
     match item.kind:
         case "recall":
             return _recall(item, beats)
@@ -51,14 +51,14 @@ def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> Marking:
 
 
 def is_self_marked(item: InterviewQuestion) -> bool:
-    """Whether the learner marks the answer: it was reached and answered in words."""
+    """Whether the learner marks the answer, because the question was reached and answered in words."""
     words = bool(item.typed.strip() or any(row.typed.strip() for row in item.follow_ups))
     return item.kind in (*IN_WORDS, CODING) and item.reached and words
 
 
 def _points(item: InterviewQuestion) -> list[PointMark]:
-    # The task of a coding question names what has to be explained, so its words prove something there;
-    # only sentences copied from it do not.
+    # The task of a coding question names the very things that the learner has to explain. Its words
+    # therefore count as evidence there, except in sentences that are copied from it.
     given_away = "" if item.kind == CODING else None
     proposed = propose_points(item.key_points, item.typed, item.asked.prompt, given_away)
     marks = []
@@ -142,7 +142,7 @@ def _machine(item: InterviewQuestion) -> MachineMarking:
 
 
 def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking:
-    """The diagnosis is marked here for good; the answer in words like that to any question."""
+    """Mark the diagnosis for good, and propose marks for the answer in words."""
     points = _points(item)
     empty = _says_nothing(item, points)
     return IncidentMarking(
@@ -161,6 +161,7 @@ def _coding(item: InterviewQuestion) -> CodingMarking:
     submissions = item.submissions
     held = submissions[-1].behaviours() if submissions else {}
     first_ms = submissions[0].at_ms if submissions else None
+    # Only a check before the first submission shows that the learner tested before asking for a verdict.
     checked = first_ms is not None and any(check.at_ms <= first_ms for check in item.checks)
     points = _points(item)
     if not says_something(item.typed, item.asked.prompt, item.key_points):

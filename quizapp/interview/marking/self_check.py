@@ -1,7 +1,7 @@
-"""The learner's own check of their code: a run of their module and of its own check functions.
+"""Runs the learner's code with the checks that the learner wrote for it.
 
-It is a run that the learner asks for, as in a shell; it decides nothing about the mark but that it took
-place. The hidden tests are the judge's.
+The mark counts only that such a run took place, not its result; the judge alone runs the hidden tests. The
+run has the learner's own rights, like a script that they start in a shell.
 """
 
 import ast
@@ -27,7 +27,10 @@ for name in ran:
 
 @dataclass(frozen=True, slots=True)
 class SelfCheckResult:
-    """What a check run gave. ``counts`` is False where the code checks nothing."""
+    """The outcome of a check run. ``counts`` is False if the code checks nothing.
+
+    ``ok`` means exit status 0. ``output`` holds the end of stdout and stderr together.
+    """
 
     ok: bool
     counts: bool
@@ -35,7 +38,11 @@ class SelfCheckResult:
 
 
 def checks_itself(source: str) -> bool:
-    """Whether the module holds a check: an assertion at its foot or in a function named test_ or check."""
+    """Whether the module checks anything.
+
+    That is an ``assert`` at module level, or an ``assert`` or a call inside ``if __name__ == "__main__"`` or
+    inside a function whose name begins with ``test_`` or ``check``.
+    """
     try:
         tree = ast.parse(source)
     except SyntaxError:
@@ -52,11 +59,12 @@ def checks_itself(source: str) -> bool:
 
 
 def run_check(source: str, module: str) -> SelfCheckResult:
-    """Run the module as a script in a folder of its own, for at most twenty seconds."""
+    """Run ``source`` as a script named ``module`` in a temporary folder, for at most 20 seconds."""
     counts = checks_itself(source)
     with tempfile.TemporaryDirectory(prefix="quizapp-check-") as folder:
         path = Path(folder) / module
         path.write_text(source, encoding="utf-8")
+        # Pass on only what a script needs, so that tokens in the environment cannot end up in the output.
         kept = {key: os.environ[key] for key in ("PATH", "LANG", "TMPDIR") if key in os.environ}
         kept |= {"OMP_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         try:
@@ -72,6 +80,7 @@ def run_check(source: str, module: str) -> SelfCheckResult:
             )
         except subprocess.TimeoutExpired:
             return SelfCheckResult(ok=False, counts=counts, output=f"stopped after {SECONDS:.0f} s")
+        # Keep the end of the output, where a traceback names its error.
         text = done.stdout[-MOST:].decode("utf-8", "replace").replace(folder + os.sep, "")
     if not counts:
         text += "\nThis run checks nothing: add an assert under `if __name__ == '__main__':`."

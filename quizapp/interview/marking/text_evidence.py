@@ -1,7 +1,7 @@
-"""What a typed answer shows by itself: key points, misconceptions, beats; and what it only pretends.
+"""Finds evidence for key points, misconceptions and beats in a typed answer.
 
-Matching words is evidence only where somebody says something with them. A sentence that repeats the
-question, or strings rubric words together without a sentence around them, supports nothing.
+Matching words count only inside a sentence that says something. A sentence that repeats the question, or a
+list of rubric words without a sentence around them, supports nothing.
 """
 
 import itertools
@@ -21,14 +21,14 @@ _FUNCTION = frozenset(
     same such there here just still let get gets make makes take takes use uses need needs give gives keep
     keeps go goes say says run runs put puts""".split()  # noqa: SIM905 - reads better
 )
-_COPIED_SHARE = 0.75
-_SOUP_DENSITY = 0.62
-_SOUP_WORDS = 6
-_RUBRIC_DENSITY = 0.92
+_COPIED_SHARE = 0.75  # of a sentence's content stems: with as many from the prompt it is copied
+_SOUP_DENSITY = 0.62  # of a sentence's stems: with more from the rubric it is a list of rubric words
+_SOUP_WORDS = 6  # shorter fragments are too short to be judged alone
+_RUBRIC_DENSITY = 0.92  # like _SOUP_DENSITY, but counted without function words
 _RUBRIC_WORDS = 8
-_LEAST_OWN = 2
-_WORDS_PER_POINT = 4
-_WRONG_SHARE = 0.85
+_LEAST_OWN = 2  # content stems beyond the prompt that an answer needs to say anything
+_WORDS_PER_POINT = 4  # so that one sentence full of terms cannot claim the whole rubric
+_WRONG_SHARE = 0.85  # of a misconception's content stems that must occur together
 _BEATS: Mapping[str, re.Pattern[str]] = {
     "formal statement": re.compile(
         r"[=≈≤≥<>∝]|\b(?:is|are|equals|means|defined|denotes)\b|\bfirst\b.*\bthen\b",
@@ -89,7 +89,7 @@ _BEATS: Mapping[str, re.Pattern[str]] = {
 
 
 def sentences(text: str) -> list[str]:
-    """The sentences and lines of a typed text."""
+    """Split a typed text into sentences. A line break, a colon and a semicolon also end one."""
     return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
 
 
@@ -99,7 +99,7 @@ def _stems(text: str) -> tuple[str, ...]:
 
 
 def content_stems(text: str) -> set[str]:
-    """The stems that carry meaning."""
+    """The stems of a text without function words and single letters."""
     return {stem for stem in _stems(text) if stem not in _FUNCTION_STEMS and len(stem) > 1}
 
 
@@ -107,7 +107,7 @@ _FUNCTION_STEMS = frozenset(stem for word in _FUNCTION for stem in words(word)) 
 
 
 def is_copied(sentence: str, prompt: str) -> bool:
-    """Whether a sentence says nothing beyond the question's own words."""
+    """Whether a sentence repeats the prompt: three quarters of its content stems are the prompt's."""
     stems = content_stems(sentence)
     if not stems:
         return True
@@ -115,7 +115,11 @@ def is_copied(sentence: str, prompt: str) -> bool:
 
 
 def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
-    """Whether a sentence strings words together: no word that joins them, or hardly any but rubric words."""
+    """Whether a sentence is a mere list of words.
+
+    Signs of one are too few function words, too many words of the ``rubric``, short pieces between commas,
+    and the same words over and over. Fragments of fewer than six words are never judged.
+    """
     raw_words = re.findall(r"[^\W_]+", sentence.casefold())
     if len(raw_words) < _SOUP_WORDS:
         return False
@@ -132,14 +136,14 @@ def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
 
 
 def _only_rubric(text: str, rubric: frozenset[str]) -> bool:
-    """Whether nearly every word that carries meaning is a rubric word: nobody answers like that."""
+    # A real answer has content words of its own, so almost pure rubric vocabulary means pasted terms.
     carrying = [stem for stem in _stems(text) if stem not in _FUNCTION_STEMS]
     held = sum(stem in rubric for stem in carrying)
     return len(carrying) >= _RUBRIC_WORDS and held > _RUBRIC_DENSITY * len(carrying)
 
 
 def _short_runs(parts: Sequence[str]) -> Iterator[list[str]]:
-    """Neighbouring fragments too short to be judged alone, as one run; every other sentence by itself."""
+    """Group adjacent fragments that are too short to be judged alone; yield other sentences one by one."""
     run: list[str] = []
     for part in parts:
         if len(_stems(part)) < _SOUP_WORDS:
@@ -154,13 +158,13 @@ def _short_runs(parts: Sequence[str]) -> Iterator[list[str]]:
 
 
 def rubric_stems(points: Sequence[KeyPoint]) -> frozenset[str]:
-    """The stems of all terms of a rubric, without words that any sentence has."""
+    """The stems of all terms of a rubric, without function words."""
     stems = {stem for point in points for term in point.terms for stem in words(term)}
     return frozenset(stems - _FUNCTION_STEMS)
 
 
 def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[str]:
-    """The sentences in which somebody says something of their own, each once."""
+    """The sentences that are neither copied from the prompt nor lists of rubric words, each once."""
     rubric = rubric_stems(points)
     if _only_rubric(text, rubric):
         return []
@@ -178,7 +182,7 @@ def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[st
 
 
 def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
-    """Whether the answer holds anything beyond the question and strings of words."""
+    """Whether the learner's own sentences add at least two content stems to the prompt's."""
     stems = content_stems(" ".join(own_sentences(text, prompt, points)))
     return len(stems - content_stems(prompt)) >= _LEAST_OWN
 
@@ -186,10 +190,10 @@ def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
 def propose_points(
     points: Sequence[KeyPoint], text: str, prompt: str, given_away: str | None = None
 ) -> list[tuple[str, ...]]:
-    """For each key point the terms that show it in the learner's own sentences; empty where none does.
+    """For each key point, return the terms that show it in the learner's own sentences, or ().
 
-    A sentence supports at most one point per four of its words, the heavier ones first. Terms that
-    ``given_away`` contains (by default the prompt) prove nothing alone.
+    A sentence supports at most one point per four of its words; heavier points come first. Terms that
+    already occur in ``given_away`` (by default the prompt) are no evidence.
     """
     given_away = prompt if given_away is None else given_away
     shown: list[tuple[str, ...]] = [() for _ in points]
@@ -203,7 +207,9 @@ def propose_points(
                 if terms:
                     shown[index] = terms
                     room -= 1
-    whole = " ".join(kept)  # a point may be said over two sentences
+    # A point may be spread over two sentences. Across sentences only terms of several words count ("a + b"),
+    # since a single word would already have matched within its sentence.
+    whole = " ".join(kept)
     for index, point in enumerate(points):
         if not shown[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, shown))):
             shown[index] = tuple(term for term in _own_terms(point, whole, given_away) if " + " in term)
@@ -211,13 +217,12 @@ def propose_points(
 
 
 def _own_terms(point: KeyPoint, sentence: str, given_away: str) -> tuple[str, ...]:
-    """The terms of a point in a sentence; terms that the question itself holds prove nothing alone."""
     given = set(shown_terms(point, given_away))
     return tuple(term for term in shown_terms(point, sentence) if term not in given)
 
 
 def says_quote(quote: str, text: str) -> bool:
-    """Whether a phrase is really in the answer, and long enough to say something."""
+    """Whether a phrase of at least two words occurs in the answer, compared stem by stem."""
     wanted = words(quote)
     typed = words(text)
     size = len(wanted)
@@ -225,7 +230,7 @@ def says_quote(quote: str, text: str) -> bool:
 
 
 def propose_wrong(wrong: str, text: str) -> bool:
-    """Whether a misconception seems to be stated: most of its content in one or two sentences."""
+    """Whether the answer seems to state a misconception: 85 % of its content in two adjacent sentences."""
     sought = content_stems(wrong)
     if len(sought) < 2:
         return False
@@ -238,15 +243,18 @@ def propose_wrong(wrong: str, text: str) -> bool:
 
 
 def _denied(sentences: str, wrong: str) -> bool:
-    """Whether the answer denies what the misconception states."""
     deny = re.compile(
         r"\b(?:not|never|no|n't|myth|wrong|mistake|rather than|instead of)\b|n't\b", re.IGNORECASE
     )
+    # A misconception that contains a negation itself is stated with one, so a negation proves no denial.
     return bool(deny.search(sentences)) and not deny.search(wrong)
 
 
 def propose_follow_up(answer: str, ask: str, typed: str) -> float:
-    """How far an answer to a follow-up matches the reference answer: 0, 0.5 or 1."""
+    """Credit for the answer to a follow-up by its overlap with the reference answer: 0, 0.5 or 1.
+
+    40 % of the reference's content stems, without those of the question, give 1, and 20 % give 0.5.
+    """
     sought = content_stems(answer) - content_stems(ask)
     original = [s for s in sentences(typed) if not is_copied(s, ask)]
     typed_stems = content_stems(" ".join(original))
@@ -257,7 +265,7 @@ def propose_follow_up(answer: str, ask: str, typed: str) -> float:
 
 
 def propose_beats(names: Sequence[str], text: str, prompt: str, points: Sequence[KeyPoint]) -> list[bool]:
-    """Which beats of a well-built answer the own sentences show."""
+    """For each named beat, whether the learner's own sentences show it; all False below eight words."""
     whole = " ".join(own_sentences(text, prompt, points))
     long_enough = len(_stems(whole)) >= 8
     return [

@@ -1,4 +1,4 @@
-"""What the schedule knows about each card when a paper is made."""
+"""How well the learner knows each card when a paper is made."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
 
 FRESH_HOURS = 48.0
-BAND = (0.60, 0.95)
+BAND = (0.60, 0.95)  # retrievability at which asking a card tells the most
 
 
 @dataclass(frozen=True, slots=True)
 class CardKnowledge:
-    """A card that was reviewed: retrievability now, and hours since the last review."""
+    """The state of a card: its retrievability now (0 to 1), and the hours since its last review."""
 
     recall: float
     hours: float
@@ -21,7 +21,7 @@ class CardKnowledge:
 
     @property
     def fresh(self) -> bool:
-        """Whether it was seen so recently that asking it would only measure yesterday's session."""
+        """Whether it was seen so recently that asking it would only measure the last study session."""
         return self.hours < FRESH_HOURS
 
     @property
@@ -31,11 +31,11 @@ class CardKnowledge:
 
 
 Knowledge = Mapping[str, CardKnowledge]
-"""By card id; a card without an entry was never reviewed."""
+"""Maps card ids to states. A card without an entry was never reviewed."""
 
 
 def knowledge(study: "Study") -> dict[str, CardKnowledge]:
-    """The state of all cards that were seen or suspended."""
+    """Return the state of all cards that were seen or suspended."""
     now = study.now()
     cards = {}
     for row in study.cards():
@@ -48,7 +48,7 @@ def knowledge(study: "Study") -> dict[str, CardKnowledge]:
 
 
 def variants_seen(study: "Study") -> frozenset[str]:
-    """The ids of the incidents that finished interviews put before the learner."""
+    """Return the ids of the incidents that the learner opened in finished interviews."""
     return frozenset(
         item["question"]["id"]
         for mock in study.mocks("done")

@@ -10,11 +10,11 @@ from quizapp.interview.blueprint import PHASE_OF, Beat, InterviewForm, Interview
 
 @dataclass(frozen=True, slots=True)
 class PaperQuestion:
-    """One question of the paper; times in seconds.
+    """One question of the paper. Times are in seconds.
 
-    ``card`` is a question id, ``exercise:<slug>`` or ``incident:<class>``; then ``incident`` is the variant.
-    ``planned`` is its share of the phase, ``budget`` what the answer itself may take, and ``follow_ups``
-    the time of each follow-up question; budget and follow-ups sum to ``planned``.
+    ``card`` is a question id, ``exercise:<slug>`` or ``incident:<class>``; with the last, ``incident`` is the
+    id of the variant. ``planned`` is the question's part of the phase, ``budget`` the time for the answer
+    itself, and ``follow_ups`` the time for each follow-up. Budget and follow-ups sum to ``planned``.
     """
 
     slot: str
@@ -39,7 +39,7 @@ class PaperQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """What is asked, in order. ``seconds`` by phase sum to the length."""
+    """The questions of an interview, in order. ``seconds`` by phase sum to its length."""
 
     plan: InterviewPlan
     seed: int
@@ -48,10 +48,10 @@ class Paper:
 
 
 class InterviewHead(msgspec.Struct, kw_only=True):
-    """The facts of an interview that do not change, with which its stored document begins.
+    """The fixed facts of an interview. Its stored document begins with them.
 
-    ``beats`` holds the parts of a well-built answer by kind of question; ``blueprint`` and ``content_hash``
-    are hashes of what the paper was made from.
+    ``beats`` holds the parts of a well-built answer by kind of question. ``blueprint`` and ``content_hash``
+    are hashes of the files and questions that the paper was made from.
     """
 
     schema: str
@@ -76,6 +76,6 @@ class InterviewHead(msgspec.Struct, kw_only=True):
         return form_of_role(self.role)
 
     def as_json(self) -> dict[str, Any]:
-        """Its stored form."""
+        """Return the stored form."""
         stored: dict[str, Any] = msgspec.to_builtins(self)
         return stored

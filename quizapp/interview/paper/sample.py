@@ -1,4 +1,4 @@
-"""Samples the paper of an interview: the same seed and state give the same paper."""
+"""Samples the paper of an interview. The same seed and card states give the same paper."""
 
 import random
 from collections import Counter
@@ -18,7 +18,7 @@ UNASKED_TOPICS = frozenset({"interview-craft"})
 UNSEEN_SHARE = 0.30
 _KIND_WEIGHTS = {"recall": 6.0, "numeric": 3.0, "order": 3.0, "choice": 2.0, "cloze": 1.5}
 _TRIES = 24
-_INCIDENT_PASS_MARK = 70  # from here on the review of the fault class is Good
+_INCIDENT_PASS_MARK = 70  # from this mark on, the review of the fault class is Good
 NO_INCIDENTS = IncidentLibrary()
 _BOTH_ONE_BATCH_TESTS_FROM_MINUTES = 45
 
@@ -32,16 +32,18 @@ def sample_paper(
     library: IncidentLibrary = NO_INCIDENTS,
     seen: Collection[str] = (),
 ) -> Paper:
-    """The paper under ``seed``. With a small bank it has fewer items, never a forbidden one.
+    """Sample a paper. With a small bank it has fewer questions, but never one that a rule forbids.
 
-    Scenarios are incidents of ``library`` (those in ``seen`` were asked before), or questions of the bank
-    where it holds too few.
+    Scenarios are incidents of ``library``; those in ``seen`` were asked before. If the library has too few,
+    questions of the bank fill the places.
     """
     if plan.counts["coding"] and not _exercises(plan, bank, cards):
         plan = plan.without_code()
     incidents = IncidentSampler(plan, library, bank, cards, seen)
     best: list[PaperQuestion] = []
     cost = float("inf")
+    # A slot limits the choice for later slots (topics, pairs, families), so a greedy attempt can get stuck.
+    # Try again from another seed and keep the attempt that breaks the fewest rules.
     for attempt in range(_TRIES):
         sampler = _PaperSampler(plan, bank, cards, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
         sampler.run(incidents, alarm=holds_false_alarm(seed))
@@ -55,7 +57,7 @@ def sample_paper(
 def single_incident_paper(
     incident: Incident, blueprint: Blueprint, state: CardKnowledge | None, seed: int, *, unseen: bool
 ) -> Paper:
-    """The paper of one incident. Its length is the time until the question is cut, with nothing around it."""
+    """Build the paper of a single incident. Its length is the time at which the question is cut."""
     seconds = blueprint.incident_seconds
     length = round(CUT_SHARE * seconds)
     role = Role(
@@ -85,7 +87,7 @@ def _incident_question(
 
 
 def _exercises(plan: InterviewPlan, bank: Bank, cards: Knowledge) -> list[Exercise]:
-    """The exercises that a coding question may be: the role's own, else those of its topics, else any."""
+    """The exercises to choose a coding question from: the role's own, else of its topics, else any."""
     ready = [
         exercise
         for slug, exercise in bank.exercises.items()
@@ -99,9 +101,9 @@ def _exercises(plan: InterviewPlan, bank: Bank, cards: Knowledge) -> list[Exerci
 
 
 class IncidentSampler:
-    """Samples incidents for one attempt at a paper: the role's own, weak classes first.
+    """Samples incidents for the attempts at a paper: the role's own first, then weak fault classes.
 
-    ``satisfied`` is False where a rule could not be kept.
+    ``satisfied`` becomes False once a rule could not be kept.
     """
 
     def __init__(
@@ -119,7 +121,8 @@ class IncidentSampler:
             if not ((state := cards.get(incident.card)) and (state.fresh or state.suspended))
         ]
         self.tiers = {incident.id: self._tier(incident) for incident in self.ready}
-        # Of a weak class any variant will do, as long as one of them is the role's own.
+        # All variants of a weak class get the tier of its best one: practicing the class matters more than
+        # which variant shows it.
         for incident in self.ready:
             if self._weak(incident):
                 kin = [other.id for other in self.ready if other.fault_class == incident.fault_class]
@@ -136,20 +139,20 @@ class IncidentSampler:
         return state is not None and state.recall <= BAND[1]
 
     def _rank(self, incident: Incident) -> tuple[bool, int, int]:
-        """Lowest first: variants not asked yet, then the role's own, then weak classes, then unknown ones."""
+        """The sort key, lowest first: new variants, the role's own, weak classes, unknown classes."""
         familiarity = 0 if self._weak(incident) else 1 if self.cards.get(incident.card) is None else 2
         return incident.id in self.seen, self.tiers[incident.id], familiarity
 
     def reserved_exercises(self, *, alarm: bool) -> frozenset[str]:
-        """Exercises that a coding question should leave to the false alarm."""
+        """Exercises that a coding question should not use, so that a false alarm can be sampled."""
         return frozenset(i.exercise for i in self.ready if alarm and i.false_alarm)
 
     def sample(self, number: int, used: Collection[str], alarm: bool, rng: random.Random) -> list[Incident]:
-        """Up to ``number`` incidents of different classes and exercises, none of an exercise in ``used``.
+        """Sample up to ``number`` incidents of different classes and exercises, none with one in ``used``.
 
-        One has a one-batch test that passes; in a long interview another one's fails. With ``alarm`` one of
-        them is a false alarm, whose own one-batch test counts. Where only one incident is to be sampled, the
-        false alarm comes first, then a test that passes.
+        One has a one-batch test that passes; in a long interview another has one that fails. With ``alarm``,
+        one of them is a false alarm, whose one-batch test counts too. If only one incident is sampled, the
+        false alarm takes precedence over the test that passes.
         """
         chosen: list[Incident] = []
 
@@ -178,7 +181,7 @@ class IncidentSampler:
 
 
 class _PaperSampler:
-    """One attempt; ``cost`` counts what it could not meet (below 1: every rule is met)."""
+    """One attempt at a paper. ``cost`` adds up the rules that it broke; below 1, it met every rule."""
 
     def __init__(self, plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: str) -> None:
         self.plan, self.bank, self.cards = plan, bank, cards
@@ -202,7 +205,7 @@ class _PaperSampler:
         self.wants_unseen = marks
 
     def run(self, incidents: IncidentSampler, *, alarm: bool) -> None:
-        """Fill the slots, the hardest to fill first."""
+        """Fill all slots, beginning with those that are hardest to fill."""
         counts = self.plan.counts
         for _ in range(counts["coding"]):
             self._add_exercise(incidents.reserved_exercises(alarm=alarm))
@@ -215,7 +218,7 @@ class _PaperSampler:
             if mediums and self._add_pair():
                 mediums -= 1
             else:
-                self.cost += 10  # a hard item needs a medium of its topic: the slot stays empty
+                self.cost += 10  # a hard item needs a medium one of its topic, so this slot stays empty
         scenarios = counts["scenario"] - len(chosen)
         for slot, number in (("scenario", scenarios), ("medium", mediums), ("easy", counts["easy"])):
             for _ in range(number):
@@ -231,7 +234,7 @@ class _PaperSampler:
         return off + short + (0.0 if machine or self.plan.minutes < 30 else 1.0)
 
     def _by_deficit(self) -> list[str]:
-        """Topics, the one furthest below its share first, chance deciding among the near."""
+        """Sort topics by how far they are below their quota; noise decides between close ones."""
         keyed = {t: quota - self.topics[t] + 0.4 * self.rng.random() for t, quota in self.quotas.items()}
         return sorted(keyed, key=lambda topic: -keyed[topic])
 
@@ -265,7 +268,7 @@ class _PaperSampler:
         self.picks.append(_incident_question(incident, state, self.rng, unseen=unseen))
 
     def _add_pair(self) -> bool:
-        """A medium and a hard item of one topic."""
+        """Add a medium and a hard item of one topic. Return False if no topic has both."""
         for topic in self._by_deficit():
             hard = self._candidates("hard", topic)
             medium = self._candidates("medium", topic)
@@ -281,7 +284,7 @@ class _PaperSampler:
         return False
 
     def _add(self, slot: str, topics: Iterable[str]) -> bool:
-        """One item from the first topic that has a candidate; scenarios may leave the role's topics."""
+        """Add an item from the first topic that has a candidate, else from any topic outside the role."""
         for topic in topics:
             if candidates := self._candidates(slot, topic):
                 self._append(slot, self._choose(candidates))
@@ -303,7 +306,7 @@ class _PaperSampler:
         ]
 
     def _choose(self, candidates: Sequence[Question]) -> Question:
-        """By the wish for unseen or half-known questions, then by kind, then by chance."""
+        """Choose by familiarity (unseen or half-known, as this place wants), then by kind, then at random."""
         want = self.wants_unseen[len(self.picks) % len(self.wants_unseen)]
         ranks = {question.id: self._rank(question, want_unseen=want) for question in candidates}
         best = min(ranks.values())
@@ -328,7 +331,7 @@ class _PaperSampler:
         self.kinds[question.kind] += 1
         self.topics[question.topic] += 1
         recall = round(state.recall, 4) if state else None
-        unseen = state is None or question.kind == "numeric"  # fresh values make a fresh question
+        unseen = state is None or question.kind == "numeric"  # new values make it a new question
         seed = self.rng.getrandbits(31)
         self.picks.append(
             PaperQuestion(
@@ -346,6 +349,7 @@ class _PaperSampler:
 
 
 def _pool(bank: Bank, slot: str, topic: str) -> list[Question]:
+    # Every attempt asks for many pools, so index the bank once. Only the last bank is kept.
     cache = _POOLS.get(id(bank.questions))
     if cache is None or cache[0] is not bank.questions:
         pools: dict[tuple[str, str], list[Question]] = {}

@@ -12,7 +12,10 @@ from quizapp.interview.paper.model import Paper, PaperQuestion
 def timed(
     blueprint: Blueprint, plan: InterviewPlan, bank: Bank, picks: Sequence[PaperQuestion], seed: int
 ) -> Paper:
-    """The picks in order, with budgets that sum to their phase; the time of an empty phase is shared."""
+    """Order the picks and give each a budget. The budgets sum to the seconds of their phase.
+
+    The time of a phase without questions goes to the others in proportion, or to the wrap-up without any.
+    """
     ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - the same for the same seed, not a secret
     seconds = dict(plan.seconds)
     filled = [phase for phase in PHASES if any(pick.phase == phase for pick in ordered)]
@@ -39,7 +42,7 @@ def timed(
 
 
 def _budgeted(blueprint: Blueprint, bank: Bank, pick: PaperQuestion, planned: int) -> PaperQuestion:
-    """The pick with its time, a part of it kept for follow-up questions where it has any."""
+    """Give the pick its time, a part of which is kept for its follow-up questions."""
     question = bank.questions.get(pick.card)
     shape = blueprint.format
     number = 0
@@ -52,7 +55,7 @@ def _budgeted(blueprint: Blueprint, bank: Bank, pick: PaperQuestion, planned: in
 
 
 def _ordered(picks: Sequence[PaperQuestion], rng: random.Random) -> list[PaperQuestion]:
-    """Phase by phase; a hard item somewhere after a medium one of its topic."""
+    """Order by phase and shuffle within; a hard item comes after a medium one of its topic."""
     by_slot: dict[str, list[PaperQuestion]] = {}
     for pick in picks:
         by_slot.setdefault(pick.slot, []).append(pick)

@@ -40,7 +40,7 @@ def build(
 ) -> Report:
     """Build the report of a session from its markings.
 
-    ``finished`` is UTC in ISO 8601. ``past`` are the reports before it of the same form, newest first.
+    ``finished`` is UTC in ISO 8601. ``past`` holds the earlier reports of the same form, newest first.
     """
     scored = [
         (asked, terms_of(asked, marking)) for asked, marking in zip(session.items, markings, strict=True)
@@ -100,7 +100,7 @@ def _marked(asked: InterviewQuestion, terms: Sequence[Term], marking: Marking) -
 
 
 def _decimal(term: Term) -> MarkTerm:
-    """The term in decimals, for reading; the mark itself follows from exact fractions."""
+    """Convert a term to decimals for display. The mark itself is computed from exact fractions."""
     share, points = round(float(term.share), 6), round(float(term.points), 4)
     return MarkTerm(term.name, term.dimension, float(term.weight), share, points, term.how)
 
@@ -112,7 +112,7 @@ def _mean_mark(questions: Sequence[MarkedQuestion]) -> int:
 def _next_steps(
     role: str, minutes: int, weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
 ) -> list[NextStep]:
-    """What to do next, as commands: drill weak topics, write costly exercises, sit again."""
+    """Suggest commands: drill weak topics, write the exercises of costly questions, sit again."""
     steps = [
         NextStep(f"Drill {row.topic}", f"quizapp drill --topic {row.topic}")
         for row in weak_topics[:2]
@@ -127,7 +127,7 @@ def _next_steps(
 
 
 def redacted(report: Report) -> Report:
-    """Leave out the learner's own words, code and numbers, and the names of those who marked."""
+    """Return a copy without the learner's own words, code and numbers and without the reviewers' names."""
     reviews = [
         msgspec.structs.replace(review, by=f"friend {n}") for n, review in enumerate(report.reviews, 1)
     ]
@@ -159,7 +159,7 @@ _TEST_KEYS = ("name", "behaviour", "passed", "seconds")
 
 
 def _without_source(submission: CodeSubmission) -> CodeSubmission:
-    """Keep only what the hidden tests decide: messages, output and notes quote the learner's code."""
+    """Keep only the results of the hidden tests. Messages, output and notes may quote the learner's code."""
     full = submission.verdict
     verdict = {key: full[key] for key in _VERDICT_KEYS if key in full}
     verdict["tests"] = [

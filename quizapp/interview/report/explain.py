@@ -8,7 +8,7 @@ from quizapp.interview.report.text import STATES, question_title, title_line
 
 
 def explain(report: Report) -> str:
-    """Show every mark with its terms, then how they make the total, its adjustment, interval and band."""
+    """Show every mark with its terms, and how the total, its adjustment, interval and band follow."""
     return "\n".join(_lines(report)) + "\n"
 
 

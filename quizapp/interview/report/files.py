@@ -1,4 +1,4 @@
-"""The report in its three forms, as text and as files."""
+"""Renders a report as Markdown, HTML or JSON, and writes all three to files."""
 
 import json
 from collections.abc import Mapping
@@ -26,7 +26,7 @@ def rendered(report: Report, form: str, topics: Mapping[str, Topic] = NO_TOPICS)
 
 
 def write_reports(report: Report, folder: Path, topics: Mapping[str, Topic]) -> list[Path]:
-    """Write all three forms into the folder. Raises ``OSError``."""
+    """Write all three forms into the folder, which is created if needed. Raises ``OSError``."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = []
     for form in FORMATS:

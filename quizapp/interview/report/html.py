@@ -85,7 +85,7 @@ def _parts(report: Report, title: str) -> Iterator[str]:
 
 
 def _result(report: Report) -> Iterator[str]:
-    """End the result with the band; then dimensions, time and moments."""
+    """Finish the section that the caller opened with the band; then add dimensions, time and moments."""
     yield f'<p class="band">{escape(band_line(report))}.</p>'
     yield f"<p>{escape(report.band.why.capitalize())}; {escape(adjusted_line(report))}.</p></section>"
     dimensions = (
@@ -117,13 +117,13 @@ def _moments(report: Report, questions: Sequence[MarkedQuestion]) -> str:
 
 
 def _list(rows: Iterable[str]) -> str:
-    """A list of HTML rows; empty where there are none."""
+    """Wrap rows of HTML in a list; empty if there are none."""
     items = "".join(f"<li>{row}</li>" for row in rows)
     return f"<ul>{items}</ul>" if items else ""
 
 
 def _table(caption: str, heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> str:
-    """A table of numbers whose first column heads its rows; the cells are HTML."""
+    """Build a table of numbers. The first column holds the row headers, and all cells are HTML."""
     first, *others = heads
     top = f'<th scope="col">{first}</th>' + "".join(
         f'<th scope="col" class="n">{head}</th>' for head in others
@@ -237,7 +237,7 @@ def _mark(held: float) -> str:
 
 
 def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    """The diagnosis beside the right one, then the readings that were taken."""
+    """Yield a table of the stated and the right diagnosis, then a table of the readings taken."""
     asked = question.asked
     number = question.asked.number + 1
     diagnosis = [
@@ -264,7 +264,7 @@ def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
 
 
 def _wide_table(number: int, caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
-    """A table of texts that scrolls sideways in a small window."""
+    """Build a table of texts that scrolls sideways in a small window."""
     top = "".join(f'<th scope="col">{head}</th>' for head in heads)
     body = ""
     for name, *rest in rows:
@@ -286,11 +286,11 @@ def _prediction(right: bool | None) -> str:
 
 @cache
 def _parser() -> MarkdownIt:
-    """A parser for content that is not trusted: HTML is escaped, and links and pictures stay plain text.
+    """Build a parser for untrusted content: HTML is escaped, links and pictures stay plain text.
 
-    The page must load nothing from the network. Headings become paragraphs, because headings inside a
-    question would break the outline of the page. Tables get what the page's own tables have for screen
-    readers.
+    The page must not load anything from the network. Headings become paragraphs, because headings inside a
+    question would break the outline of the page. Tables get the same markup for screen readers as the page's
+    own tables.
     """
     parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": True}).enable("table")
     parser.disable(["link", "image", "autolink", "reference"])
@@ -331,10 +331,9 @@ def _head_cell(
 
 
 def _markdown(text: str) -> str:
-    """Markdown as HTML blocks."""
     return str(_parser().render(text.strip()))
 
 
 def _inline(text: str) -> str:
-    """One line of Markdown as HTML without a paragraph around it."""
+    """Render one line of Markdown without a paragraph around it."""
     return str(_parser().renderInline(text))

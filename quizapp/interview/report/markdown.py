@@ -64,7 +64,7 @@ def _lines(report: Report) -> Iterator[str]:
 
 
 def _result(report: Report) -> Iterator[str]:
-    """Band, dimensions, time and moments, which only an interview of several questions has."""
+    """Yield band, dimensions, time and moments, which a single incident does not have."""
     yield f"**{band_line(report)}.**"
     yield f"{report.band.why.capitalize()}; {adjusted_line(report)}."
     yield ""
@@ -103,7 +103,7 @@ def _away(report: Report) -> Iterator[str]:
 
 
 def _list(title: str, lines: Iterator[str]) -> Iterator[str]:
-    """A section with a list; nothing where there are no lines."""
+    """Yield a section with a list, or nothing if there are no lines."""
     if rows := [f"- {line}" for line in lines]:
         yield from (f"## {title}", "", *rows, "")
 
@@ -233,7 +233,7 @@ def _verdict(question: MarkedQuestion) -> Iterator[str]:
 
 
 def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    """The diagnosis beside the right one, then the readings that were taken."""
+    """Yield a table of the stated and the right diagnosis, then a table of the readings taken."""
     asked = question.asked
     yield "| | your diagnosis | right |"
     yield "| --- | --- | --- |"
@@ -258,5 +258,5 @@ def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
 
 
 def _cell(text: str) -> str:
-    """Text that cannot end its table cell or row."""
+    """Join lines and escape bars, so that the text cannot end its table cell or row."""
     return " ".join(text.split()).replace("|", "\\|")

@@ -1,8 +1,8 @@
 """The report of an interview as typed data, and its JSON form ``quizapp.mock/1``.
 
 The JSON form is a contract: the store keeps it, ``quizapp mock report --format json`` prints it, and the
-schema in ``docs/schemas`` is generated from the types below. A question and what was made of it share one
-JSON object there, so loading and dumping fold ``MarkedQuestion.asked`` in and out.
+schema in ``docs/schemas`` is generated from the types below. In JSON the fields of ``MarkedQuestion.asked``
+lie in the same object as its marking and marks, so loading and dumping convert between the two shapes.
 
 msgspec costs a few milliseconds to import. Nothing that starts the program or paints the home screen imports
 this module.
@@ -31,13 +31,13 @@ from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
 
 SCHEMA = "quizapp.mock/1"
 
-# Limits stand in the published schema only. A stored report that breaks one must still open.
+# These limits appear only in the published schema. A stored report that breaks one must still open.
 Percent = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 100})]
 Held = Annotated[float, Meta(extra_json_schema={"enum": [0, 0.5, 1]})]
 
 
 class Band(StrEnum):
-    """Where a total lies against the pass mark of the role."""
+    """How a total compares with the pass mark of the role."""
 
     STRONG = "strong"
     PASS = "pass"  # noqa: S105 - a band, not a password
@@ -63,7 +63,7 @@ class MarkTerm(Struct, frozen=True):
 
 
 class Marks(Struct):
-    """The mark of a question with its terms; ``reached`` is false where the learner never saw it."""
+    """The mark of a question with its terms. ``reached`` is false if the learner never saw it."""
 
     total: Percent
     reached: bool
@@ -71,9 +71,10 @@ class Marks(Struct):
 
 
 class QuestionEffect(Struct, omit_defaults=True):
-    """What a question did to the schedule: a review with ``rating`` and ``due``, or none and why.
+    """The effect of a question on the schedule: a review with ``rating`` and ``due``, or none.
 
-    ``caps`` are upper limits in days for the next intervals. ``linked`` cards come first tomorrow.
+    ``why`` gives the reason. ``caps`` are upper limits in days for the next intervals. ``linked`` cards come
+    first tomorrow.
     """
 
     why: str
@@ -93,7 +94,7 @@ class MarkedQuestion(Struct):
 
     @property
     def lost(self) -> int:
-        """Marks lost times planned seconds, by which questions are compared."""
+        """Marks lost times planned seconds: the cost of the question to the total."""
         return self.asked.planned * (100 - self.marks.total)
 
     @property
@@ -103,17 +104,17 @@ class MarkedQuestion(Struct):
 
     @property
     def points(self) -> list[PointMark]:
-        """The key points; none where the machine alone marks."""
+        """The key points; empty if only the machine marks."""
         return self.marking.points if isinstance(self.marking, WordsMarking) else []
 
     @property
     def misconceptions(self) -> list[MisconceptionMark]:
-        """The misconceptions; none where the machine alone marks."""
+        """The misconceptions; empty if only the machine marks."""
         return self.marking.misconceptions if isinstance(self.marking, WordsMarking) else []
 
     @property
     def follow_ups(self) -> list[FollowUpMark]:
-        """The marks of the follow-ups; none where the machine alone marks."""
+        """The marks of the follow-ups; empty if only the machine marks."""
         return self.marking.follow_ups if isinstance(self.marking, WordsMarking) else []
 
     @property
@@ -155,7 +156,7 @@ class BandResult(Struct):
 
 
 class TotalInterval(Struct):
-    """The 80 % interval of the total, from ``draws`` bootstrap samples under ``seed``."""
+    """The 80 % interval of the total, from ``draws`` bootstrap samples with ``seed``."""
 
     low: Percent
     high: Percent
@@ -164,7 +165,7 @@ class TotalInterval(Struct):
 
 
 class Totals(Struct):
-    """The total as marked, adjusted for generous marking, and over the questions that were reached."""
+    """The total as marked, the total adjusted for generous marking, and that of the questions reached."""
 
     raw: Percent
     adjusted: Percent
@@ -174,9 +175,9 @@ class Totals(Struct):
 
 
 class TopicInflation(Struct):
-    """Sums and numbers of the self-marked and the machine-marked questions of a topic.
+    """Sums and counts of the self-marked and the machine-marked questions of a topic.
 
-    ``inflation`` is the adjustment that follows, rounded for reading; ``calibration.inflation_of`` gives it
+    ``inflation`` is the resulting adjustment, rounded for display. ``calibration.inflation_of`` computes it
     exactly.
     """
 
@@ -196,7 +197,7 @@ class ConfidenceBin(Struct):
 
 
 class Calibration(Struct):
-    """How well confidence predicted marks; ``brier`` and ``bias`` are None without any confidence."""
+    """How well confidence predicted marks. ``brier`` and ``bias`` are None if no confidence was given."""
 
     items: Count
     brier: float | None
@@ -221,14 +222,14 @@ class EarlierTotal(Struct):
 
 
 class Comparison(Struct):
-    """Up to three earlier interviews for the role, and the difference to their mean; None without any."""
+    """Up to three earlier interviews for the role, and the difference from their mean, None without any."""
 
     last: Annotated[list[EarlierTotal], Meta(extra_json_schema={"maxItems": 3})]
     difference: int | None
 
 
 class PooledTotal(Struct):
-    """The weighted mean of the role's totals; provisional while few interviews are recent."""
+    """The weighted mean of the role's totals, provisional while fewer than three are recent."""
 
     total: int
     mocks_in_30_days: int
@@ -236,7 +237,7 @@ class PooledTotal(Struct):
 
 
 class WeakTopic(Struct):
-    """A topic with its number of questions, mean mark, and marks lost times planned seconds."""
+    """A topic with its number of questions, its mean mark, and the marks lost times planned seconds."""
 
     topic: str
     items: int
@@ -245,14 +246,14 @@ class WeakTopic(Struct):
 
 
 class NextStep(Struct):
-    """Something to do next, with the command that does it."""
+    """A suggestion for the learner, with the command that carries it out."""
 
     what: str
     command: str
 
 
 class PeerMarks(Struct):
-    """What another person said of one answer: the share held of each point and follow-up."""
+    """Another person's marks for one answer: 0, 0.5 or 1 for each point and follow-up."""
 
     points: list[float]
     misconceptions: list[bool]
@@ -261,7 +262,10 @@ class PeerMarks(Struct):
 
 
 class Agreement(Struct):
-    """How far two markings of the same key points agree; ``kappa`` is None where chance explains all."""
+    """How well two markings of the same key points agree.
+
+    ``kappa`` is None if chance alone explains the agreement.
+    """
 
     points: int
     percent: int
@@ -269,7 +273,7 @@ class Agreement(Struct):
 
 
 class PeerReview(Struct):
-    """The marks that another person gave, by the number of the question."""
+    """The marks that another person gave. ``items`` is keyed by the number of the question."""
 
     by: str
     at: str
@@ -279,7 +283,7 @@ class PeerReview(Struct):
 
 
 class BlindMarks(Struct):
-    """Key points of one answer marked again, without sight of the first marks."""
+    """The key points of one answer, marked again without seeing the first marks."""
 
     item: int
     at: str
@@ -344,11 +348,11 @@ class Report(Struct):
         return [question for question in self.questions if question.marks.reached]
 
     def question(self, number: int) -> MarkedQuestion:
-        """The question with a number. Raises ``StopIteration`` where there is none."""
+        """Return the question with this number. Raises ``StopIteration`` if there is none."""
         return next(question for question in self.questions if question.asked.number == number)
 
     def as_json(self) -> dict[str, Any]:
-        """The report as the JSON form stores it."""
+        """Return the report in its JSON form."""
         data: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, questions=[]))
         data["items"] = [question.as_json() for question in self.questions]
         if not self.redacted:
@@ -357,9 +361,9 @@ class Report(Struct):
 
 
 def load_report(document: Mapping[str, Any]) -> Report:
-    """Read a stored report; keys that older versions did not write get their defaults.
+    """Read a stored report. Keys that older versions did not write get their defaults.
 
-    Raises ``QuizError`` where the document is not a finished report.
+    Raises ``QuizError`` if the document is not a finished report.
     """
     try:
         report = msgspec.convert({**document, "items": []}, Report)
@@ -371,12 +375,12 @@ def load_report(document: Mapping[str, Any]) -> Report:
 
 
 def costliest(questions: Iterable[MarkedQuestion]) -> list[MarkedQuestion]:
-    """The questions by marks lost, weighted with their planned time, the costliest first."""
+    """Sort questions by marks lost, weighted by planned time, the costliest first."""
     return sorted(questions, key=lambda question: (-question.lost, question.asked.number))
 
 
 def best(questions: Sequence[MarkedQuestion]) -> list[MarkedQuestion]:
-    """The three highest marks from 50 on, without the three costliest questions."""
+    """The three questions with the highest marks of at least 50, without the three costliest questions."""
     costly = {question.asked.number for question in costliest(questions)[:3] if question.lost}
     good = [one for one in questions if one.marks.total >= 50 and one.asked.number not in costly]
     return sorted(good, key=lambda one: (-one.marks.total, -one.asked.planned, one.asked.number))[:3]

@@ -1,4 +1,4 @@
-"""The two pictures of the report as inline SVG. Each has a description that says the same in words."""
+"""Draws the two pictures of the report as inline SVG, each with a description for screen readers."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -13,7 +13,7 @@ _LABEL_CELLS = 26
 
 
 def timeline(report: Report) -> str:
-    """Draw each question from its opening to its freezing, over the phases."""
+    """Draw a bar for each question, from its opening to its freezing, over the phases."""
     opened = [question for question in report.questions if question.asked.opened_ms is not None]
     whole = max(1000 * 60 * report.minutes, report.clock.elapsed_ms)
     height = 34 + _ROW * max(1, len(opened)) + 24
@@ -32,12 +32,12 @@ def timeline(report: Report) -> str:
 
 
 def scrollable(label: str, inside: str) -> str:
-    """Wrap what is wider than a small window in a part that scrolls by itself, also by keyboard."""
+    """Wrap wide HTML in a container that scrolls by itself, also by keyboard."""
     return f'<div class="wide" role="group" tabindex="0" aria-label="{escape(label)}">{inside}</div>'
 
 
 def _question_bar(question: MarkedQuestion, report: Report, y: int, scale: float) -> Iterator[str]:
-    """The name, the planned time, the time used, and the mark of one question."""
+    """Yield the name, the planned time, the time used, and the mark of one question."""
     mark, start = question.marks.total, question.asked.opened_ms or 0
     width = max(2.0, (_end(question, report) - start) * scale)
     planned = 1000 * question.asked.planned * scale

@@ -35,13 +35,13 @@ STATES = {
 }
 RATINGS = ("Again", "Hard", "Good", "Easy")
 NO_TOPICS: Mapping[str, Topic] = MappingProxyType({})
-"""Without names the report shows the ids of topics."""
+"""With this, the report shows the ids of topics instead of their names."""
 
 _NAME_CELLS = 80
 
 
 def minutes_text(ms: float) -> str:
-    """Milliseconds as minutes and seconds, ``64:05`` for more than an hour."""
+    """Format milliseconds as minutes and seconds. More than an hour stays in minutes: ``64:05``."""
     seconds = round(ms / 1000)
     return f"{seconds // 60}:{seconds % 60:02d}"
 
@@ -65,7 +65,7 @@ def band_line(report: Report) -> str:
 
 
 def adjusted_line(report: Report) -> str:
-    """The raw and the adjusted total, and the one over the questions reached."""
+    """The raw total, the adjusted total, and the total of the questions reached."""
     totals = report.totals
     change = totals.adjusted - totals.raw
     return (
@@ -96,7 +96,7 @@ def reviews_line(report: Report) -> str:
 
 
 def calibration_line(calibration: Calibration) -> str:
-    """Brier score and bias in a sentence; empty without any confidence."""
+    """Brier score and bias in one sentence; empty if no confidence was given."""
     if calibration.brier is None or calibration.bias is None:
         return ""
     side = confidence_side(calibration.bias)
@@ -105,12 +105,12 @@ def calibration_line(calibration: Calibration) -> str:
 
 
 def confidence_side(bias: float) -> str:
-    """Which way confidence missed."""
+    """Name the direction of a confidence bias."""
     return "overconfident" if bias > 0 else "underconfident" if bias < 0 else "even"
 
 
 def pooled_lines(report: Report) -> Iterator[str]:
-    """The last interviews for the role, and where this one stands."""
+    """The last interviews for the role, and how this one compares."""
     comparison = report.comparison
     for row in comparison.last:
         yield f"{row.started[:10]}, {row.minutes} minutes: {row.total}"
@@ -121,12 +121,12 @@ def pooled_lines(report: Report) -> Iterator[str]:
 
 
 def absent_text(report: Report) -> str:
-    """What is shown in place of a missing answer."""
+    """The text shown in place of a missing answer."""
     return "left out" if report.redacted else "nothing"
 
 
 def peer_rows(report: Report) -> Iterator[tuple[str, int, list[int | str]]]:
-    """(question, your mark, the others' marks) for each question that others marked, then the totals."""
+    """Yield (question, your mark, others' marks) for each question that others marked, then the totals."""
     for question in report.questions:
         number = question.asked.number
         columns = [review.items.get(str(number)) for review in report.reviews]
@@ -137,14 +137,14 @@ def peer_rows(report: Report) -> Iterator[tuple[str, int, list[int | str]]]:
 
 
 def agreement_line(review: PeerReview) -> str:
-    """How far somebody agrees with the learner, in a sentence."""
+    """Say in one sentence how well a reviewer agrees with the learner."""
     agreement = review.agreement
     points = f"{agreement.points} key points"
     return f"{review.by} marks {agreement.percent} % of {points} as you do{kappa_text(agreement)}"
 
 
 def kappa_text(agreement: Agreement) -> str:
-    """The weighted kappa after a comma; empty where there is none."""
+    """The weighted kappa after a comma; empty if there is none."""
     return "" if agreement.kappa is None else f", weighted kappa {agreement.kappa:.2f}"
 
 
@@ -152,14 +152,14 @@ def kappa_text(agreement: Agreement) -> str:
 
 
 def question_title(question: MarkedQuestion) -> str:
-    """A question in one line."""
+    """Number, name, slot and topic of a question in one line."""
     asked = question.asked
     name = asked.short_title or asked.card
     return f"{asked.number + 1}. {name} ({asked.slot}, {asked.topic})"
 
 
 def prompt_text(asked: InterviewQuestion) -> str:
-    """What was asked: of a coding task only the title, since its page is long."""
+    """The prompt; for a coding task only the title, because its prompt fills a page."""
     return asked.title if asked.kind == "coding" else asked.asked.prompt
 
 
@@ -200,17 +200,20 @@ def right_text(item: InterviewQuestion) -> str:
 
 
 def moment_line(question: MarkedQuestion, seconds: int) -> str:
-    """A costly or good moment: the mark, and how much of the total of all ``seconds`` it cost."""
+    """Describe a costly or good question: its mark, and the points of the total that it cost.
+
+    ``seconds`` are the planned seconds of the whole interview.
+    """
     asked, mark = question.asked, question.marks.total
     name = " ".join(asked.title.split()).rstrip(".")
     name = name if len(name) <= _NAME_CELLS else f"{name[: _NAME_CELLS - 1]}…"
-    name += "`" * (name.count("`") % 2)  # closes a code span that was cut off
+    name += "`" * (name.count("`") % 2)  # close a code span that was cut off
     cost = f", {question.lost / max(1, seconds):.1f} points of the total lost" if mark < 100 else ""
     return f"{name}: {mark} of 100{cost}, {STATES[asked.state]}"
 
 
 def verdict_line(marking: CodingMarking, submissions: int) -> str:
-    """What the hidden tests found in the code, and how it was submitted."""
+    """The result of the hidden tests, the number of submissions, and whether the learner checked first."""
     text = f"{marking.status}, {marking.behaviours_passed} of {marking.behaviours} behaviours"
     if not submissions:
         return text
@@ -218,7 +221,7 @@ def verdict_line(marking: CodingMarking, submissions: int) -> str:
 
 
 def terms_line(marks: Sequence[MarkTerm]) -> str:
-    """The terms of a mark in a phrase; a term that takes marks away shows its points alone."""
+    """The terms of a mark in one phrase. A term that takes marks away shows only its points."""
     return ", ".join(
         f"{term.term} {term.points:g} of {term.weight:g}"
         if term.weight > 0
@@ -228,7 +231,7 @@ def terms_line(marks: Sequence[MarkTerm]) -> str:
 
 
 def effect_line(effect: QuestionEffect | None) -> str:
-    """What the question did to the schedule."""
+    """The effect of a question on the schedule in one phrase."""
     if effect is None:
         return "not recorded"
     rated = f"{effect.rating}, " if effect.rating else ""
@@ -240,11 +243,11 @@ def effect_line(effect: QuestionEffect | None) -> str:
 
 _PARTS = {"replay plan": "reproducibility", "cause": "diagnosis", "fix": "fix", "explanation": "explanation",
           "hints": "hints"}  # fmt: skip
-"""The parts of the mark, by the term that each begins with."""
+"""Names of the parts of the mark, keyed by the first term of each."""
 
 
 class MarkPart(NamedTuple):
-    """A part of an incident's mark: the points earned, of how many marks, from which terms."""
+    """A part of an incident's mark: ``points`` earned out of ``weight``, and the terms behind them."""
 
     name: str
     points: float
@@ -253,7 +256,7 @@ class MarkPart(NamedTuple):
 
 
 def incident_parts(terms: Sequence[MarkTerm]) -> list[MarkPart]:
-    """Group the terms of an incident's mark; the part of the hints only takes marks away."""
+    """Group the terms of an incident's mark into its parts. Hints only take marks away (weight 0)."""
     groups: list[list[MarkTerm]] = []
     for term in terms:
         if term.term in _PARTS:
@@ -271,7 +274,7 @@ def incident_parts(terms: Sequence[MarkTerm]) -> list[MarkPart]:
 
 
 def parts_line(report: Report) -> str:
-    """The mark of a single incident, and its parts, in one phrase."""
+    """The mark of a single incident and its parts in one phrase."""
     marks = report.questions[0].marks
     parts = ", ".join(
         f"{part.name} {part.points:.3g}{f' of {part.weight:g}' if part.weight else ''}"
@@ -284,7 +287,7 @@ def parts_line(report: Report) -> str:
 
 
 def name_question_topics(report: Report, topics: Mapping[str, Topic]) -> Report:
-    """A copy whose questions have the names of their topics, which is all that trends read."""
+    """Return a copy whose questions have topic names in place of ids. Trends read nothing else."""
     questions = [
         msgspec.structs.replace(
             question,
@@ -296,7 +299,7 @@ def name_question_topics(report: Report, topics: Mapping[str, Topic]) -> Report:
 
 
 def name_topics(report: Report, topics: Mapping[str, Topic]) -> Report:
-    """A copy for reading, with the name of each topic in place of its id; unknown ids stay."""
+    """Return a copy for display with topic names in place of ids. Unknown ids stay."""
     replace = msgspec.structs.replace
     calibration = report.calibration
     return replace(
@@ -316,7 +319,7 @@ def _topic_name(topic: str, topics: Mapping[str, Topic]) -> str:
 
 
 def _name_step(step: NextStep, topics: Mapping[str, Topic]) -> NextStep:
-    """Only the words change: the command keeps the id."""
+    # Only the wording changes. The command keeps the id, which is all that it accepts.
     command, _, topic = step.command.partition(" --topic ")
     if command != "quizapp drill" or not topic:
         return step

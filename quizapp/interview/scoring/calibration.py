@@ -1,4 +1,4 @@
-"""How far marks can be trusted: generous self-marking, confidence, and agreement between two markings."""
+"""Measures how far marks can be trusted: generous self-marking, confidence, agreement of two markings."""
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -6,9 +6,9 @@ from fractions import Fraction
 from quizapp.interview.report.model import Calibration, ConfidenceBin, MarkedQuestion, TopicInflation
 from quizapp.interview.scoring.terms import half_up
 
-SHRINK = 10
+SHRINK = 10  # with this many questions of each kind, half of the observed inflation counts
 ADJUSTMENT_LIMIT = 15
-LEAST_ANSWERS = 8  # fewer answers say too little about the confidence in a topic
+LEAST_ANSWERS = 8  # with fewer answers, the calibration of a topic is mostly noise
 CONFIDENCES = (0, 25, 50, 75, 100)
 HELD_LEVELS = (0.0, 0.5, 1.0)
 
@@ -32,7 +32,7 @@ def inflation(questions: Iterable[MarkedQuestion]) -> dict[str, TopicInflation]:
 def inflation_of(row: TopicInflation) -> Fraction:
     """Return the self-marked mean minus the machine-marked mean, shrunk by n / (n + 10).
 
-    n is the smaller of both numbers. The result is 0 where one kind of mark is missing.
+    n is the smaller of the two counts. The result is 0 if one kind of mark is missing.
     """
     number = min(row.self_n, row.machine_n)
     if not number:
@@ -42,7 +42,7 @@ def inflation_of(row: TopicInflation) -> Fraction:
 
 
 def adjusted(total: int, questions: Sequence[MarkedQuestion], table: dict[str, TopicInflation]) -> int:
-    """Take the inflation of the self-marked questions off the total, moving it by at most 15."""
+    """Subtract the inflation of the self-marked questions from the total, changing it by at most 15."""
     seconds = sum(question.asked.planned for question in questions)
     if not seconds:
         return total
@@ -57,8 +57,8 @@ def adjusted(total: int, questions: Sequence[MarkedQuestion], table: dict[str, T
 def calibration(questions: Iterable[MarkedQuestion]) -> Calibration:
     """Compare confidence with marks.
 
-    The outcome of a question is its mark as a share, for the Brier score. ``bias`` is mean confidence minus
-    mean mark in percentage points, so above 0 is overconfident.
+    For the Brier score, the outcome of a question is its mark as a fraction. ``bias`` is mean confidence
+    minus mean mark in percentage points, so a positive bias means overconfidence.
     """
     pairs = [
         (question.asked.confidence, question.marks.total)
@@ -89,7 +89,8 @@ def topic_calibration(questions: Iterable[MarkedQuestion]) -> dict[str, Calibrat
 def kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
     """Return Cohen's kappa with quadratic weights over the levels none, half and full.
 
-    None where there are no pairs, or where chance alone explains the agreement.
+    Source: J. Cohen, "Weighted kappa", Psychological Bulletin 70 (1968). The result is None without pairs,
+    or if chance alone explains the agreement.
     """
     number = len(pairs)
     if not number:

@@ -1,6 +1,6 @@
-"""The score of an interview: marks, dimensions, total, interval and band, by one formula in whole numbers.
+"""The score of an interview: marks, dimensions, total, interval and band.
 
-All arithmetic is exact (fractions); a mark is rounded half up once, at the question.
+All arithmetic is exact (fractions). A mark is rounded once, half up, at the question.
 """
 
 import random
@@ -23,13 +23,16 @@ def mark_of(terms: Sequence[Term]) -> int:
 
 
 def mean_mark(rows: Sequence[tuple[int, int]]) -> int:
-    """The mean of (planned seconds, mark), weighted by the seconds; 0 without rows."""
+    """The mean mark of (planned seconds, mark) rows, weighted by the seconds; 0 without rows."""
     seconds = sum(planned for planned, _ in rows)
     return half_up(Fraction(sum(planned * mark for planned, mark in rows), seconds)) if seconds else 0
 
 
 def dimensions(scored: Sequence[tuple[InterviewQuestion, Sequence[Term]]]) -> dict[str, DimensionMark]:
-    """The same terms regrouped, in the dimensions that were asked for, weighted by planned time."""
+    """Group the terms of all questions by dimension, weighted by planned time.
+
+    Dimensions in which nothing could be earned are left out.
+    """
     scores = {}
     for name in DIMENSIONS:
         rows = [(item.planned, term) for item, terms in scored for term in terms if term.dimension == name]
@@ -42,14 +45,14 @@ def dimensions(scored: Sequence[tuple[InterviewQuestion, Sequence[Term]]]) -> di
 
 
 def level_of(percent: int) -> int:
-    """1 below 40, 2 below 60, 3 below 80, else 4."""
+    """Return 1 below 40, 2 below 60, 3 below 80, else 4."""
     return 1 + sum(percent >= limit for limit in LEVEL_LIMITS)
 
 
 def interval(rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """The middle 80 % of the totals that other questions of the same kind might have given.
+    """Return the 80 % interval of the total by a percentile bootstrap.
 
-    A bootstrap over (planned seconds, mark) of the questions.
+    Each of the 10,000 samples draws as many (planned seconds, mark) rows as there are, with replacement.
     """
     if not rows:
         return 0, 0
@@ -58,6 +61,7 @@ def interval(rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
     for _ in range(DRAWS):
         sample = rng.choices(rows, k=len(rows))
         seconds = sum(planned for planned, _ in sample)
+        # This rounds half up in integers, which spares this hot loop the fractions of `half_up`.
         totals.append((2 * sum(planned * mark for planned, mark in sample) + seconds) // (2 * seconds))
     totals.sort()
     low, high = (totals[min(DRAWS - 1, DRAWS * percent // 100)] for percent in INTERVAL)
@@ -65,7 +69,7 @@ def interval(rows: Sequence[tuple[int, int]]) -> tuple[int, int]:
 
 
 def band(total: int, pass_mark: int, dims: Mapping[str, DimensionMark]) -> BandResult:
-    """Place a total against the pass mark; a dimension at level 1 keeps it below, whatever the total."""
+    """Compare a total with the pass mark. A dimension at level 1 keeps any total below it."""
     weak = [name for name, row in dims.items() if row.level == 1]
     if total >= pass_mark and weak:
         names = " and ".join(weak)

@@ -1,10 +1,14 @@
 """The terms of a mark: exact shares of weights, from which all figures of a report follow.
 
-An answer in words is marked 50 core, 20 depth, 15 production, 15 clarity and time; a machine-marked one 90
-right and 10 time; code 60 hidden behaviours, 20 invariants explained, 10 time, 10 verification. An incident
-is marked 35 reproducibility, 30 diagnosis, 20 fix, 15 explanation: the machine marks the diagnosis and the
-state to save from the stored readings, the rest goes by key points, since no code runs in a scenario. Caps
-and prices are terms of their own with a negative weight.
+The weights by kind of question are:
+
+- words: 50 core, 20 depth, 15 production, 15 clarity and time
+- machine-marked: 90 right, 10 time
+- code: 60 hidden behaviors, 20 invariants explained, 10 time, 10 verification
+- incident: 35 reproducibility, 30 diagnosis, 20 fix, 15 explanation
+
+In an incident the machine marks the diagnosis and the state to save from the stored readings. The rest is
+marked by key points, because no code runs there. Caps and prices are terms with a negative weight.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,9 +39,9 @@ HINT, MOST_HINTS = 10, 2
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One term of a mark: ``share`` of ``weight`` was earned; ``how`` says from what.
+    """One term of a mark: the ``share`` of ``weight`` that was earned. ``how`` explains the share.
 
-    A negative weight takes marks away and adds nothing to what could be earned.
+    A negative weight takes marks away and does not change how much could be earned.
     """
 
     name: str
@@ -53,12 +57,16 @@ class Term:
 
 
 def half_up(value: Fraction) -> int:
-    """Rounded to the nearest whole number, halves up."""
+    """Round to the nearest integer, halves up, unlike ``round``, which rounds halves to even."""
     return int((value + Fraction(1, 2)).__floor__())
 
 
 def time_share(used_ms: int, budget_s: int, *, sure: bool) -> Fraction:
-    """1 from 30 % of the budget to all of it, down to 0 at 150 %; below 30 % only if the answer is right."""
+    """The share for time: 1 up to the budget, then falling linearly to 0 at 150 % of it.
+
+    An answer in less than 30 % of the budget gets 1 if it is ``sure`` to be right, else 0: a quick wrong
+    answer must not earn marks for speed.
+    """
     budget = 1000 * budget_s
     if budget <= 0:
         return Fraction(0)
@@ -70,19 +78,19 @@ def time_share(used_ms: int, budget_s: int, *, sure: bool) -> Fraction:
 
 
 def weighted_share(points: Sequence[PointMark], kind: str = "") -> Fraction | None:
-    """Sum of weight times held over the sum of weights, of one kind or of all; None without such points."""
+    """The weighted mean of ``held`` over the points of one kind, or of all; None without such points."""
     rows = [(point.weight, Fraction(point.held)) for point in points if not kind or point.kind == kind]
     total = sum(weight for weight, _ in rows)
     return sum((weight * held for weight, held in rows), Fraction(0)) / total if total else None
 
 
 def own_check_text(*, ran: bool) -> str:
-    """Say whether the learner ran a check before the first submission, which is what the mark counts."""
+    """Say whether the learner ran a check before the first submission, as the mark requires."""
     return f"{'a' if ran else 'no'} check of your own before the first submission"
 
 
 def terms_of(item: InterviewQuestion, marking: Marking) -> list[Term]:
-    """The terms of any question; all zero where it was not reached."""
+    """Return the terms of any question, all zero if it was not reached."""
     match marking:
         case CodingMarking():
             terms = coding_terms(item, marking)
@@ -110,7 +118,7 @@ def _share(part: int, whole: int) -> Fraction:
 
 
 def _less_misconceptions(share: Fraction | None, stated: int) -> Fraction:
-    """Each misconception stated costs a tenth of the share."""
+    """Subtract 0.1 for each misconception stated."""
     return max(Fraction(0), (share or Fraction(0)) - Fraction(stated, 10))
 
 
@@ -123,7 +131,10 @@ def _less_text(stated: int) -> str:
 
 
 def recall_terms(item: InterviewQuestion, marking: WordsMarking) -> list[Term]:
-    """The terms of an answer in words."""
+    """Return the terms of an answer in words.
+
+    Without points for depth or production, their weight goes to the core.
+    """
     points, empty = marking.counted_points(), marking.empty
     stated = _stated(marking)
     core = _less_misconceptions(weighted_share(points, "core"), stated)
@@ -148,7 +159,7 @@ def recall_terms(item: InterviewQuestion, marking: WordsMarking) -> list[Term]:
 
 
 def machine_terms(item: InterviewQuestion, marking: MachineMarking) -> list[Term]:
-    """The terms of a numeric, choice, order or cloze answer."""
+    """Return the terms of a numeric, choice, order or cloze answer."""
     right = Fraction(0) if marking.empty else _share(marking.right_parts, max(1, marking.parts))
     main = DEBUGGING if item.scenario else CORRECTNESS
     how = f"{marking.right_parts} of {marking.parts} parts"
@@ -159,9 +170,10 @@ def machine_terms(item: InterviewQuestion, marking: MachineMarking) -> list[Term
 
 
 def coding_terms(item: InterviewQuestion, marking: CodingMarking) -> list[Term]:
-    """The terms of a coding question, from the last verdict before time was up."""
+    """Return the terms of a coding question, from the last verdict before time was up."""
     passed = _share(marking.behaviours_passed, marking.behaviours)
     explained = weighted_share(marking.points)
+    # The first failed submission is free; each further one costs a quarter of the verification.
     failures = max(0, marking.failed_submissions - 1)
     verified = max(Fraction(0), int(marking.checked) - Fraction(failures, 4))
     if marking.empty:
@@ -177,7 +189,7 @@ def coding_terms(item: InterviewQuestion, marking: CodingMarking) -> list[Term]:
 
 
 def incident_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Term]:
-    """The terms of an incident."""
+    """Return the terms of an incident."""
     points, diagnosis = marking.counted_points(), marking.diagnosis
     terms = [*_reproducibility(points, diagnosis), *_diagnosis(diagnosis), *_fix(points, diagnosis)]
     terms += _explanation(points, marking)
@@ -214,6 +226,7 @@ def _diagnosis(diagnosis: DiagnosisMark) -> list[Term]:
         _debugging("evidence", EVIDENCE, evidence, _evidence_text(diagnosis)),
     ]
     earned = sum((term.points for term in terms), Fraction(0))
+    # Readings may cost up to twice the cheapest path for free. The price never exceeds the marks earned.
     over = max(0, diagnosis.paid - 2 * diagnosis.cheapest)
     price = min(Fraction(over, SECONDS_PER_MARK), Fraction(PRICE), earned)
     if price:

@@ -1,6 +1,7 @@
-"""What an interview asks, stored with everything that marking needs, so that later edits change nothing.
+"""Questions as an interview asked them.
 
-An incident is stored as an ``IncidentSnapshot``.
+They are stored with everything that marking needs, so that later edits of the content do not change old
+interviews. An incident is stored as an ``IncidentSnapshot``.
 """
 
 from typing import Any
@@ -14,7 +15,7 @@ from quizapp.bank.parameters import sample_question
 
 
 class AskedQuestion(msgspec.Struct, kw_only=True):
-    """A question of the bank as asked under one seed; as it is for recall, with more fields for others."""
+    """A question of the bank as asked with one seed. Recall uses this type; other kinds add fields."""
 
     content_hash: str
     prompt: str
@@ -26,7 +27,7 @@ class AskedQuestion(msgspec.Struct, kw_only=True):
 
 
 class AskedNumber(AskedQuestion, kw_only=True):
-    """A numeric question with its sampled values filled in; ``result`` is the right number."""
+    """A numeric question with its sampled values filled in. ``result`` is the right number."""
 
     result: float
     unit: str
@@ -35,14 +36,14 @@ class AskedNumber(AskedQuestion, kw_only=True):
 
 
 class AskedChoice(AskedQuestion, kw_only=True):
-    """A choice question; ``order`` holds indices into ``options`` as they are displayed."""
+    """A choice question. ``order`` holds indices into ``options`` in the order of display."""
 
     options: list[Option] = []
     order: list[int] = []
 
 
 class AskedOrder(AskedQuestion, kw_only=True):
-    """An order question; ``order`` holds indices into ``steps`` as they are displayed."""
+    """An order question. ``order`` holds indices into ``steps`` in the order of display."""
 
     steps: list[str] = []
     order: list[int] = []
@@ -55,7 +56,7 @@ class AskedCloze(AskedQuestion, kw_only=True):
 
 
 class AskedExercise(AskedQuestion, kw_only=True):
-    """An exercise, with the rubric of what is to be explained. ``behaviours`` are texts by number."""
+    """An exercise with the rubric for its explanation. ``behaviours`` maps numbers to texts."""
 
     title: str
     module: str
@@ -64,7 +65,7 @@ class AskedExercise(AskedQuestion, kw_only=True):
 
 
 def ask_question(question: Question, seed: int) -> AskedQuestion:
-    """The question as asked under ``seed``, with its rubric."""
+    """Return the question as asked with ``seed``, with its rubric."""
     sampled = sample_question(question, seed)
     common: dict[str, Any] = {
         "content_hash": question.content_hash,
@@ -96,7 +97,7 @@ def ask_question(question: Question, seed: int) -> AskedQuestion:
 
 
 def ask_exercise(exercise: Exercise) -> AskedExercise:
-    """The exercise as asked, with the rubric of what is to be explained."""
+    """Return the exercise as asked, with the rubric for its explanation."""
     return AskedExercise(
         content_hash="",
         title=exercise.title,

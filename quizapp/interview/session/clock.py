@@ -8,26 +8,26 @@ from quizapp.interview.blueprint import CUT_SHARE
 from quizapp.interview.session.question import OPEN, InterviewQuestion
 
 Steady = Callable[[], float]
-"""Seconds from an arbitrary start; differences are what counts."""
+"""A clock in seconds from an arbitrary start. Only differences count."""
 
 STALL_MS = 10_000
-"""A longer gap between two ticks means that the process was stopped, and nobody could answer."""
+"""A longer gap between two ticks means that the process was stopped, so nobody could answer."""
 WARNINGS = (50, 90)
 """The percentages of its budget at which the learner is warned."""
 
 
 def steady() -> float:
-    """Seconds that include suspension where the system offers such a clock."""
+    """Seconds of a clock that, where the system has one, also runs during sleep."""
     if hasattr(time, "CLOCK_BOOTTIME"):
         return time.clock_gettime(time.CLOCK_BOOTTIME)
     if sys.platform == "darwin":
-        # On macOS CLOCK_MONOTONIC goes on during sleep, unlike `time.monotonic`.
+        # On macOS CLOCK_MONOTONIC keeps running during sleep, unlike `time.monotonic`.
         return time.clock_gettime(time.CLOCK_MONOTONIC)
     return time.monotonic()
 
 
 class Stopwatch:
-    """Cuts the time of a steady clock into whole milliseconds. What is left over counts the next time."""
+    """Measures laps of a steady clock in whole milliseconds. Each fraction carries over to the next lap."""
 
     def __init__(self, clock: Steady) -> None:
         self._clock = clock
@@ -48,13 +48,13 @@ class Stopwatch:
 
 
 def used_and_budget_ms(item: InterviewQuestion) -> tuple[int, int]:
-    """The used time and the budget of what is open: the answer, or the follow-up question."""
+    """The used time and the budget of the open answer or follow-up question."""
     timed = item.open_follow_up or item
     return timed.used_ms, 1000 * timed.budget
 
 
 def limits_ms(item: InterviewQuestion) -> Iterator[int]:
-    """What is left until each warning and until the cut; negative once it is past."""
+    """Yield the milliseconds left until each warning and until the cut, negative once they are past."""
     used, budget = used_and_budget_ms(item)
     for share in (*(percent / 100 for percent in WARNINGS), CUT_SHARE):
         yield int(budget * share) - used

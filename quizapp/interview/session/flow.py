@@ -1,4 +1,4 @@
-"""Which question is open: opening, putting aside, leaving a phase, ending."""
+"""Decides which question is open: opens, skips and closes questions, and moves through the phases."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -23,16 +23,16 @@ from quizapp.interview.session.question import (
 )
 
 ABANDONED_SHARE = 0.3
-"""A question left empty counts as abandoned from this share of its budget on, else as not reached."""
+"""An empty question counts as abandoned once this share of its budget was used, before as not reached."""
 
 
-# Limits appear in the published schema only. A stored document that breaks one must still open.
+# These limits appear only in the published schema. A stored document that breaks one must still open.
 Milliseconds = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 Count = Annotated[int, Meta(extra_json_schema={"minimum": 0})]
 
 
 class SessionEvent(StrEnum):
-    """What an act or the clock did, for the screen to show."""
+    """An effect of a learner's action or of the clock, for the screen to show."""
 
     ITEM = "item"
     PHASE = "phase"
@@ -49,7 +49,7 @@ class SessionEvent(StrEnum):
 
 
 class ClockEventType(StrEnum):
-    """What the log of an interview's clock records."""
+    """The type of an entry in the log of an interview's clock."""
 
     START = "start"
     LOST = "lost"
@@ -61,7 +61,10 @@ class ClockEventType(StrEnum):
 
 
 class ClockEvent(Struct, omit_defaults=True):
-    """An event of the clock. ``lost`` has ``ms``, ``end`` a ``why``, the others the number of their item."""
+    """An entry in the clock's log.
+
+    ``lost`` events have ``ms``, ``end`` has ``why``. Events about a question have its number as ``item``.
+    """
 
     at_ms: Milliseconds
     event: ClockEventType
@@ -74,7 +77,7 @@ class ClockEvent(Struct, omit_defaults=True):
 
 
 class PhaseTime(Struct):
-    """A phase, its seconds, and how much of it passed."""
+    """A phase, its length in seconds, and the time used so far."""
 
     name: str
     title: str
@@ -88,14 +91,14 @@ class PhaseTime(Struct):
 
 
 class SessionStatus(StrEnum):
-    """Whether the clock of an interview still runs."""
+    """Whether the clock of an interview is still running."""
 
     RUNNING = "running"
     ENDED = "ended"
 
 
 class SessionState(Struct):
-    """Everything that a resume needs. ``current`` is the number of the question in hand."""
+    """Everything that a resume needs. ``current`` is the number of the current question."""
 
     phases: list[PhaseTime]
     items: list[InterviewQuestion]
@@ -106,13 +109,13 @@ class SessionState(Struct):
     events: list[ClockEvent] = []
 
     def as_json(self) -> dict[str, Any]:
-        """Its stored form."""
+        """Return the stored form."""
         stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return stored
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The state stored as ``data``, which may hold more."""
+        """Read a stored state. ``data`` may have more keys."""
         items = [InterviewQuestion.from_json(item) for item in data["items"]]
         state = msgspec.convert({**data, "items": []}, cls)
         state.items = items
@@ -122,7 +125,7 @@ class SessionState(Struct):
 class QuestionFlow:
     """Moves from question to question and from phase to phase.
 
-    Each move returns what happened. ``changed`` is set by every change but that of the clock.
+    Each move returns its events. ``changed`` is set by every change except the passing of time.
     """
 
     def __init__(self, state: SessionState) -> None:
@@ -131,12 +134,12 @@ class QuestionFlow:
 
     @property
     def item(self) -> InterviewQuestion | None:
-        """The question in hand."""
+        """The current question."""
         return None if self.state.current is None else self.state.items[self.state.current]
 
     @property
     def now(self) -> PhaseTime:
-        """The present phase."""
+        """The current phase."""
         return self.state.phases[self.state.phase]
 
     @property
@@ -145,12 +148,12 @@ class QuestionFlow:
         return self.state.state is SessionStatus.ENDED
 
     def in_phase(self, number: int | None = None) -> list[InterviewQuestion]:
-        """The questions of a phase (default: the present one)."""
+        """The questions of a phase (default: the current one)."""
         name = self.state.phases[self.state.phase if number is None else number].name
         return [item for item in self.state.items if item.phase == name]
 
     def can_open(self, number: int) -> bool:
-        """Whether a question may be opened now: in the present phase, not closed, time left."""
+        """Whether a question may be opened now: it is in the current phase and neither open nor closed."""
         item = self.state.items[number]
         return not self.ended and item.phase == self.now.name and item.state in (WAITING, SKIPPED)
 
@@ -160,7 +163,7 @@ class QuestionFlow:
         self.changed = True
 
     def open(self, number: int) -> list[SessionEvent]:
-        """Open a question of the phase and put the one in hand aside. A closed question never opens again."""
+        """Open a question of the phase and skip the current one. A closed question never opens again."""
         if not self.can_open(number):
             return []
         here = self.item
@@ -177,7 +180,7 @@ class QuestionFlow:
         return [SessionEvent.ITEM]
 
     def open_next(self) -> list[SessionEvent]:
-        """Open the next question of the phase, skipped ones last; leave the phase where none is left."""
+        """Open the next question of the phase, skipped ones last, or leave the phase if none is left."""
         items = self.in_phase()
         if not items:
             return []
@@ -190,7 +193,7 @@ class QuestionFlow:
         return self.leave_phase()
 
     def skip(self) -> list[SessionEvent]:
-        """Put the question in hand aside; it can be opened again until the phase ends."""
+        """Skip the current question. It can be opened again until the phase ends."""
         item = self.item
         if item is None or item.state != OPEN:
             return []
@@ -209,7 +212,10 @@ class QuestionFlow:
         return [SessionEvent.PHASE, *self.open_next()]
 
     def leave_phase(self, *, lost: bool = False) -> list[SessionEvent]:
-        """Close what the phase left open and go to the next; ``lost``: nobody is there, so open nothing."""
+        """Close the open questions of the phase and go to the next phase.
+
+        With ``lost`` the learner is away, so no question of the next phase is opened.
+        """
         for item in self.in_phase():
             self._put_away(item)
         self.state.current = None
@@ -221,7 +227,7 @@ class QuestionFlow:
         return self.enter_phase(self.state.phase + 1)
 
     def end(self, why: str = "early") -> list[SessionEvent]:
-        """End the interview: what is open is frozen as it stands, the rest was not reached."""
+        """End the interview. Open answers are frozen as they are; the other questions were not reached."""
         if self.ended:
             return []
         for item in self.state.items:
@@ -232,7 +238,7 @@ class QuestionFlow:
         return [SessionEvent.END]
 
     def follow_up_or_next(self, item: InterviewQuestion) -> list[SessionEvent]:
-        """Ask the next follow-up while the phase has time, else close the question and go on."""
+        """Ask the next follow-up if the phase has time, else close the question and open the next."""
         waiting = next((row for row in item.follow_ups if row.state == WAITING), None)
         if waiting is not None and not self.now.over:
             waiting.state = OPEN
@@ -244,7 +250,7 @@ class QuestionFlow:
         return self.open_next()
 
     def cut(self, item: InterviewQuestion, *, lost: bool) -> list[SessionEvent]:
-        """Close the answer or the follow-up in hand at its limit; ``lost``: nobody was there."""
+        """Close the current answer or follow-up at its limit. With ``lost`` the learner was away."""
         self.note(ClockEventType.CUT, item=item.number, lost=lost)
         follow_up = item.open_follow_up
         if follow_up is None:
@@ -268,7 +274,7 @@ class QuestionFlow:
                 follow_up.state = UNREACHED
 
     def _put_away(self, item: InterviewQuestion) -> None:
-        """Close a question for good: as it stands, abandoned, or not reached."""
+        """Close a question for good: frozen as it is, abandoned, or not reached."""
         if item.state.closed:
             return
         if item.answered or item.state in (CONFIDENCE, FOLLOW_UP):
@@ -284,5 +290,5 @@ class QuestionFlow:
 
 
 def phases_of(seconds: Sequence[tuple[str, int]], titles: Mapping[str, str]) -> list[PhaseTime]:
-    """The phases of a paper."""
+    """Build the phases of a paper from (name, seconds) pairs."""
     return [PhaseTime(name, titles[name], total) for name, total in seconds]

@@ -1,6 +1,6 @@
-"""A question of an interview: what was asked, and what happened to it.
+"""A question of an interview: its content as asked, and the learner's answer.
 
-Attributes may have other names than the keys of the stored JSON: ``rename`` holds the pairs.
+Some attributes have other names than the keys of the stored JSON: ``rename`` holds the pairs.
 """
 
 from collections.abc import Mapping
@@ -40,11 +40,11 @@ from quizapp.interview.session.asked import (
 CODING, INCIDENT = "coding", "incident"
 """The kinds of question that an interview adds to those of the bank."""
 IN_WORDS = ("recall", INCIDENT)
-"""The kinds answered in words that are marked against key points."""
+"""The kinds that are answered in words and marked against key points."""
 
 
 class QuestionState(StrEnum):
-    """Where a question of an interview, or one of its follow-ups, stands."""
+    """The state of a question of an interview, or of one of its follow-ups."""
 
     WAITING = "waiting"
     OPEN = "open"
@@ -59,7 +59,7 @@ class QuestionState(StrEnum):
 
     @property
     def closed(self) -> bool:
-        """Whether it stays as it is until the end."""
+        """Whether the state is final."""
         return self in _CLOSED
 
 
@@ -88,7 +88,7 @@ ASKED_BY_KIND: Mapping[str, type[AskedQuestion | IncidentSnapshot]] = {
 
 
 class FollowUpAnswer(msgspec.Struct):
-    """A follow-up question; ``answer`` is the reference, ``typed`` the learner's words."""
+    """A follow-up question. ``answer`` is the reference, ``typed`` the learner's words."""
 
     ask: str
     answer: str
@@ -99,7 +99,7 @@ class FollowUpAnswer(msgspec.Struct):
 
 
 class CodeSubmission(msgspec.Struct):
-    """Code that went to the judge, with the judge's own document, kept as it came."""
+    """Code that was sent to the judge, with the judge's verdict document as received."""
 
     at_ms: int
     source: str
@@ -107,16 +107,16 @@ class CodeSubmission(msgspec.Struct):
 
     @property
     def passed(self) -> bool:
-        """Whether every hidden test held."""
+        """Whether every hidden test passed."""
         return bool(self.verdict.get("passed"))
 
     @property
     def status(self) -> str:
-        """The judge's one word for it."""
+        """The judge's verdict in one word."""
         return str(self.verdict.get("status", "no submission"))
 
     def behaviours(self) -> dict[int, bool]:
-        """By behaviour whether all its tests held."""
+        """Map each behavior's number to whether all its tests passed."""
         held: dict[int, bool] = {}
         for test in self.verdict.get("tests", ()):
             held[test["behaviour"]] = held.get(test["behaviour"], True) and bool(test["passed"])
@@ -124,7 +124,7 @@ class CodeSubmission(msgspec.Struct):
 
 
 class OwnCheck(msgspec.Struct):
-    """A run of the learner's own check; ``before`` is how many submissions came before it."""
+    """A run of the learner's own check. ``before`` counts the submissions that came before it."""
 
     at_ms: int
     ok: bool
@@ -133,7 +133,7 @@ class OwnCheck(msgspec.Struct):
 
 Given = int | str | list[int | str] | StatedDiagnosis | None
 """An answer that is not in words: the index of an option, a number as typed, indices of steps in order,
-the words of the gaps, or a diagnosis. None where nothing was given."""
+the words for the gaps, or a diagnosis. None if nothing was given."""
 
 
 class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups": "probes"}):
@@ -182,22 +182,22 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
 
     @property
     def reached(self) -> bool:
-        """Whether the learner had the question before them and the terminal held."""
+        """Whether the learner saw the question, and it was not lost unanswered with the terminal."""
         return self.state != UNREACHED and (self.state != LOST or self.answered)
 
     @property
     def answered(self) -> bool:
-        """Whether anything was given at all."""
+        """Whether there is any answer at all."""
         return bool(self.typed.strip() or self.has_given or self.submissions)
 
     @property
     def has_given(self) -> bool:
-        """Whether there is an answer that is not in words. The first option, 0, is one."""
+        """Whether there is an answer that is not in words. The index 0, the first option, is one."""
         return self.given not in (None, "", [])
 
     @property
     def title(self) -> str:
-        """A title where it has one, else what was asked."""
+        """Its title if it has one, else the prompt."""
         return self.short_title or self.asked.prompt
 
     @property
@@ -210,7 +210,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         """The follow-up question that is being asked."""
         return next((row for row in self.follow_ups if row.state == OPEN), None)
 
-    # what only some kinds have; each raises TypeError for the others
+    # properties of some kinds only; incident, coding and display_order raise TypeError for others
 
     @property
     def incident(self) -> IncidentSnapshot:
@@ -245,7 +245,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
 
     @property
     def diagnosis(self) -> StatedDiagnosis:
-        """What was stated of an incident so far."""
+        """The diagnosis of an incident as stated so far."""
         return self.given if isinstance(self.given, StatedDiagnosis) else StatedDiagnosis()
 
     def reading(self, name: str) -> OfferedReading | None:
@@ -253,7 +253,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         return self.asked.reading(name) if isinstance(self.asked, IncidentSnapshot) else None
 
     def bought_reading(self, name: str) -> BoughtReading | None:
-        """The purchase of a reading, None where it was not bought."""
+        """The purchase of a reading, or None if it was not bought."""
         return next((row for row in self.bought if row.reading == name), None)
 
     def readings_bought(self) -> list[tuple[OfferedReading, BoughtReading]]:
@@ -263,7 +263,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
 
     @property
     def key_points(self) -> tuple[KeyPoint, ...]:
-        """Its key points as the bank's type; the sections of an incident count as one kind."""
+        """Its key points as the bank's type. The points of all sections of an incident become core points."""
         return tuple(
             point
             if isinstance(point, KeyPoint)
@@ -274,14 +274,14 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     # storing
 
     def as_json(self) -> dict[str, Any]:
-        """Its stored form."""
-        # Through JSON and not by `to_builtins`, which would keep the tuples of the bank's types.
+        """Return the stored form."""
+        # Not `to_builtins`: it would keep the tuples of the bank's types, which never equal loaded lists.
         stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
         return stored
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
-        """The question stored as ``data``, which may hold more, such as its marking."""
+        """Read a stored question. ``data`` may have more keys, such as its marking."""
         question = msgspec.convert(data, cls)
         question.asked = msgspec.convert(data["question"], ASKED_BY_KIND[question.kind])
         return question
@@ -290,7 +290,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
 def make_question(
     number: int, pick: PaperQuestion, bank: Bank, library: IncidentLibrary | None = None
 ) -> InterviewQuestion:
-    """The question for a place in a paper, with everything that is needed to ask and to mark it."""
+    """Build the question for a place in a paper, with everything that asking and marking it needs."""
     follow_ups: list[FollowUpAnswer] = []
     asked: Asked
     if pick.kind == INCIDENT:
@@ -323,7 +323,7 @@ def make_question(
 
 
 def bank_question(item: InterviewQuestion) -> Question:
-    """The question as the bank's type, from what was stored alone."""
+    """Rebuild the question as the bank's type from the stored fields alone."""
     asked = item.asked
     question = Question(
         id=item.card,
@@ -352,7 +352,7 @@ def bank_question(item: InterviewQuestion) -> Question:
 
 
 def sampled_values(item: InterviewQuestion) -> SampledQuestion:
-    """A numeric question with its values filled in, from what was stored alone."""
+    """Rebuild a numeric question with its values filled in from the stored fields alone."""
     asked = item.asked
     if not isinstance(asked, AskedNumber):
         return SampledQuestion(asked.prompt, asked.answer)

@@ -1,14 +1,14 @@
-"""The running interview: one clock, phases with their own time, answers frozen as they are given.
+"""The running interview: one clock, phases with their own time, answers frozen when submitted.
 
-Nothing here knows a screen. The caller ticks it:
+It is independent of any screen. The caller calls ``tick`` regularly:
 
-- The learner is warned at 50 % and 90 % of a question's time. At 150 % it is cut, and what was typed by then
-  counts as given.
-- A phase that has used its time opens no further question; the one in hand may run to its own cut.
-- The interview ends with its length. Questions that were not opened by then were not reached.
-- A stall of the process (suspended, stopped, killed and resumed) is time that passed like any other, but
-  nothing opens during it, and a question that ran out meanwhile is lost rather than answered.
-- A reading of an incident costs its price on the clocks of the question and of the interview.
+- The learner is warned at 50 % and 90 % of a question's time. At 150 % it is cut, and the text typed so far
+  is the answer.
+- A phase that has used its time opens no further question. The current one may run to its own cut.
+- The interview ends when its length has passed. Questions not opened by then were not reached.
+- If the process stalls (suspended, stopped, killed and resumed), the time counts like any other. No question
+  opens during it, and a question that ran out meanwhile is lost rather than answered.
+- The price of an incident's reading is charged to the clocks of both the question and the interview.
 """
 
 from collections.abc import Mapping
@@ -50,7 +50,7 @@ CONFIDENCES = (0, 25, 50, 75, 100)
 
 
 class InterviewSession:
-    """Takes the answers and keeps the time; every act returns what happened, for the screen to show."""
+    """Takes the answers and keeps the time. Actions return the events that a screen has to show."""
 
     def __init__(
         self, phases: list[PhaseTime], items: list[InterviewQuestion], clock: Steady = steady
@@ -64,7 +64,7 @@ class InterviewSession:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], clock: Steady = steady) -> "InterviewSession":
-        """The session stored as ``data``; call ``resume`` next where it still runs."""
+        """Read a stored session. Call ``resume`` next if it has not ended."""
         session = cls([], [], clock)
         session._hold(SessionState.from_json(data), clock)
         return session
@@ -82,7 +82,7 @@ class InterviewSession:
 
     @property
     def item(self) -> InterviewQuestion | None:
-        """The question in hand."""
+        """The current question."""
         return self.flow.item
 
     @property
@@ -92,12 +92,12 @@ class InterviewSession:
 
     @property
     def phase(self) -> int:
-        """The number of the present phase."""
+        """The number of the current phase."""
         return self.state.phase
 
     @property
     def now(self) -> PhaseTime:
-        """The present phase."""
+        """The current phase."""
         return self.flow.now
 
     @property
@@ -107,12 +107,12 @@ class InterviewSession:
 
     @property
     def elapsed_ms(self) -> int:
-        """How much of the interview has passed."""
+        """The milliseconds of the interview that have passed."""
         return self.state.elapsed_ms
 
     @property
     def left_ms(self) -> int:
-        """How much of it is left."""
+        """The milliseconds of the interview that are left."""
         length = 1000 * sum(phase.seconds for phase in self.phases)
         return max(0, length - self.state.elapsed_ms)
 
@@ -122,7 +122,7 @@ class InterviewSession:
         return sum(item.state in (FROZEN, CUT) for item in self.items)
 
     def in_phase(self, number: int | None = None) -> list[InterviewQuestion]:
-        """The questions of a phase (default: the present one)."""
+        """The questions of a phase (default: the current one)."""
         return self.flow.in_phase(number)
 
     def can_open(self, number: int) -> bool:
@@ -132,11 +132,11 @@ class InterviewSession:
     # moving on
 
     def open(self, number: int) -> list[SessionEvent]:
-        """Open a question of the phase and put the one in hand aside."""
+        """Open a question of the phase and skip the current one."""
         return self.flow.open(number)
 
     def skip(self) -> list[SessionEvent]:
-        """Put the question in hand aside; it can be opened again until the phase ends."""
+        """Skip the current question. It can be opened again until the phase ends."""
         return self.flow.skip()
 
     def proceed(self) -> list[SessionEvent]:
@@ -144,7 +144,7 @@ class InterviewSession:
         return [] if self.ended or self.in_phase() else self.flow.leave_phase()
 
     def end(self, why: str = "early") -> list[SessionEvent]:
-        """End the interview: what is open is frozen as it stands, the rest was not reached."""
+        """End the interview. Open answers are frozen as they are; the other questions were not reached."""
         return self.flow.end(why)
 
     # time
@@ -156,9 +156,10 @@ class InterviewSession:
         self.flow.enter_phase(0)
 
     def tick(self, *, present: bool = False) -> list[SessionEvent]:
-        """Let the clock catch up; what happened since then.
+        """Advance to the present and return the events since the last tick.
 
-        ``present``: the learner was at work all the while, in an editor of their own.
+        ``present`` says that the learner was working all the time, in an external editor, so that a long gap
+        is not a stall.
         """
         if self.ended:
             return []
@@ -169,7 +170,7 @@ class InterviewSession:
         return self._pass(ms)
 
     def resume(self, gone_ms: int) -> list[SessionEvent]:
-        """Go on after the process was gone for ``gone_ms`` of the world's clock."""
+        """Continue after the process was gone for ``gone_ms`` of wall-clock time."""
         self._stopwatch.restart()
         self.flow.note(ClockEventType.LOST, ms=gone_ms)
         events = self._pass_unattended(gone_ms)
@@ -178,7 +179,7 @@ class InterviewSession:
         return events
 
     def _pass(self, ms: int, *, lost: bool = False) -> list[SessionEvent]:
-        """Let time pass in steps that end at each limit, so that the limits take effect in turn."""
+        """Let time pass in steps that end at each limit, so that the limits take effect in order."""
         events: list[SessionEvent] = []
         while ms > 0 and not self.ended:
             step = max(1, min(ms, self._to_next_limit()))
@@ -191,7 +192,7 @@ class InterviewSession:
         return events
 
     def _pass_unattended(self, ms: int) -> list[SessionEvent]:
-        """Let time pass in which nobody was there: the question in hand runs out, no other opens."""
+        """Let time pass while the learner was away: the current question may run out, no other opens."""
         events = self._pass(ms, lost=True)
         if not self.ended and self.item is None:
             events += self.flow.open_next()
@@ -224,20 +225,20 @@ class InterviewSession:
     # answering
 
     def _open_item(self, kind: str = "") -> InterviewQuestion | None:
-        """The question in hand while its answer is open, of that kind if one is asked for."""
+        """The current question if its answer is open and it is of ``kind``, else None."""
         item = self.item
         if item is None or item.state != OPEN or (kind and item.kind != kind):
             return None
         return item
 
     def _answering(self, item: InterviewQuestion, *, begun: bool = True) -> None:
-        """Note a change of the answer, and when the first key of it came."""
+        """Record a change of the answer, and the time of its first key."""
         if begun and item.first_key_ms is None:
             item.first_key_ms = item.used_ms
         self.flow.changed = True
 
     def type(self, text: str) -> None:
-        """Replace the words so far, of the answer or of the follow-up in hand."""
+        """Replace the text of the current answer or follow-up."""
         item = self.item
         if item is None:
             return
@@ -249,19 +250,19 @@ class InterviewSession:
             self._answering(item, begun=bool(text))
 
     def give(self, value: int | str | list[int] | list[str] | None) -> None:
-        """Replace the answer so far of a machine-marked kind."""
+        """Replace the answer to a machine-marked question."""
         if item := self._open_item():
             item.given = [*value] if isinstance(value, list) else value
             self._answering(item, begun=item.has_given)
 
     def write_code(self, source: str) -> None:
-        """Replace the source so far of a coding question."""
+        """Replace the source of a coding question."""
         if item := self._open_item(CODING):
             item.code = source
             self._answering(item, begun=source != item.coding.starter)
 
     def submit(self) -> list[SessionEvent]:
-        """Freeze the answer or the follow-up in hand with its time."""
+        """Freeze the current answer or follow-up. After an answer the learner is asked for confidence."""
         item = self.item
         if item is None:
             return []
@@ -276,7 +277,7 @@ class InterviewSession:
         return [SessionEvent.CONFIDENCE]
 
     def confide(self, percent: int) -> list[SessionEvent]:
-        """Say how sure the learner is; then come the follow-up questions, then the next question."""
+        """Record the learner's confidence in percent, then ask a follow-up or open the next question."""
         item = self.item
         if item is None or item.state != CONFIDENCE or percent not in CONFIDENCES:
             return []
@@ -286,16 +287,16 @@ class InterviewSession:
     # code
 
     def checked(self, ok: bool) -> None:
-        """Note that the learner ran a check of their own."""
+        """Record that the learner ran a check of their own."""
         item = self.item
         if item is not None and item.kind == CODING:
             item.checks.append(OwnCheck(self.elapsed_ms, ok, len(item.submissions)))
             self.flow.changed = True
 
     def submitted(self, number: int, source: str, verdict: Mapping[str, Any], at_ms: int) -> None:
-        """Note the verdict on code of question ``number`` that was submitted at ``at_ms``.
+        """Record the verdict on code of question ``number`` that was submitted at ``at_ms``.
 
-        Code that was submitted after the answer was frozen does not count.
+        Code submitted after the answer was frozen does not count. A verdict may arrive later than that.
         """
         item = self.items[number]
         if item.kind == CODING and (item.frozen_ms is None or at_ms <= item.frozen_ms):
@@ -305,7 +306,7 @@ class InterviewSession:
     # incidents
 
     def can_buy(self, name: str) -> bool:
-        """Whether a reading may be bought: not bought yet, and paid before the question or clock ends."""
+        """Whether a reading may be bought: it is new, and its price fits into the question's time."""
         item = self._open_item(INCIDENT)
         if item is None or item.bought_reading(name) is not None:
             return False
@@ -316,7 +317,10 @@ class InterviewSession:
         return item.used_ms + price < CUT_SHARE * 1000 * item.budget and price < self.left_ms
 
     def buy(self, name: str, predicted: str) -> list[SessionEvent]:
-        """Buy a reading of the incident in hand after predicting its outcome; its price passes at once."""
+        """Buy a reading of the current incident. Its price in seconds passes at once.
+
+        Without a valid prediction of the outcome nothing happens.
+        """
         item = self.item
         reading = item.reading(name) if item is not None and self.can_buy(name) else None
         if item is None or reading is None or predicted not in reading.outcomes:
@@ -327,7 +331,7 @@ class InterviewSession:
         return [SessionEvent.READING, *self._pass(1000 * reading.seconds)]
 
     def hint(self) -> list[SessionEvent]:
-        """Show the next hint of the incident in hand; each costs marks."""
+        """Show the next hint of the current incident. Each hint costs marks."""
         item = self._open_item(INCIDENT)
         if item is None or item.hints >= len(item.incident.hints):
             return []
@@ -336,7 +340,7 @@ class InterviewSession:
         return [SessionEvent.HINT]
 
     def commit(self, field: str, value: str | list[str]) -> None:
-        """Commit to a cause, place, states, rejected decoy or the reading that rejects it."""
+        """State one field of the diagnosis: cause, place, states, rejected decoy, or rejecting reading."""
         item = self._open_item(INCIDENT)
         if item is None:
             return
