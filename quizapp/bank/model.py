@@ -59,7 +59,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """How far off a number may be: a fraction of the result, or ``absolute`` in the question's unit."""
+    """How far off a number may be: ``relative``, a fraction of the result, or ``absolute``, in its unit."""
 
     relative: float = 0.0
     absolute: float = 0.0

@@ -1,6 +1,6 @@
-"""Grades submissions: code in, a verdict out. ``docs/judge.md`` describes the processes behind it.
+"""Grades submissions: code in, a verdict out. ``docs/judge.md`` describes the processes involved.
 
-This is the public API. Its parts are imported on first use, so that importing this package costs nothing.
+This is the public API. Its parts are imported on first use, so importing the package itself costs nothing.
 """
 
 from importlib import import_module

@@ -1,6 +1,6 @@
-"""Which device a submission runs on: auto, cpu, cuda, cuda:N or mps.
+"""Chooses the device that a submission runs on: auto, cpu, cuda, cuda:N or mps.
 
-No function here touches a GPU in the calling process: that would start threads, and the judge forks.
+No function here touches a GPU in the calling process. That would start threads, and the judge forks.
 """
 
 import re
@@ -21,7 +21,7 @@ _PROBE = "import torch; print(torch.cuda.device_count() if torch.cuda.is_availab
 
 
 def check_name(device: str) -> str:
-    """Return ``device``; raise `QuizError` if it is not the name of a device."""
+    """Return ``device`` unchanged. Raises `QuizError` if it is not the name of a device."""
     if not re.fullmatch(r"auto|cpu|mps|cuda(:\d{1,2})?", device):
         raise QuizError(f"{device!r} is not a device; use auto, cpu, cuda, cuda:N or mps.")
     return device
@@ -77,7 +77,7 @@ def has_mps() -> bool:
 
 @cache
 def cuda_count() -> int:
-    """How many CUDA (or ROCm) devices there are, asked in another process."""
+    """The number of CUDA (or ROCm) devices, counted in another process and cached."""
     import torch
 
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:

@@ -1,7 +1,7 @@
-"""How client and judge find each other and what they say: JSON frames over a stream socket.
+"""How client and judge find each other and talk: JSON frames over a stream socket.
 
-A frame is a 4-byte length and a JSON object. Both ends run the same version of this code, since a client
-only talks to a judge that it started itself or whose `socket_key` matches.
+A frame is a 4-byte little-endian length and a JSON object. Both ends run the same version of this code,
+because a client only talks to a judge that it started itself or whose `socket_key` matches.
 """
 
 import base64
@@ -58,11 +58,11 @@ class Operation(StrEnum):
 
 @dataclass(frozen=True)
 class GradeOrder:
-    """Grade ``source``, which the verdict calls ``file``, as a solution of the exercise in ``folder``.
+    """An order to grade ``source``, which the verdict calls ``file``, for the exercise in ``folder``.
 
-    ``timeout`` is in seconds for one run (None: the exercise's own), ``seed`` reproduces a verdict, ``tier``
-    forces a lower isolation. Without ``parallel`` the second seed runs after the first, which is better where
-    many submissions wait.
+    ``timeout`` is in seconds for one run (None: the exercise's own). ``seed`` reproduces a verdict. ``tier``
+    forces a lower isolation. Without ``parallel``, the second seed runs after the first, which is better if
+    many submissions are waiting.
     """
 
     folder: Path
@@ -85,7 +85,7 @@ class GradeOrder:
         seed: int | None = None,
         tier: str | None = None,
     ) -> Self:
-        """The order to grade a file or its bytes. Raises `QuizError` for anything that cannot be graded."""
+        """Create the order for a file or its bytes. Raises `QuizError` if it cannot be graded."""
         check_options(device=device, timeout=timeout, seed=seed, tier=tier)
         if isinstance(source, bytes):
             code, file = check_source(source, exercise.module), exercise.module
@@ -94,11 +94,11 @@ class GradeOrder:
         return cls(exercise.folder.absolute(), code, file, device, timeout, seed, tier)
 
     def one_by_one(self) -> Self:
-        """This order with the second seed after the first."""
+        """A copy of this order that runs the second seed after the first."""
         return replace(self, parallel=False)
 
     def lost_verdict(self, exercise: Exercise) -> Verdict:
-        """The verdict on code under which the judge died twice. Only at isolation T0 can code do that."""
+        """The verdict on code that killed the judge twice, which is possible only at isolation T0."""
         return Verdict(
             exercise=exercise.slug,
             file=self.file,
@@ -113,7 +113,7 @@ class GradeOrder:
 def check_options(
     *, device: str = "auto", timeout: float | None = None, seed: int | None = None, tier: str | None = None
 ) -> None:
-    """Raise `QuizError` if nothing could be graded with these options."""
+    """Raise `QuizError` if nothing can be graded with these options."""
     check_name(device)
     if importlib.util.find_spec("torch") is None:
         raise JudgeFailed("torch is not installed, so nothing can be graded; 'pip install torch' adds it.")
@@ -129,9 +129,9 @@ def check_options(
 
 @dataclass(frozen=True)
 class ClientRequest:
-    """One frame from a client. ``ticket`` comes back in the reply.
+    """One frame from a client. The reply carries the same ``ticket``.
 
-    ``latest`` cancels everything that the same connection asked for before.
+    ``latest`` cancels everything that the same connection asked for earlier.
     """
 
     operation: Operation
@@ -151,7 +151,7 @@ class ClientRequest:
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
-        """The request in a frame. Raises `WireError`."""
+        """The request in a frame. Raises `WireError` if it is malformed."""
         try:
             order = None
             if "order" in message:
@@ -184,7 +184,7 @@ class GradeReply:
     exit_code: int = USAGE
 
     def verdict_or_raise(self) -> Verdict:
-        """The verdict, if there is one. Otherwise raises the `QuizError` that tells the user why not."""
+        """Return the verdict, or raise the `QuizError` that tells the user why there is none."""
         if self.verdict is not None:
             return self.verdict
         if self.kind == ReplyKind.REFUSED:
@@ -200,7 +200,7 @@ class GradeReply:
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
-        """The reply in a frame. Raises `WireError`."""
+        """The reply in a frame. Raises `WireError` if it is malformed."""
         try:
             verdict = None if message["verdict"] is None else Verdict.from_json(message["verdict"])
             kind = ReplyKind(message["kind"])
@@ -216,16 +216,16 @@ def send(sock: socket.socket, message: ClientRequest | GradeReply) -> None:
 
 
 def receive_request(sock: socket.socket) -> ClientRequest | None:
-    """The next request, or None once the client has closed. Raises `OSError`."""
+    """The next request, or None once the client has closed. Raises `OSError` if the connection fails."""
     message = _receive(sock)
     return None if message is None else ClientRequest.from_message(message)
 
 
 def receive_reply(sock: socket.socket, judge_pid: int) -> GradeReply | None:
-    """The next reply, or None once the judge has closed. Raises `OSError`.
+    """The next reply, or None once the judge has closed. Raises `OSError` if the connection fails.
 
-    ``judge_pid`` is the judge's process if it is this process's child, otherwise 0. At T0 the judge is the
-    parent of a submission, which may stop it with a signal: while waiting, it is told to continue.
+    ``judge_pid`` is the judge's process id if it is a child of this process, otherwise 0. At T0 a submission
+    can stop the judge, its parent, with a signal. While this waits, it keeps telling the judge to continue.
     """
     while judge_pid and not select.select([sock], [], [], 1.0)[0]:
         with contextlib.suppress(ProcessLookupError):
@@ -265,7 +265,7 @@ def _read_exactly(sock: socket.socket, size: int) -> bytes | None:
 
 
 def socket_key() -> str:
-    """Identifies a judge that can be shared: same user, code, interpreter, data folder and devices."""
+    """A key shared by programs that can use the same judge: same code, interpreter, data folder, devices."""
     code = max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
     parts = (
         quizapp.__version__,
@@ -281,7 +281,7 @@ def socket_key() -> str:
 def listen(key: str) -> socket.socket | None:
     """Listen for other programs of this user.
 
-    None if another judge does so already, or if there is no private folder for the socket.
+    Returns None if another judge already does, or if there is no private folder for the socket.
     """
     try:
         path = _private_folder() / f"{key}.sock"
@@ -324,7 +324,7 @@ def connect_running(key: str) -> socket.socket | None:
 def same_user(sock: socket.socket) -> bool:
     """Whether the process at the other end runs as this user.
 
-    True where the system cannot tell: the permissions of the folder are the guard there.
+    True on systems that cannot tell. There, the permissions of the socket's folder protect it.
     """
     option = getattr(socket, "SO_PEERCRED", None)
     if option is None:
@@ -334,7 +334,7 @@ def same_user(sock: socket.socket) -> bool:
 
 
 def _private_folder() -> Path:
-    """The folder for sockets. Raises `OSError` if anybody else could have access to it."""
+    """The folder for sockets. Raises `OSError` if anyone else could have access to it."""
     runtime = os.environ.get("XDG_RUNTIME_DIR", "")
     base = Path(runtime) if runtime and Path(runtime).is_dir() else Path(tempfile.gettempdir())
     folder = base / f"quizapp-{os.getuid()}"

@@ -1,10 +1,10 @@
 """Checks an exercise by running every submission that ships with it, under several seeds.
 
-The starter must fail, the solution and the right submissions must pass, and every wrong one must fail the
-behavior that it says it breaks.
+The starter must fail. The solution and the right submissions must pass. Every wrong submission must fail the
+behavior that it claims to break.
 
 ``python -m quizapp.judge.authoring.exercise_check FOLDER... [--seeds N] [--only NAME] [--jobs N] [--tier T]``
-prints a row for each exercise and its faults below.
+prints one row per exercise, followed by its faults.
 """
 
 import argparse
@@ -37,11 +37,10 @@ if TYPE_CHECKING:
 class ExerciseReport:
     """The result of checking one exercise; ``faults`` is empty for a good one.
 
-    ``wrong`` submissions were run, ``killed`` of them failed the behavior that they break, and ``named`` of
-    them got the feedback that they ask for. ``right`` counts the solution too, ``passed`` those that passed.
-    ``runs`` counts the runs of right submissions under all seeds, ``flaked`` those that failed. ``seconds``
-    is the median of three runs of the solution, one at a time, and includes the judge's own 50 ms or so; a
-    grade makes two runs.
+    Of the ``wrong`` submissions, ``killed`` failed the behavior that they break, and ``named`` got the
+    feedback that their author expects. Of the ``right`` ones, which include the solution, ``passed`` passed.
+    Of all ``runs`` of right submissions, ``flaked`` failed. ``seconds`` is the median of three runs of the
+    solution and includes about 50 ms of the judge's own; a grade makes two such runs.
     """
 
     slug: str
@@ -58,7 +57,7 @@ class ExerciseReport:
     seconds: float = 0.0
 
     def row(self) -> str:
-        """The exercise's row of the table, under `HEADING`."""
+        """The exercise's row in the table whose first line is `HEADING`."""
         cells = [f"{self.killed}/{self.wrong}", f"{self.passed}/{self.right}", f"{self.named}/{self.wrong}"]
         counts = f"{self.behaviours:10d}  {self.tests:5d}  {cells[0]:>6}  {cells[1]:>6}  {cells[2]:>6}"
         return f"{self.slug:<24}  {counts}  {self.seconds:7.2f}  {self.flaked}/{self.runs}"
@@ -68,7 +67,7 @@ HEADING = f"{'exercise':<24}  behaviours  tests   wrong   right   named  seconds
 
 
 class SubmissionKind(StrEnum):
-    """What a submission that ships with an exercise is there to show."""
+    """The role of a submission that ships with an exercise."""
 
     STARTER = "starter"
     SOLUTION = "solution"
@@ -80,7 +79,8 @@ class SubmissionKind(StrEnum):
 class ShippedSubmission:
     """A submission that ships with an exercise.
 
-    ``label`` tells an author where it is. ``breaks`` and ``says`` are those of a wrong one.
+    ``label`` tells an author where it is. Only a wrong submission has ``breaks``, the numbers of behaviors,
+    and ``says``, a part of the expected feedback.
     """
 
     kind: SubmissionKind
@@ -97,7 +97,7 @@ class ShippedSubmission:
 
 
 def shipped_submissions(folder: Path) -> list[ShippedSubmission]:
-    """Every submission that ships with the exercise in ``folder``: files and edits of the solution."""
+    """Every submission that ships with the exercise in ``folder``, whether a file or an edited solution."""
     paths_of = [
         (SubmissionKind.STARTER, folder / "starter.py"),
         (SubmissionKind.SOLUTION, folder / "solution.py"),
@@ -120,9 +120,9 @@ def shipped_submissions(folder: Path) -> list[ShippedSubmission]:
 
 @dataclass(frozen=True)
 class CheckPlan:
-    """How much to run: ``seeds`` for each submission, for the solution ``flakes`` if that is more.
+    """How much to run: ``seeds`` runs per submission, or ``flakes`` runs of the solution if that is more.
 
-    Only submissions whose name contains ``only`` are run, and of these the share ``sample``.
+    Only submissions whose name contains ``only`` are run, and only the fraction ``sample`` of those.
     """
 
     seeds: int = 3
@@ -137,7 +137,7 @@ class CheckPlan:
         return not self.only and self.sample is None
 
     def runs(self, shipped: Sequence[ShippedSubmission]) -> Iterator[tuple[ShippedSubmission, int]]:
-        """The submissions to run, each with every seed to run it under."""
+        """Pairs of a submission and a seed to run it with."""
         picked = [each for each in shipped if self.only in each.name]
         if self.sample is not None:
             count = max(1, math.ceil(len(picked) * min(self.sample, 1.0)))
@@ -151,11 +151,11 @@ class CheckPlan:
 class ExerciseChecker:
     """A judge in this process that runs an exercise's submissions, once per seed.
 
-    Create it before this process starts a thread: it forks.
+    It forks, so create it before this process starts a thread.
     """
 
     def __init__(self, tier: str | None = None) -> None:
-        # Before torch is imported: with more threads, forking would not be safe.
+        # This must precede the import of torch, whose thread pools would make forking unsafe.
         os.environ.update(
             {k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")}
         )
@@ -170,14 +170,14 @@ class ExerciseChecker:
         self.engine = GradingEngine(self._pool, reports)
 
     def observe(self, folder: Path, source: str, seed: int) -> "SeededRun":
-        """One run of a submission under one seed, with its evidence and test results."""
+        """Run a submission once under one seed. The result has its evidence and its test results."""
         from quizapp.judge.protocol import GradeOrder
 
         order = GradeOrder(folder, source.encode(), "submission.py", device="cpu")
         return self.engine.judge_once(order, seed)
 
     def check(self, folder: Path, plan: CheckPlan) -> ExerciseReport:
-        """Run the submissions of the exercise in ``folder``."""
+        """Run the submissions of the exercise in ``folder`` and report what is wrong with it."""
         from quizapp.bank.parse_exercise import load_exercise
         from quizapp.judge.server.exercise_files import load_exercise_code
 
@@ -212,14 +212,14 @@ class ExerciseChecker:
         return median(seconds[1:])
 
     def close(self) -> None:
-        """End the processes behind it."""
+        """End the judge's processes."""
         self._pool.close()
 
 
 def _run_faults(
     submission: ShippedSubmission, seed: int, run: "SeededRun", report: ExerciseReport, *, first: bool
 ) -> Iterator[str]:
-    """Count one run in the report; yield what is wrong about it. ``first`` is true once per submission."""
+    """Count one run in ``report`` and yield its faults. ``first`` is true for a submission's first run."""
     evidence, failed = run.evidence, [result for result in run.tests if not result.passed]
     good = not evidence.status and not failed
     if submission.kind is SubmissionKind.WRONG:
@@ -278,7 +278,7 @@ def _coverage_faults(
 
 
 def check_folders(folders: Sequence[Path], plan: CheckPlan, tier: str | None = None) -> int:
-    """Check exercise folders and print a row and the faults of each; 1 if any has a fault, else 0."""
+    """Check exercise folders and print a row and the faults of each. Returns 1 if any has a fault, else 0."""
     checker = ExerciseChecker(tier)
     bad = 0
     try:
@@ -294,7 +294,7 @@ def check_folders(folders: Sequence[Path], plan: CheckPlan, tier: str | None = N
 
 
 def main() -> int:
-    """Check the named folders; 1 if any has a fault."""
+    """Check the folders named on the command line. Returns 1 if any has a fault, else 0."""
     parser = argparse.ArgumentParser(description="Check exercise folders.")
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--seeds", type=int, default=3, help="seeds for each submission")

@@ -11,9 +11,9 @@ An entry of ``mutants.yaml``::
           with: low = F.dropout(x, self.dropout)
           after: def forward      # optional: the first occurrence after this text, which must be unique
 
-A ``replace`` and ``with`` of at most one line each exchange a piece of a line. If either of them has several
-lines, whole lines are exchanged: both are then written without the indentation that the lines have in the
-solution. An empty ``with`` deletes the text, and the line if nothing else is on it.
+If ``replace`` and ``with`` have at most one line each, they exchange a piece of a line. If either has several
+lines, whole lines are exchanged, and both are written without the indentation that the lines have in the
+solution. An empty ``with`` deletes the text, and also the line if nothing else is on it.
 """
 
 import ast
@@ -37,7 +37,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 
 
 class EditError(QuizError):
-    """A mutant's edits cannot be applied; ``line`` of ``mutants.yaml`` is where the edit is."""
+    """A mutant's edits cannot be applied. ``line`` is where the edit is in ``mutants.yaml``."""
 
     def __init__(self, line: int, message: str):
         super().__init__(message)
@@ -48,7 +48,8 @@ class EditError(QuizError):
 class MutantEdit:
     """Exchanges ``replace`` for ``replacement`` in the solution.
 
-    ``replace`` must occur once, or ``after`` must, and the first occurrence after it is exchanged.
+    Without ``after``, ``replace`` must occur exactly once. Otherwise ``after`` must occur exactly once, and
+    the first occurrence of ``replace`` after it is exchanged.
     """
 
     replace: str
@@ -58,15 +59,16 @@ class MutantEdit:
 
     @property
     def whole_lines(self) -> bool:
-        """Whether lines are exchanged with their indentation, not a piece of one line."""
+        """Whether whole lines are exchanged, rather than a piece of one line."""
         return "\n" in self.replace or "\n" in self.replacement
 
 
 @dataclass(frozen=True, slots=True)
 class WrongSubmission:
-    """A plausible wrong submission: what it breaks, a part of what the learner must be told, and its source.
+    """A plausible wrong submission: the behaviors that it breaks, and its source.
 
-    ``edits`` is empty for a file in ``wrong/``. ``file`` and ``line`` say where an author finds it.
+    ``says`` is a part of the feedback that the learner must get. ``file`` and ``line`` say where an author
+    finds it. ``edits`` is empty for a file in ``wrong/``.
     """
 
     name: str
@@ -80,9 +82,9 @@ class WrongSubmission:
 
 
 def apply_edits(solution: str, edits: Iterable[MutantEdit]) -> str:
-    """The solution with all edits made; raises `EditError` where one does not fit or two overlap.
+    """Apply all edits to the solution. Raises `EditError` if one does not fit or two overlap.
 
-    Every edit is located in the unedited solution, so their order does not matter.
+    Every edit is located in the original solution, so their order does not matter.
     """
     changes = sorted(((*_change(solution, edit), edit) for edit in edits), key=lambda change: change[:2])
     for (_, end, _, first), (start, _, _, second) in pairwise(changes):
@@ -95,7 +97,7 @@ def apply_edits(solution: str, edits: Iterable[MutantEdit]) -> str:
 
 
 def _change(solution: str, edit: MutantEdit) -> tuple[int, int, str]:
-    """The span of the solution that an edit exchanges, and the text that takes its place."""
+    """The start and end of the text that an edit exchanges, and its replacement."""
     match = _locate(solution, edit)
     start, end = match.span()
     if not edit.replacement:
@@ -129,9 +131,9 @@ def _locate(solution: str, edit: MutantEdit) -> re.Match[str]:
 
 def _lines_pattern(text: str) -> str:
     """A pattern for whole lines that may all be indented further than in ``text``, by the same ``indent``."""
-    first, *rest = (re.escape(line.rstrip()) for line in text.split("\n"))
+    first, *others = (re.escape(line.rstrip()) for line in text.split("\n"))
     return "".join(
-        [rf"^(?P<indent> *){first}", *(rf"\n(?P=indent){line}" if line else r"\n *" for line in rest), "$"]
+        [rf"^(?P<indent> *){first}", *(rf"\n(?P=indent){line}" if line else r"\n *" for line in others), "$"]
     )
 
 
@@ -145,7 +147,7 @@ def _misfit(key: str, text: str, count: int, remedy: str) -> str:
 def wrong_submissions(
     folder: Path, behaviours: Iterable[int] | None = None
 ) -> tuple[list[WrongSubmission], list[Fault]]:
-    """The wrong submissions of the exercise in ``folder``, by name, and the faults of those left out.
+    """The wrong submissions of the exercise in ``folder``, sorted by name, and the faults of invalid ones.
 
     ``behaviours`` are the numbers that a mutant may break; None allows any.
     """
@@ -172,7 +174,7 @@ def wrong_submission(folder: Path, name: str) -> WrongSubmission:
 
 
 def wrong_submission_faults(exercise: Exercise) -> list[Fault]:
-    """Everything that reading an exercise's wrong submissions shows to be wrong with them."""
+    """Find the faults of an exercise's wrong submissions without running any."""
     # A forbidden name without a number of its own counts as behavior 0.
     behaviours = {*exercise.behaviours, *(rule.behaviour for rule in exercise.forbidden)}
     submissions, faults = wrong_submissions(exercise.folder, behaviours)
@@ -189,7 +191,7 @@ def _from_file(path: Path) -> WrongSubmission:
 
 
 def _header(source: str, key: str) -> str:
-    """The value of a ``# key: value`` line at the top of a wrong submission that is a file."""
+    """The value of a ``# key: value`` comment in a wrong submission's file."""
     match = re.search(rf"^# {key}: (.+)$", source, re.MULTILINE)
     return match[1].strip() if match else ""
 
@@ -253,7 +255,7 @@ class _MutantReader:
         return source
 
     def _problems(self, entry: dict[Any, Any]) -> Iterator[tuple[int, str]]:
-        """What is wrong with the form of an entry, each with its line."""
+        """Yield the line and the description of everything that is malformed in an entry."""
         line = int(entry[LINE])
         yield from _form_problems(entry, _KEYS, ("says", "why"))
         name, numbers, edits = entry.get("name"), _numbers(entry.get("breaks")), entry.get("edits")
@@ -299,8 +301,8 @@ def _statements(source: str) -> _Program:
 
 
 def _same_program(left: _Program, right: _Program) -> bool:
-    # Looking at every node takes a millisecond or two, and there are thousands of mutants: skip statements
-    # with the same text, and stop at the first difference, which comparing two dumps could not.
+    # Comparing every node takes a millisecond or two, and there are thousands of mutants. Skip statements
+    # with the same text and stop at the first difference, which comparing two dumps could not do.
     return len(left) == len(right) and all(
         text == other_text or _same_tree(statement, other)
         for (text, statement), (other_text, other) in zip(left, right, strict=True)
@@ -318,12 +320,12 @@ def _same_tree(left: object, right: object) -> bool:
 
 
 def _numbers(value: Any) -> list[int]:
-    """The behaviors that ``breaks`` names; empty if it has another form."""
+    """The behaviors that ``breaks`` names; empty if it is malformed."""
     values = value if isinstance(value, list) else [value]
     return values if all(type(number) is int for number in values) else []
 
 
 def _edit(data: dict[Any, Any]) -> MutantEdit:
-    # A block scalar ends with a line break that is not meant.
+    # A YAML block scalar ends with a line break that the author did not intend.
     replace, replacement = (data[key].rstrip("\n") for key in ("replace", "with"))
     return MutantEdit(replace, replacement, data.get("after", "").rstrip("\n"), int(data[LINE]))

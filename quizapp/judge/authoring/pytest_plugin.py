@@ -1,6 +1,6 @@
-"""The pytest fixture ``observe``, with which authors run ``pytest exercises/SLUG/hidden``.
+"""The pytest fixture ``observe``, which lets authors run ``pytest exercises/SLUG/hidden``.
 
-It runs the exercise's ``solution.py``, or the file that QUIZAPP_SUBMISSION names, once per hidden test file.
+It runs ``solution.py``, or the file that QUIZAPP_SUBMISSION names, once for each hidden test file.
 """
 
 import atexit

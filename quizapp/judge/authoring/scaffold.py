@@ -1,4 +1,4 @@
-"""Writes the folder of a new exercise: a small one that passes every check, for its author to replace."""
+"""Writes a new exercise folder: a small exercise that passes every check, for the author to replace."""
 
 import re
 from pathlib import Path

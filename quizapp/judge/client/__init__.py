@@ -1,1 +1,1 @@
-"""In the user's process: asks a judge for verdicts."""
+"""The client side, in the user's process: asks a judge for verdicts."""

@@ -16,7 +16,7 @@ from quizapp.judge.verdict import Verdict, VerdictStatus
 
 
 def submissions_in(folder: Path) -> list[Path]:
-    """The ``.py`` files of a folder, whatever they are: what cannot be read gets a verdict that says so."""
+    """The ``.py`` files of a folder, sorted. They need not be readable: grading one then says so."""
     return sorted(folder.glob("*.py"))
 
 
@@ -30,10 +30,10 @@ def grade_folder(
     seed: int | None = None,
     tier: str | None = None,
 ) -> Iterator[Verdict]:
-    """Exactly one verdict for each file (or each ``.py`` file of a folder), in the order of completion.
+    """Yield exactly one verdict per file (or per ``.py`` file of a folder), in the order of completion.
 
-    At most ``jobs`` are graded at a time. A file that cannot be read gets a verdict with status error. Raises
-    `QuizError` for options with which nothing can be graded.
+    At most ``jobs`` files are graded at a time. ``timeout`` is in seconds for one run. A file that cannot be
+    read gets a verdict with status error. Raises `QuizError` if nothing can be graded with these options.
     """
     check_options(device=device, timeout=timeout, seed=seed, tier=tier)
     remaining = iter(submissions_in(files) if isinstance(files, Path) else files)
@@ -48,7 +48,7 @@ def grade_folder(
                 except QuizError as error:
                     yield _error_verdict(exercise, str(path), device, seed, error)
                 else:
-                    # With several files at once, the processors are busy without parallel seeds.
+                    # Several files at once keep the processors busy, so do not run the seeds in parallel.
                     batch.send(order.one_by_one() if jobs > 1 else order)
             if not batch.running:
                 return
@@ -68,10 +68,10 @@ class _Attempt:
 
 
 class _Batch:
-    """A judge with the orders that it is working on; replaced when a submission kills it.
+    """A judge and the orders that it is working on. The judge is replaced when a submission kills it.
 
-    Of several orders under way, any may have killed the judge. They become suspects, which a new judge gets
-    one at a time, so that no order is blamed for the deed of another.
+    If several orders were under way, any of them may have killed the judge. All become suspects, and a new
+    judge gets them one at a time, so that no submission is blamed for what another one did.
     """
 
     def __init__(self, exercise: Exercise, tier: str):
@@ -88,7 +88,7 @@ class _Batch:
         return len(self._under_way) + len(self._suspects)
 
     def send(self, order: GradeOrder) -> None:
-        """Give the judge one more order, or keep it until the suspects are graded."""
+        """Give the judge one more order, or hold it back until the suspects are graded."""
         if self._suspects:
             self._suspects.append(_Attempt(order))
         else:
@@ -101,7 +101,7 @@ class _Batch:
             protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, attempt.order))
 
     def next_verdict(self) -> Verdict:
-        """Wait for the verdict of any order. Raises `QuizError` if nothing can be graded with its options."""
+        """Wait for the next verdict. Raises `QuizError` if an order's options allow no grading."""
         while True:
             if self._suspects and not self._under_way:
                 self._send(self._suspects.popleft())
@@ -117,11 +117,11 @@ class _Batch:
             order = self._under_way.pop(reply.ticket).order
             try:
                 return reply.verdict_or_raise()
-            except JudgeFailed as error:  # a fault of the judge on one file must not drop the others
+            except JudgeFailed as error:  # an internal error on one file must not lose the other verdicts
                 return _error_verdict(self._exercise, order.file, order.device, order.seed, error)
 
     def _replace_judge(self) -> GradeOrder | None:
-        """Start another judge; the order that killed this one and one before it, if that is certain.
+        """Start another judge. Returns the order that certainly killed the last two judges, if there is one.
 
         Raises `JudgeFailed` if the judge stopped by itself.
         """

@@ -19,19 +19,20 @@ def grade(
     seed: int | None = None,
     tier: str | None = None,
 ) -> Verdict:
-    """The verdict on one submission: a file, or its bytes. Uses this user's warm judge if one is running.
+    """Grade one submission, a file or its bytes. Uses this user's warm judge if one is running.
 
-    ``timeout`` is in seconds for one run (default: the exercise's own), ``seed`` reproduces a verdict,
-    ``tier`` (T0 to T3) forces a lower isolation. Raises `QuizError` for a file that cannot be graded, for a
-    device that does not exist and the like.
+    ``timeout`` is in seconds for one run (default: the exercise's own). ``seed`` reproduces a verdict.
+    ``tier`` (T0 to T3) forces a lower isolation. Raises `QuizError` if the file cannot be graded or an option
+    is wrong, such as a device that does not exist.
     """
     order = GradeOrder.create(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
+    # Code at T0 can kill the judge, but so can other causes: blame the code only if a new judge dies twice.
     reply = _ask_warm_judge(order) or _ask_new_judge(order) or _ask_new_judge(order)
     return order.lost_verdict(exercise) if reply is None else reply.verdict_or_raise()
 
 
 def _ask(sock: socket.socket, judge_pid: int, order: GradeOrder) -> GradeReply | None:
-    """The reply, or None if the judge has gone. ``judge_pid`` is 0 unless the judge is our child."""
+    """The judge's reply, or None if it has gone. ``judge_pid`` is 0 unless the judge is our child."""
     try:
         protocol.send(sock, ClientRequest(Operation.GRADE, 1, order))
         return protocol.receive_reply(sock, judge_pid)
@@ -40,7 +41,7 @@ def _ask(sock: socket.socket, judge_pid: int, order: GradeOrder) -> GradeReply |
 
 
 def _ask_warm_judge(order: GradeOrder) -> GradeReply | None:
-    """The reply of this user's warm judge, or None if none is running or it dies."""
+    """The reply of this user's warm judge, or None if there is none or it dies."""
     sock = protocol.connect_running(protocol.socket_key())
     if sock is None:
         return None
@@ -49,7 +50,7 @@ def _ask_warm_judge(order: GradeOrder) -> GradeReply | None:
 
 
 def _ask_new_judge(order: GradeOrder) -> GradeReply | None:
-    """The reply of a judge started for this order, or None if it was killed.
+    """The reply of a judge started for this order, or None if the judge was killed.
 
     Raises `JudgeFailed` if it stopped by itself.
     """

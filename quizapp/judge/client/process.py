@@ -1,4 +1,4 @@
-"""Starts the judge's process and ends it."""
+"""Starts and ends the judge's process."""
 
 import contextlib
 import os
@@ -18,10 +18,10 @@ JudgeProcess = tuple["subprocess.Popen[bytes]", socket.socket]
 
 
 def start_judge(*, socket_key: str = "", tier: str = "", idle: float = IDLE_SECONDS) -> JudgeProcess:
-    """Start a judge; its process and the socket to it. It ends when the socket is closed.
+    """Start a judge. Returns its process and a socket to it; closing the socket ends the judge.
 
-    ``socket_key`` is where other programs of this user find it (empty: nowhere), ``tier`` the isolation to
-    warm up for, ``idle`` the seconds without an order after which it ends by itself.
+    Other programs of this user find it by ``socket_key``, unless that is empty. ``tier`` is the isolation to
+    warm up for. After ``idle`` seconds without an order it ends by itself.
     """
     ours, theirs = socket.socketpair()
     with theirs, _log() as log:
@@ -46,7 +46,7 @@ def start_judge(*, socket_key: str = "", tier: str = "", idle: float = IDLE_SECO
 
 
 def stopped_by_itself(process: "subprocess.Popen[bytes]") -> bool:
-    """Whether an ended judge failed by itself. A submission can only kill it, which is a negative status."""
+    """Whether an ended judge failed by itself. If a submission killed it, its status is negative."""
     return process.returncode is not None and process.returncode > 0
 
 
@@ -65,7 +65,7 @@ def end_judge(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _log() -> BinaryIO:
-    """Where a judge that fails leaves its traceback: the program's log, or nowhere."""
+    """Open the program's log for a failing judge's traceback, or the null device if that is impossible."""
     try:
         paths.log_file().parent.mkdir(parents=True, exist_ok=True)
         return paths.log_file().open("ab")

@@ -1,4 +1,4 @@
-"""A warm judge kept beside an interface: started in the background, replaced when it dies or idles out."""
+"""Keeps a warm judge for an interface: starts it in the background and replaces it when it has ended."""
 
 import contextlib
 import itertools
@@ -35,8 +35,8 @@ class _Pending:
 class JudgeClient:
     """Submits to one warm judge; only the latest submission is ever answered.
 
-    ``on_verdict`` is called with the ticket and the verdict, or with the `QuizError` that prevents one, in a
-    thread of this client. While this client runs, `quizapp.judge.grade` of the same user uses its judge.
+    ``on_verdict`` gets the ticket and either the verdict or the `QuizError` that prevents one. It is called
+    in a thread of this client. Meanwhile `quizapp.judge.grade` of the same user uses the same judge.
     """
 
     def __init__(self, on_verdict: OnVerdict | None = None, *, tier: str = "", idle: float = IDLE_SECONDS):
@@ -53,7 +53,7 @@ class JudgeClient:
         self._ready = False
 
     def start(self) -> None:
-        """Start the judge's process. Returns at once; the judge warms up by itself."""
+        """Start the judge's process. Returns at once, while the judge warms up in the background."""
         with self._lock:
             if self._sock is not None or self._stopped:
                 return
@@ -73,7 +73,7 @@ class JudgeClient:
         seed: int | None = None,
         tier: str | None = None,
     ) -> int:
-        """Ask for a verdict and return its ticket; cancels what was asked before.
+        """Ask for a verdict and return its ticket. Cancels the previous submission.
 
         Raises `QuizError` at once for a source that cannot be graded.
         """
@@ -87,7 +87,7 @@ class JudgeClient:
         return ticket
 
     def cancel(self) -> None:
-        """Cancel what was asked; its verdict will not come."""
+        """Cancel the current submission. Its verdict will not come."""
         with self._lock:
             self._latest = 0
             self._pending.clear()
@@ -109,12 +109,12 @@ class JudgeClient:
 
     @property
     def ready(self) -> bool:
-        """Whether the judge has warmed up: it has answered since it was started."""
+        """Whether the judge is warm, which its first answer shows."""
         return self._ready
 
     @property
     def pid(self) -> int:
-        """The judge's process, 0 if none is running."""
+        """The judge's process id; 0 if none is running."""
         with self._lock:
             return self._process.pid if self._process is not None else 0
 
@@ -137,7 +137,7 @@ class JudgeClient:
                 self._send_again(judge_failed=stopped_by_itself(process))
 
     def _send_again(self, *, judge_failed: bool) -> None:
-        """Send what was asked of a judge that died to a new one, once; not if it stopped by itself."""
+        """After the judge died, send each open order to a new one, but only once and not if it failed."""
         for ticket, pending in list(self._pending.items()):
             if judge_failed:
                 del self._pending[ticket]

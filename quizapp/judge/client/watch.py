@@ -24,7 +24,7 @@ def watch(
 ) -> Iterator[Verdict]:
     """Grade ``path`` now and after each save, until the generator is closed.
 
-    A save during a grade cancels that grade, so a stale verdict is never given. The file may be missing for a
+    A save cancels the grade that is running, so no verdict is ever stale. The file may be missing for a
     moment, as with editors that save by renaming. Raises `QuizError` if it cannot be graded at the start.
     """
     answers: queue.SimpleQueue[tuple[int, Verdict | QuizError]] = queue.SimpleQueue()
@@ -48,7 +48,7 @@ def watch(
                 answered, outcome = answers.get(timeout=POLL_SECONDS)
             except queue.Empty:
                 continue
-            if answered != ticket or _stamp(path) != seen:
+            if answered != ticket or _stamp(path) != seen:  # the file was saved again meanwhile
                 continue
             if isinstance(outcome, QuizError):
                 raise outcome
@@ -58,7 +58,7 @@ def watch(
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
-    """What changes with a save; None while the file is missing."""
+    """Something that changes with every save; None while the file is missing."""
     try:
         status = path.stat()
     except OSError:

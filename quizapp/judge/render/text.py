@@ -6,7 +6,7 @@ from quizapp.bank.model import Exercise
 from quizapp.judge.verdict import NO_CUDA_NOTE, TestResult, Verdict, VerdictStatus, isolation
 
 WIDTH = 96
-"""Columns that a verdict is wrapped to if there is room."""
+"""The columns that a verdict is wrapped to if the terminal is wide enough."""
 _HEADS = {
     VerdictStatus.PASSED: "passed",
     VerdictStatus.ERROR: "error",
@@ -17,7 +17,7 @@ _PRINTED_LINES = 20
 
 
 def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> str:
-    """The whole verdict, wrapped to ``width``: the finding, what fails and why, what was printed."""
+    """Render the whole verdict, wrapped to ``width``: the result, what fails and why, what was printed."""
     count = f": {verdict.held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
     head = f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"
     lines = _wrapped(head, "  ", width, first="")

@@ -1,5 +1,5 @@
 """Keeps a submission from harming files, secrets and the machine: limits, Landlock, seccomp, namespaces.
 
-Written with ctypes, since no maintained binding covers all of these. The layers beyond resource limits need
+This uses ctypes, since no maintained package covers all of these. Everything beyond resource limits needs
 Linux on x86_64 or aarch64.
 """

@@ -1,7 +1,7 @@
-"""Landlock: restricts for good which files a process may read and write.
+"""Landlock: permanently restricts which files a process may read and write.
 
-No rule can deny something inside an allowed tree. A tree that contains our own files is therefore allowed
-entry by entry (`without`). The rights are those of linux/landlock.h.
+A rule can only allow a tree as a whole. A tree that contains our own files is therefore allowed entry by
+entry (`without`). The numbers are those of linux/landlock.h.
 """
 
 import ctypes
@@ -19,11 +19,11 @@ READ_FILE = 1 << 2
 READ_DIR = 1 << 3
 WRITE_FILE = 1 << 1
 _TRUNCATE = 1 << 14
-# What may be granted on a file that is not a folder: execute, write, read, truncate, ioctl.
+# The kernel refuses a rule for a file with any other right than execute, write, read, truncate and ioctl.
 _FILE_RIGHTS = 1 << 0 | WRITE_FILE | READ_FILE | _TRUNCATE | 1 << 15
 _ALL_RIGHTS = {1: (1 << 13) - 1, 2: (1 << 14) - 1, 3: (1 << 15) - 1, 5: (1 << 16) - 1}
 _TCP = 0b11  # bind, connect
-_SCOPES = 0b11  # abstract sockets, signals: confined to the domain
+_SCOPES = 0b11  # abstract sockets and signals reach only processes under the same restriction
 READ = READ_FILE | READ_DIR
 # Everything except executing and creating devices or sockets.
 WRITE = ((1 << 16) - 1) & ~(1 << 0 | 1 << 6 | 1 << 9 | 1 << 11 | 1 << 15)
@@ -35,9 +35,10 @@ def version() -> int:
 
 
 def restrict(rules: Iterable[tuple[Path, int]], *, network: bool = True) -> None:
-    """Allow this thread, and what it starts, the given rights below the given paths and nothing else.
+    """Restrict this thread, and whatever it starts, to the given rights below the given paths.
 
-    Paths that do not exist are skipped. ``network`` also forbids TCP if the kernel can (version 4).
+    Paths that do not exist are skipped. ``network`` also forbids TCP if the kernel can (version 4). Raises
+    `OSError`.
     """
     available = version()
     handled = _ALL_RIGHTS[max(v for v in _ALL_RIGHTS if v <= available)]
@@ -70,7 +71,7 @@ def _allow(ruleset: int, path: Path, rights: int) -> None:
 
 
 def without(folder: Path, hidden: Iterable[Path]) -> Iterator[Path]:
-    """Paths that together cover ``folder`` except for the ``hidden`` ones in it."""
+    """Yield paths that together cover ``folder`` except for the ``hidden`` paths in it."""
     inside = [path for path in hidden if path == folder or folder in path.parents]
     if folder in inside:
         return

@@ -16,7 +16,7 @@ _FILES = ("/dev/urandom", "/dev/random", "/dev/zero", "/proc/cpuinfo", "/proc/me
 
 @cache
 def readable() -> tuple[tuple[Path, int], ...]:
-    """What a worker may read: the interpreter, its packages except for this one, and system libraries."""
+    """The rules for reading: the interpreter, its packages except this one, and system libraries."""
     ours = [Path(__file__).resolve().parents[2], paths.content().resolve(), paths.exercises().resolve()]
     folders = {Path(name) for name in _SYSTEM}
     folders |= {Path(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
@@ -26,15 +26,15 @@ def readable() -> tuple[tuple[Path, int], ...]:
     rules.append((Path("/dev/null"), landlock.READ_FILE | landlock.WRITE_FILE))
     for folder in sorted({folder.resolve() for folder in folders if folder.is_dir()}):
         rules += [(path, landlock.READ) for path in landlock.without(folder, ours)]
-        # An import lists the folder. The names of files are not secret.
+        # An import has to list the folder, and file names are not secret.
         rules.append((folder, landlock.READ_DIR))
     return tuple(rules)
 
 
 def apply(tier: str, scratch: Path, seconds: float, *, sockets: bool = False) -> None:
-    """Apply ``tier`` to this process for good; ``scratch`` stays writable. Raises `OSError`.
+    """Restrict this process permanently to ``tier``; ``scratch`` stays writable. Raises `OSError`.
 
-    ``seconds`` is the deadline. ``sockets`` keeps those that a process group over the loopback needs.
+    ``seconds`` is the deadline. ``sockets`` allows those that a process group needs on the loopback.
     """
     if tier == "T0":
         return

@@ -1,7 +1,7 @@
 """Resource limits of a worker.
 
-``RLIMIT_AS`` is not usable, since torch reserves far more address space than it uses. ``RLIMIT_DATA`` makes
-the allocation fail at the user's line. It does not cover shared memory, which the judge watches instead.
+``RLIMIT_AS`` is useless here, since torch reserves far more address space than it uses. ``RLIMIT_DATA`` makes
+the allocation fail at the user's line. It does not cover shared memory, so the judge watches that.
 """
 
 import contextlib
@@ -32,7 +32,7 @@ def apply(seconds: float) -> None:
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, FILE_SIZE)
     _limit(resource.RLIMIT_NOFILE, OPEN_FILES)
-    # All threads count, so the processor time may exceed the deadline.
+    # The time of all threads adds up, so honest code may use more processor time than the deadline.
     _limit(resource.RLIMIT_CPU, int(seconds) * 8 + 60)
 
 

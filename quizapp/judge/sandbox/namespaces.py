@@ -37,14 +37,14 @@ def _loopback_up() -> None:
 
 
 class PidNamespaces:
-    """Creates a pid namespace per forked child, in a process that went through `enter` and a fork."""
+    """Creates one pid namespace per forked child. Its process must be forked from one that called `enter`."""
 
     def __init__(self) -> None:
         self._own = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
 
     @contextlib.contextmanager
     def new(self) -> Iterator[None]:
-        """Within the block, the child of a fork is the first process of a new pid namespace.
+        """Make the child of a fork in this block the first process of a new pid namespace.
 
         When that process ends, the kernel kills every other process of the namespace.
         """

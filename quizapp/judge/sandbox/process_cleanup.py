@@ -1,4 +1,4 @@
-"""Finds and kills what a submission left running, at tiers where the kernel does not (T0 and T1)."""
+"""Finds and kills processes that a submission left running, at tiers where the kernel does not."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ _REAP_TIMEOUT_S = 2.0
 
 
 def children(pid: int) -> set[int]:
-    """The direct children of ``pid``; empty if the system does not say."""
+    """The direct children of ``pid``; empty if the system does not list them."""
     pids: set[int] = set()
     for tasks in Path(f"/proc/{pid}/task").glob("*/children"):
         with contextlib.suppress(OSError, ValueError):
@@ -36,7 +36,7 @@ def descendants(pid: int) -> set[int]:
 def kill_tree(pid: int) -> None:
     """Kill everything below ``pid``.
 
-    The processes are stopped first, until no new one appears: otherwise one could fork and escape.
+    All are stopped first, until no new one appears. Otherwise one could fork while the others are killed.
     """
     stopped: set[int] = set()
     empty_scans = 0

@@ -12,7 +12,7 @@ MAX_ENTRIES = 5000
 
 
 def new_folder() -> Path:
-    """A private folder for this judge's scratch folders. Removes those of judges that were killed."""
+    """Create a private folder for this judge's scratch folders. Removes those of judges that were killed."""
     prefix = f"quizapp-judge-{os.getuid()}-"
     for old in Path(tempfile.gettempdir()).glob(f"{prefix}*"):
         owner = old.name.removeprefix(prefix).partition("-")[0]
@@ -33,7 +33,7 @@ def _alive(pid: int) -> bool:
 
 
 class ScratchFolder:
-    """One scratch folder."""
+    """The scratch folder of one group of workers."""
 
     def __init__(self, base: Path):
         self.base = base
@@ -45,11 +45,11 @@ class ScratchFolder:
         return self
 
     def stack(self, rank: int) -> Path:
-        """Where the worker of ``rank`` writes its stacks."""
+        """The file that the worker of ``rank`` writes its stacks to."""
         return self.base / f"stack{rank}"
 
     def is_over_limit(self) -> bool:
-        """Whether the submission wrote more than it may, or in a way that hides how much it wrote."""
+        """Whether the submission wrote too much, or hid how much it wrote."""
         size = entries = 0
         unvisited = [str(self.work)]
         while unvisited:
@@ -70,7 +70,7 @@ class ScratchFolder:
         return size > MAX_BYTES
 
     def remove(self) -> None:
-        """Delete the folder, whatever a submission left in it. Links are not followed."""
+        """Delete the folder with everything that a submission left in it. Links are not followed."""
         with suppress(RecursionError):
             shutil.rmtree(self.base, ignore_errors=True)
         if self.base.exists():

@@ -1,7 +1,7 @@
 """A seccomp filter that refuses new processes, sockets, and access to other processes or the system.
 
-Call numbers are given as (x86_64, aarch64), with -1 if an architecture lacks the call. Calls newer than
-`_NEWEST` fail with "not implemented", so that calls that a later kernel adds are refused too.
+Call numbers are pairs (x86_64, aarch64), with -1 if an architecture lacks the call. Calls above `_NEWEST`
+fail with "not implemented", so that calls that later kernels add are refused too.
 """
 
 import ctypes
@@ -49,7 +49,7 @@ REFUSED: dict[str, tuple[int, int]] = {
     "pidfd_getfd": (438, 438),
     "process_madvise": (440, 440),
     "process_mrelease": (448, 448),
-    # it reports on files that Landlock keeps closed
+    # inotify reports on files that Landlock keeps closed; the others change priority and memory placement
     "inotify_init": (253, -1),
     "inotify_init1": (294, 26),
     "inotify_add_watch": (254, 27),
@@ -138,7 +138,7 @@ REFUSED: dict[str, tuple[int, int]] = {
     # Landlock before version 3 does not cover this one
     "truncate": (76, 45),
 }
-# File attributes as well, but shutil.copy sets them. These calls do nothing and report success.
+# These set file attributes too, but shutil.copy needs them, so they do nothing and report success.
 PRETENDED: dict[str, tuple[int, int]] = {
     "chmod": (90, -1),
     "fchmod": (91, 52),
@@ -157,8 +157,8 @@ _PRCTL, _FCNTL, _IOCTL = (157, 167), (72, 25), (16, 29)
 _PRLIMIT, _SETAFFINITY = (302, 261), (203, 122)
 _UTIMENSAT = (280, 88)
 _SOCKET, _SOCKETPAIR, _SENDTO = (41, 198), (53, 199), (44, 206)
-# AF_INET, AF_INET6, AF_NETLINK (names of interfaces): what a network namespace confines. Unix sockets, the
-# judge's own among them, and sockets of virtual machines would lead out of it.
+# AF_INET, AF_INET6 and AF_NETLINK (names of interfaces) stay within a network namespace. Unix sockets, such
+# as the judge's own, and sockets of virtual machines would lead out of it.
 _FAMILIES = (2, 10, 16)
 _CLONE_THREAD = 0x10000
 _REFUSED_IOCTLS = (
@@ -204,7 +204,10 @@ def _not_if_equal(index: int, *refused: int) -> list[Instruction]:
 
 
 def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
-    """The filter for the process ``pid``; ``sockets`` allows network sockets, for an empty namespace."""
+    """The filter for the process ``pid``.
+
+    ``sockets`` allows network sockets, which is safe only in a network namespace without a way out.
+    """
     kept = ("socket", "connect", "accept", "accept4", "bind", "listen") if sockets else ()
     code: list[Instruction] = [
         (_LOAD, 0, 0, 4),
@@ -215,7 +218,7 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
         _fail(errno.ENOSYS),
         (_AT_LEAST, 0, 1, _NEWEST + 1),
         _fail(errno.ENOSYS),
-        # glibc falls back to clone, and a filter can inspect the flags of that one.
+        # A filter cannot read clone3's flags, which are behind a pointer. glibc then falls back to clone.
         *_when(_CLONE3, [_fail(errno.ENOSYS)]),
         *_when(
             _CLONE[COLUMN],
@@ -225,7 +228,7 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
         *_when(_TGKILL[COLUMN], _only_if_equal(0, pid)),
         *_when(_SIGQUEUE[COLUMN], _only_if_equal(0, pid)),
         *_when(_TGSIGQUEUE[COLUMN], _only_if_equal(0, pid)),
-        # The handler that writes the user's line at a time-out must stay installed.
+        # Protect the handler that writes the user's line when the time is up.
         *_when(_SIGACTION[COLUMN], _not_if_equal(0, int(STACK_SIGNAL))),
         *_when(_PRCTL[COLUMN], _not_if_equal(0, 1, 36)),  # PDEATHSIG, CHILD_SUBREAPER
         *_when(_FCNTL[COLUMN], _not_if_equal(1, 8, 10, 15)),  # F_SETOWN, F_SETSIG, F_SETOWN_EX
@@ -256,8 +259,8 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
                 (_RETURN, 0, 0, _ALLOW),
             ],
         ),
-        # Setting the times of a file is pretended too, but not to "now": Path.touch would then believe that
-        # the file exists.
+        # Pretend to set the times of a file as well, except to "now": Path.touch would take success as a sign
+        # that the file exists.
         *_when(
             _UTIMENSAT[COLUMN],
             [
@@ -279,7 +282,7 @@ def program(pid: int, *, sockets: bool = False) -> list[Instruction]:
 
 
 def install(*, sockets: bool = False) -> None:
-    """Install the filter in every thread of this process, for good. Raises `OSError`."""
+    """Install the filter permanently in every thread of this process. Raises `OSError`."""
     if COLUMN < 0:
         raise OSError(errno.ENOSYS, "no table of system calls for this processor")
     code = program(os.getpid(), sockets=sockets)

@@ -6,7 +6,7 @@ import platform
 import struct
 
 MACHINE = platform.machine()
-# The column of this machine in tables of system call numbers; -1 if they have none.
+# This machine's column in the tables of system call numbers; -1 if they do not cover it.
 COLUMN = {"x86_64": 0, "aarch64": 1}.get(MACHINE, -1)
 
 PR_SET_PDEATHSIG = 1
@@ -63,7 +63,7 @@ def hide_memory() -> None:
 
 
 def drop_privileges() -> None:
-    """Give up every capability for good. Without them, root is an ordinary user."""
+    """Give up every capability permanently. Without them, root is an ordinary user."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
     header = ctypes.create_string_buffer(struct.pack("<Ii", _CAPABILITY_VERSION_3, 0))
     none = ctypes.create_string_buffer(24)

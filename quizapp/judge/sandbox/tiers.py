@@ -1,4 +1,4 @@
-"""Which isolation this machine offers. Every tier is really tried, in a child process, once per boot."""
+"""Finds out which isolation this machine offers by trying every tier in a child process, once per boot."""
 
 import json
 import os
@@ -34,7 +34,7 @@ class TierReport:
 
 
 def describe(cache: Path | None = None) -> list[TierReport]:
-    """Every tier with its state on this machine, highest first. Tried once per boot and kept in ``cache``."""
+    """Every tier with its state on this machine, highest first, tried once per boot and kept in ``cache``."""
     path = (paths.cache() if cache is None else cache) / "tiers.json"
     key = _key()
     with suppress(OSError, ValueError, TypeError, KeyError):
@@ -61,7 +61,7 @@ def _key() -> str:
 
 
 def _in_clean_process() -> list[TierReport]:
-    """Try the tiers in an interpreter of its own, since forking is only safe without other threads."""
+    """Try the tiers in a fresh interpreter, since forking is safe only without other threads."""
     from quizapp.judge.sandbox.launch import clean_environment, python_command
 
     done = subprocess.run(  # noqa: S603 - our own interpreter and module
@@ -98,7 +98,7 @@ def _landlock_version(tier: str) -> str:
 
 
 def _in_child(trial: Callable[[], None]) -> str:
-    """Run ``trial`` in a forked child; what went wrong there, or an empty string."""
+    """Run ``trial`` in a forked child. Returns what went wrong there, or an empty string."""
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
@@ -129,7 +129,7 @@ def _try_plain(tier: str) -> None:
         scratch = home / "scratch"
         scratch.mkdir()
         (home / "canary").write_text("alive", encoding="ascii")
-        # The trial runs in a child: this process must stay unrestricted to remove the folder.
+        # Run the trial in a child, because this process must stay free to remove the folder.
         problem = _in_child(lambda: _apply_and_test(tier, layers.apply, home, scratch))
     if problem:
         raise OSError(problem)
