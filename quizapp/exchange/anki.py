@@ -1,7 +1,7 @@
-"""Writes the bank as a text file that Anki imports: a note per question, a deck per topic.
+"""Writes the bank as a text file that Anki imports, with a note per question and a deck per topic.
 
-The header lines follow Anki's manual, "Text files": separator, HTML, note type, and the columns of id, deck
-and tags. Because of the id, a second import updates the notes of the first.
+The header lines follow the page "Text files" of Anki's manual. They name the separator, the note type, and
+the columns of id, deck and tags. Because notes have ids, a second import updates the notes of the first.
 """
 
 import csv
@@ -28,9 +28,10 @@ _PACKAGES = frozenset({".apkg", ".colpkg"})
 
 
 def write_anki(bank: Bank, path: Path) -> int:
-    """Write the bank to ``path`` and return the number of notes; raises `QuizError`.
+    """Write the bank to ``path`` and return the number of notes.
 
-    Anki cannot change numbers: a numeric question keeps its first values, options and steps keep one order.
+    Notes are static, so numeric questions keep their first values, and options and steps keep one order.
+    Raises `QuizError` if the file cannot be written or has the suffix of an Anki package.
     """
     from markdown_it import MarkdownIt
 

@@ -1,4 +1,4 @@
-"""Writes the bank as a book: one Markdown file per topic, and an index."""
+"""Writes the bank as a book: an index, and one Markdown file per topic."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ from quizapp.util.text import plural
 
 
 def write_book(bank: Bank, folder: Path) -> int:
-    """Write the book into ``folder`` and return the number of questions; raises `QuizError`."""
+    """Write the book into ``folder`` and return the number of questions. Raises `QuizError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         index = ["# The question bank", ""]
@@ -18,7 +18,7 @@ def write_book(bank: Bank, folder: Path) -> int:
             questions = [q for q in bank.questions.values() if q.topic == topic.slug]
             if not questions:
                 continue
-            # A user's deck may name its topic freely, even like a path.
+            # The slug of a topic in a user's deck can be any text, even a path out of the folder.
             name = re.sub(r"[^\w-]+", "-", topic.slug) + ".md"
             index.append(f"- [{topic.name}]({name}): {plural(len(questions), 'question')}. {topic.about}")
             pages = "\n\n".join(

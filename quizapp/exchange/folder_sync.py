@@ -1,7 +1,7 @@
-"""Two devices, one folder: each writes its own file there and reads the files of the others.
+"""Synchronizes devices through a shared folder: each writes its own file and reads those of the others.
 
-A file holds what no other file there holds, one JSON object a line: events of the log, submissions and
-finished interviews. Merging is the union by id, so that order and repetition do not matter.
+A file has one JSON object per line: an event of the log, a submission or a finished interview. It leaves out
+everything that another file already has. Merging is the union by id, so order and repetition do not matter.
 """
 
 import json
@@ -29,9 +29,10 @@ SUFFIX = ".quizlog"
 
 
 class SyncResult(NamedTuple):
-    """What a merge brought: new events, new submissions and interviews, and how many files were read.
+    """The result of a merge.
 
-    ``complaints`` are sentences about files left out or cut short; ``created`` tells that the folder is new.
+    ``events`` and ``documents`` count what was new, ``others`` the files that were read. ``complaints`` are
+    sentences about files that were skipped or cut short. ``created`` says that the folder is new.
     """
 
     events: int
@@ -42,16 +43,18 @@ class SyncResult(NamedTuple):
 
 
 class LogContent(NamedTuple):
-    """The content of one or more files."""
+    """The events and documents of one or more files."""
 
     events: list[Event]
     documents: list[Document]
 
 
 def read_file(path: Path, complaints: list[str]) -> LogContent:
-    """Read a file of `sync` or of ``quizapp export json``; a line that is still arriving is left out.
+    """Read a file written by `sync` or by ``quizapp export json``.
 
-    Raises `QuizError` that names the line where one is wrong, and where the file cannot be read.
+    A last line without a line break is still being copied by the sync service: it is left out, and a
+    sentence is added to ``complaints``. Raises `QuizError` if the file cannot be read, or with the number of
+    the line if one is wrong.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -68,6 +71,7 @@ def read_file(path: Path, complaints: list[str]) -> LogContent:
     for number, line in enumerate(lines, 1):
         try:
             row = read_object(line)
+            # A document is wrapped in an object with its kind as the only key; an event has many keys.
             if len(row) == 1:
                 content.documents.append(read_document(row))
             else:
@@ -80,7 +84,11 @@ def read_file(path: Path, complaints: list[str]) -> LogContent:
 
 
 def sync(study: "Study", folder: Path) -> SyncResult:
-    """Merge what the others left in ``folder`` and leave there what they lack. Raises `QuizError`."""
+    """Merge the other devices' files in ``folder``, then write what they lack to this device's file.
+
+    A file that cannot be read is skipped with a complaint. Raises `QuizError` if the folder or this device's
+    file cannot be used.
+    """
     file = folder / f"{study.device}{SUFFIX}"
     complaints: list[str] = []
     theirs = LogContent([], [])
@@ -111,7 +119,7 @@ def sync(study: "Study", folder: Path) -> SyncResult:
 
 
 def _lines(study: "Study", theirs: LogContent) -> Iterator[str]:
-    """What this device has and no other file holds."""
+    """Yield the lines of everything that this device has and no other file contains."""
     ids = {event.id for event in theirs.events}
     for event in study.events():
         if event.id not in ids:
@@ -127,7 +135,7 @@ def _kind(document: Document) -> DocumentKind:
 
 
 def _key(document: Document) -> tuple[object, ...]:
-    """What makes two documents the same on all devices; the number of a submission is local."""
+    """Return the identity of a document across devices. The id of a submission is only a local number."""
     if isinstance(document, MockDocument):
         return (document.id,)
     return document.slug, document.time, document.source

@@ -1,4 +1,4 @@
-"""The review log as files: every event as JSON lines, or the reviews that stand as CSV."""
+"""Writes the review log to a file: every event as JSON lines, or the reviews not undone as CSV."""
 
 import csv
 import json
@@ -16,9 +16,9 @@ _COLUMNS = ("time", "card", "rating", "proposed", "seconds", "hints", "source", 
 
 
 def write_log(study: "Study", path: Path, kind: str) -> int:
-    """Write the log to ``path`` and return the number of rows; raises `QuizError`.
+    """Write the log to ``path`` and return the number of rows. Raises `QuizError`.
 
-    ``json`` holds every event, one JSON object a line; ``csv`` the reviews that were not undone.
+    ``json`` contains every event, one JSON object per line. ``csv`` contains the reviews not undone.
     """
     events = study.events() if kind == "json" else study.standing_answers()
     try:

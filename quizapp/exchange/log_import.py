@@ -1,4 +1,4 @@
-"""Reads events and documents that another device wrote; every field is checked before any is merged."""
+"""Reads events and documents that another device wrote. Every field is checked before any is merged."""
 
 import json
 import math
@@ -11,9 +11,8 @@ from quizapp.scheduling.events import TYPES, Event, EventType
 from quizapp.scheduling.fsrs import DEFAULT_MODEL
 from quizapp.store.documents import MockDocument, Submission
 
-_LAST = datetime(
-    2200, 1, 1, tzinfo=UTC
-)  # a later date comes from a broken clock, and it could never be removed from the log
+# A later date comes from a broken clock, and an event can never be removed from the log again.
+_LAST = datetime(2200, 1, 1, tzinfo=UTC)
 _LAST_MS = int(_LAST.timestamp()) * 1000
 _MOST_DAYS = 36_500
 _TEXTS = frozenset(
@@ -36,7 +35,7 @@ _ANY = (-(2**63), 2**63 - 1)
 
 
 class DocumentKind(StrEnum):
-    """The one key of a line that holds a document."""
+    """The only key of a line that contains a document."""
 
     SUBMISSION = "submission"
     MOCK = "mock"
@@ -46,11 +45,11 @@ Document = Submission | MockDocument
 
 
 class LogLineError(QuizError):
-    """A line that is not an event or a document; the text says what is wrong with it."""
+    """A line is not a valid event or document. The message says why, without a subject."""
 
 
 def read_object(line: str) -> dict[str, object]:
-    """The JSON object of a line; raises `BadLine`."""
+    """Parse the JSON object of a line. Raises `LogLineError`."""
     try:
         row = json.loads(line)
     except ValueError:
@@ -63,7 +62,7 @@ def read_object(line: str) -> dict[str, object]:
 
 
 def read_event(row: Mapping[str, object]) -> Event:
-    """The event of a row as `Event._asdict` writes it; raises `BadLine`."""
+    """Read an event from a row as `Event._asdict` writes it. Raises `LogLineError`."""
     unknown = sorted(set(row) - set(Event._fields))
     if unknown:
         raise LogLineError(f"has a field {unknown[0]!r} that this version does not know")
@@ -85,7 +84,7 @@ def read_event(row: Mapping[str, object]) -> Event:
 
 
 def read_document(row: Mapping[str, object]) -> Document:
-    """The submission or the finished interview of a row ``{kind: fields}``; raises `BadLine`."""
+    """Read a submission or a finished interview from a row ``{kind: fields}``. Raises `LogLineError`."""
     ((kind, fields),) = row.items()
     if kind not in _FIELDS:
         raise LogLineError(f"holds {kind!r}, which this version does not know")
@@ -131,7 +130,7 @@ def _check(name: str, value: object) -> None:
 
 
 def _check_details(event: Event) -> None:
-    """Check what a replay reads from ``data``: weights of the model, caps in days."""
+    """Check the parts of ``data`` that a replay reads: the weights of the model, and caps in days."""
     details = event.details
     if event.type == EventType.SETTINGS and "weights" in details and not _is_model(details):
         raise LogLineError("brings a memory model that this version does not know")
@@ -151,7 +150,7 @@ def _is_model(details: Mapping[str, object]) -> bool:
 
 
 def _encodes(text: str) -> bool:
-    """Whether SQLite can store the text; it cannot store a lone surrogate."""
+    # SQLite cannot store a lone surrogate, and many of its functions stop at a NUL.
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -1,1 +1,1 @@
-"""Broken training runs to diagnose: what they show, and how a diagnosis is marked."""
+"""Broken training runs to diagnose: their readings, and the marking of a diagnosis."""

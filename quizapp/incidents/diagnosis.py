@@ -1,7 +1,7 @@
-"""An incident as it is asked, what the learner states about it, and how that is marked.
+"""An incident as asked, the diagnosis that the learner states, and its marking.
 
 No reading is run again: everything is compared with the readings stored in the content. All functions work
-on the snapshot that an interview stores, so later edits of the content change no old mark.
+on the snapshot that an interview stores, so later edits of the content do not change old marks.
 """
 
 import random
@@ -30,7 +30,7 @@ class OfferedPlace(msgspec.Struct):
 
 
 class OfferedState(msgspec.Struct):
-    """A part of the run's state; ``right`` where a replay must restore it."""
+    """A part of the run's state. ``right`` says whether a replay must restore it."""
 
     id: str
     text: str
@@ -38,7 +38,7 @@ class OfferedState(msgspec.Struct):
 
 
 class OfferedReading(msgspec.Struct):
-    """A reading for sale. ``seconds`` is its price; ``outcome`` and ``shows`` are revealed by paying it."""
+    """A reading for sale. ``seconds`` is its price. Buying it reveals ``outcome`` and ``shows``."""
 
     id: str
     title: str
@@ -50,19 +50,19 @@ class OfferedReading(msgspec.Struct):
 
     @property
     def text(self) -> str:
-        """Its title, under the name that causes, places and states have for their words."""
+        """Its title, under the attribute name that causes, places and states use."""
         return self.title
 
 
 class CheapestPath(msgspec.Struct):
-    """The readings that settle the incident for the fewest ``seconds``."""
+    """The readings that settle the incident at the lowest price in ``seconds``."""
 
     readings: list[str]
     seconds: int
 
 
 class SnapshotPoint(msgspec.Struct):
-    """A key point of the full answer. ``kind`` is its section; ``verify``: it says how the fix is proved."""
+    """A key point of the full answer. ``kind`` is its section. ``verify`` marks points on proving the fix."""
 
     text: str
     weight: int
@@ -72,7 +72,7 @@ class SnapshotPoint(msgspec.Struct):
 
 
 class IncidentSnapshot(msgspec.Struct):
-    """An incident as asked under one seed, with everything that marking needs."""
+    """An incident as asked with one seed, with everything that marking needs."""
 
     id: str
     fault_class: str
@@ -103,7 +103,7 @@ class IncidentSnapshot(msgspec.Struct):
         return self.cause == NO_FAULT
 
     def reading(self, name: str) -> OfferedReading | None:
-        """A reading by its id."""
+        """Return a reading by its id."""
         return next((row for row in self.readings if row.id == name), None)
 
     def cheapest_text(self) -> str:
@@ -133,12 +133,12 @@ class BoughtReading(msgspec.Struct):
 
     @property
     def predicted_right(self) -> bool | None:
-        """Whether the prediction came true; None where a redacted report leaves it out."""
+        """Whether the prediction came true; None if a redacted report leaves it out."""
         return self.predicted == self.outcome if self.predicted else None
 
 
 class StatedDiagnosis(msgspec.Struct, omit_defaults=True):
-    """What the learner committed to. ``decoy`` is a cause that they reject, ``reading`` what rejects it."""
+    """The learner's diagnosis. ``decoy`` is a cause that they reject, ``reading`` the reading behind that."""
 
     cause: str = ""
     place: str = ""
@@ -147,10 +147,10 @@ class StatedDiagnosis(msgspec.Struct, omit_defaults=True):
     reading: str = ""
 
     def commit(self, field: str, value: str | list[str]) -> None:
-        """Set a field and what follows from it.
+        """Set a field and the fields that depend on it.
 
-        A cause cannot be named and rejected at once. A run without a fault has no place, so naming it names
-        the place as well, and another cause takes that place back.
+        Naming a cause clears the same cause as decoy, since it cannot be both. Stating that there is no fault
+        also sets the place to "nothing", and stating another cause clears that place again.
         """
         setattr(self, field, value)
         if field != "cause":
@@ -163,21 +163,21 @@ class StatedDiagnosis(msgspec.Struct, omit_defaults=True):
             self.place = ""
 
     def toggle_state(self, name: str) -> list[str]:
-        """The states with ``name`` added, or taken out if it is among them."""
+        """Return the states with ``name`` added, or removed if it is among them."""
         return [other for other in self.states if other != name] + ([] if name in self.states else [name])
 
     def missing(self) -> list[str]:
-        """The fields that a whole diagnosis states and this one does not."""
+        """The fields that a complete diagnosis needs and this one lacks."""
         return [field for field in ("cause", "place", "decoy") if not getattr(self, field)]
 
 
 class DiagnosisMark(msgspec.Struct):
-    """What a diagnosis is worth, before weights.
+    """The parts of a diagnosis that were right, before weights.
 
-    ``predicted`` of ``predictions`` were right. ``evidence`` is 1 where a decoy of the incident was
-    rejected by a reading that was bought and excludes it, 0.5 for another offered cause, else 0; in a
-    false alarm 1 where the control run was bought. ``paid`` and ``cheapest`` are seconds.
-    ``edit``: a fault was named in a healthy run.
+    ``predicted`` of ``predictions`` were right. ``evidence`` is 1 if the learner rejected a decoy of the
+    incident by a reading that they bought and that excludes it, 0.5 for another offered cause, else 0. In a
+    false alarm it is 1 if they bought the control run. ``paid`` and ``cheapest`` are seconds. ``edit`` says
+    that a fault was named in a healthy run.
     """
 
     cause: bool
@@ -195,9 +195,10 @@ class DiagnosisMark(msgspec.Struct):
 
 
 class DiagnosisRow(NamedTuple):
-    """A part of the diagnosis beside the right one.
+    """A part of the diagnosis as stated, beside the right answer.
 
-    ``right_share`` is how right it was, from 0 to 1; None where nothing was stated or nothing counts.
+    ``right_share`` says how right it was, from 0 to 1. It is None if nothing was stated, or if the part does
+    not count.
     """
 
     name: str
@@ -209,12 +210,12 @@ class DiagnosisRow(NamedTuple):
 def text_of(
     rows: Sequence[OfferedCause | OfferedPlace | OfferedState | OfferedReading], name: str | None
 ) -> str:
-    """The words for an id among causes, places, states or readings; empty where there is none."""
+    """Return the text for an id among causes, places, states or readings, or an empty string."""
     return next((row.text for row in rows if row.id == name), "")
 
 
 def snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> IncidentSnapshot:
-    """The incident as asked under ``seed``; the order of causes and states depends on the seed alone."""
+    """Return the incident as asked with ``seed``, which alone sets the order of causes and states."""
     rng = random.Random(f"{incident.id}:{seed}")  # noqa: S311 - a shuffle, not a secret
     offered = rng.sample(incident.offered, len(incident.offered))
     states = rng.sample(library.states, len(library.states))
@@ -266,12 +267,13 @@ def _offered_cause(name: str, incident: Incident, library: IncidentLibrary) -> O
 
 
 def cheapest_path(incident: Incident, library: IncidentLibrary) -> tuple[tuple[str, ...], int]:
-    """The readings that settle the incident for the fewest seconds, and their price.
+    """Return the cheapest readings that settle the incident, and their price in seconds.
 
-    They reject every decoy; for a false alarm it is the control run alone.
+    They reject every decoy. For a false alarm it is the control run alone.
     """
     if incident.false_alarm:
         return (CONTROL,), library.readings[CONTROL].seconds
+    # Dynamic programming over the sets of rejected decoys. There are at most four decoys, hence 16 sets.
     best: dict[frozenset[str], tuple[int, tuple[str, ...]]] = {frozenset(): (0, ())}
     for name, row in incident.readings.items():
         price = library.readings[name].seconds
@@ -287,9 +289,9 @@ def cheapest_path(incident: Incident, library: IncidentLibrary) -> tuple[tuple[s
 def diagnose(
     asked: IncidentSnapshot, stated: StatedDiagnosis | None, bought: Sequence[BoughtReading]
 ) -> DiagnosisMark:
-    """Mark what was stated after buying readings.
+    """Mark a diagnosis that was stated after buying readings.
 
-    Predictions of free readings count only where no reading was paid for.
+    Predictions of free readings count only if no reading was paid for.
     """
     stated = stated or StatedDiagnosis()
     counted = [row for row in bought if row.seconds] or bought
@@ -318,7 +320,7 @@ def _evidence(asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence
 
 
 def _rejection(asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence[BoughtReading]) -> float:
-    """Worth of the rejected cause: 1 for a decoy of the run, 0.5 for another, 0 where nothing excludes it."""
+    """Credit for the rejected cause: 1 for a decoy of the run, 0.5 for another, 0 if nothing excludes it."""
     if stated.reading not in {row.reading for row in bought} or stated.decoy == stated.cause:
         return 0.0
     rejected = next((cause for cause in asked.causes if cause.id == stated.decoy), None)
@@ -330,7 +332,7 @@ def _rejection(asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequenc
 def compare_diagnosis(
     asked: IncidentSnapshot, stated: StatedDiagnosis | None, bought: Sequence[BoughtReading]
 ) -> list[DiagnosisRow]:
-    """The diagnosis part by part, in words, beside the right one."""
+    """Compare the diagnosis part by part, in words, with the right one."""
     stated = stated or StatedDiagnosis()
     return [
         _compare_choice("cause", asked.causes, stated.cause, asked.cause),
@@ -348,7 +350,7 @@ def _compare_choice(
 
 
 def _compare_states(asked: IncidentSnapshot, stated: StatedDiagnosis) -> DiagnosisRow:
-    """Where it was not right, ``right`` says what is missing and what no replay needs."""
+    """Compare the states. ``right`` lists the missing states and those that no replay needs."""
     named = [state for state in asked.states if state.id in stated.states]
     missing = "; ".join(state.text for state in asked.states if state.right and state not in named)
     needless = "; ".join(state.text for state in named if not state.right)
@@ -364,7 +366,7 @@ def _compare_rejection(
     text = text_of(asked.causes, stated.decoy)
     if text and (reading := text_of(asked.readings, stated.reading)):
         text = f"{text} (by {reading})"
-    # In a healthy run the control run counts as evidence, and no rejection does.
+    # In a healthy run the evidence is the control run, so a rejection does not count.
     counts = text and not asked.false_alarm
     share = _rejection(asked, stated, bought) if counts else None
     return DiagnosisRow("rejected", text, asked.rejected_text(), share)

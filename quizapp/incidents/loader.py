@@ -1,4 +1,4 @@
-"""Loads the shipped incidents when an interview asks for them, and finds one by what somebody types."""
+"""Loads the incidents from their YAML files, and finds one by the name that somebody types."""
 
 import re
 from functools import lru_cache
@@ -15,7 +15,7 @@ MOST_SUGGESTIONS = 3
 
 
 def load_library(folder: Path | None = None) -> IncidentLibrary:
-    """Return the incidents in ``folder`` (default: the shipped ones); empty where there are none.
+    """Return the incidents in ``folder`` (default: the shipped ones), an empty library without any.
 
     Faulty incidents are left out and reported in ``IncidentLibrary.faults``. Bad content never raises.
     """
@@ -31,7 +31,7 @@ def parse_library(folder: Path) -> IncidentLibrary:
     """Read the incidents from their YAML files, without the cache."""
     if not (folder / VOCABULARY).is_file():
         return IncidentLibrary()
-    # the parser is imported here because most commands never load an incident
+    # Imported here because most commands never load an incident.
     from quizapp.bank.loader import yaml_files
     from quizapp.bank.yaml_loader import read_yaml
     from quizapp.incidents.parse import MappingReader, read_incident
@@ -63,7 +63,7 @@ def parse_library(folder: Path) -> IncidentLibrary:
 
 
 def read_vocabulary(path: Path) -> IncidentLibrary:
-    """Read readings, places, states and causes; the library it returns has no incidents yet."""
+    """Read the readings, places, states and causes into a library without incidents."""
     from quizapp.bank.yaml_loader import read_yaml
     from quizapp.incidents.parse import MappingReader, read_causes, read_readings, read_states
 
@@ -80,7 +80,7 @@ def read_vocabulary(path: Path) -> IncidentLibrary:
 
 
 def _line_of_key(path: Path, key: str) -> int:
-    """Return the first line that holds the key, or 1 where no line does."""
+    """Return the number of the first line with the key, or 1 if there is none."""
     pattern = re.compile(rf"\s*(?:- )?\{{?\s*{re.escape(key)}\s*:")
     for number, text in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if pattern.match(text):
@@ -91,7 +91,7 @@ def _line_of_key(path: Path, key: str) -> int:
 def find_incident(library: IncidentLibrary, text: str) -> Incident:
     """Find an incident by its id or name, or by a prefix that only one incident has.
 
-    Raises ``UnknownName`` with suggestions where nothing or more than one incident matches.
+    Raises ``UnknownName`` with suggestions if no incident or more than one matches.
     """
     wanted = text.strip().casefold()
     by_word = {

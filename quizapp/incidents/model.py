@@ -1,4 +1,4 @@
-"""Incidents: broken training runs with stored readings, and the words in which they are diagnosed."""
+"""Incidents: broken training runs with stored readings, and the vocabulary for diagnosing them."""
 
 import re
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ CARD = "incident:"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """An instrument. ``seconds`` is its price; ``asks`` says exactly which quantity ``outcomes`` describe."""
+    """An instrument. ``seconds`` is its price. ``asks`` defines the quantity that ``outcomes`` describe."""
 
     id: str
     title: str
@@ -27,7 +27,7 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Cause:
-    """A fault that can be named. ``expects`` holds the outcomes seen when it was planted, by reading."""
+    """A cause to choose from. ``expects`` maps readings to the outcomes measured with the fault planted."""
 
     id: str
     text: str
@@ -35,13 +35,13 @@ class Cause:
     expects: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def excluded_by(self, reading: str, outcome: str) -> bool:
-        """Whether this cause never gave the outcome. A reading that was not measured excludes nothing."""
+        """Whether this cause never gave the outcome. A reading without measurements excludes nothing."""
         return reading in self.expects and outcome not in self.expects[reading]
 
 
 @dataclass(frozen=True, slots=True)
 class StatePart:
-    """A part of a run's state; ``right`` says that a replay must restore it."""
+    """A part of a run's state. ``right`` says whether a replay must restore it."""
 
     id: str
     text: str
@@ -50,7 +50,7 @@ class StatePart:
 
 @dataclass(frozen=True, slots=True)
 class ReadingResult:
-    """What a reading gave in the stored run: its outcome, and the numbers."""
+    """The result of a reading in the stored run: its outcome, and its numbers as text."""
 
     outcome: str
     shows: str
@@ -58,7 +58,7 @@ class ReadingResult:
 
 @dataclass(frozen=True, slots=True)
 class RubricPoint:
-    """One checkable statement of a full answer; ``verify`` marks those that say how the fix is proved."""
+    """One checkable statement of a full answer. ``verify`` marks those about proving the fix."""
 
     text: str
     weight: int
@@ -69,7 +69,7 @@ class RubricPoint:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """One broken run. Several incidents can share a ``fault_class``, which is what is scheduled."""
+    """One broken run. Several incidents can share a ``fault_class``; cards are scheduled per class."""
 
     id: str
     fault_class: str
@@ -95,7 +95,7 @@ class Incident:
 
     @property
     def name(self) -> str:
-        """The title as one word to type. Lists show it instead of the id, which names the fault."""
+        """The title as one word to type. Lists show it instead of the id, because the id names the fault."""
         return "-".join(re.findall(r"\w+", self.title.casefold()))
 
     @property

@@ -1,4 +1,4 @@
-"""Turns YAML mappings into the vocabulary and the incidents, or into faults that name file and line."""
+"""Converts YAML mappings into vocabulary and incidents, and reports faults with file and line."""
 
 import hashlib
 import json
@@ -43,19 +43,19 @@ class MappingReader:
         self.faults: list[Fault] = []
 
     def fault(self, line: int, text: str) -> None:
-        """Add a fault; its text also says what to do."""
+        """Add a fault. Its text should also say what to do."""
         about = f"{self.name}: " if self.name else ""
         self.faults.append(Fault(self.file, line, f"{about}{text}"))
 
     def mapping(self, value: object, what: str, line: int) -> dict[str, object]:
-        """Read a mapping, without the entry that holds its line number."""
+        """Read a mapping, without the entry in which the YAML loader stores its line number."""
         if not isinstance(value, dict):
             self.fault(line, f"'{what}' must be a mapping")
             return {}
         return {str(key): entry for key, entry in value.items() if key != LINE}
 
     def text(self, data: YamlMapping, key: str, line: int) -> str:
-        """Read a text that must be there."""
+        """Read a required text."""
         value = data.get(key)
         if value is None or value == "":
             self.fault(line, f"'{key}' is missing or empty; add it")
@@ -66,7 +66,7 @@ class MappingReader:
         return str(value).strip()
 
     def texts(self, value: object, key: str, line: int) -> tuple[str, ...]:
-        """Read a list of texts, which may be missing."""
+        """Read an optional list of texts."""
         if value in (None, []):
             return ()
         if not isinstance(value, list) or any(isinstance(item, bool | dict | list) for item in value):
@@ -77,21 +77,21 @@ class MappingReader:
     def whole(self, data: YamlMapping, key: str, line: int, low: int, high: int, default: int) -> int:
         """Read a whole number from ``low`` to ``high``."""
         value = data.get(key, default)
-        # bool is a subclass of int, so isinstance would accept true and false
+        # bool is a subclass of int, so isinstance would accept true and false.
         if type(value) is not int or not low <= value <= high:
             self.fault(line, f"'{key}' must be a whole number from {low} to {high}, not {value!r}")
             return default
         return value
 
     def flag(self, data: YamlMapping, key: str, line: int) -> bool:
-        """Read true or false; false where it is missing."""
+        """Read a truth value, which is false if it is missing."""
         value = data.get(key, False)
         if type(value) is not bool:
             self.fault(line, f"'{key}' must be true or false")
         return value is True
 
     def known(self, value: str, names: Collection[str], what: str, line: int) -> bool:
-        """Whether the value is one of the names; a fault that suggests the closest where it is not."""
+        """Return whether the value is one of the names. If not, add a fault that suggests the closest."""
         if value in names:
             return True
         hint = did_you_mean(value, names, "correct the name", most=1)
@@ -101,7 +101,7 @@ class MappingReader:
     def rows(
         self, value: object, key: str, line: int, make: Callable[[YamlMapping, int], Made]
     ) -> list[Made]:
-        """Read a list of mappings, each with ``make``, which also receives its line."""
+        """Read a list of mappings by calling ``make`` with each mapping and its line."""
         if value in (None, []):
             return []
         if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
@@ -110,7 +110,7 @@ class MappingReader:
         return [make(item, line_of(item, line)) for item in value]
 
     def only(self, data: YamlMapping, allowed: tuple[str, ...], line: int) -> None:
-        """Report keys that nothing reads."""
+        """Add a fault for each key that is not allowed."""
         for key in data:
             if key != LINE and key not in allowed:
                 hint = did_you_mean(str(key), allowed, f"the keys are {', '.join(allowed)}", most=1)
@@ -184,7 +184,7 @@ def read_causes(
 
 
 def read_incident(data: object, reader: MappingReader) -> Incident | None:
-    """Read the incident of a file; None where it has faults. Links to the vocabulary are not checked here."""
+    """Read the incident of a file, or return None if it has faults. `validate.link_faults` checks links."""
     if not isinstance(data, dict):
         reader.fault(1, "the file must be a mapping that starts with 'id:'")
         return None
@@ -278,7 +278,7 @@ def _misconceptions(data: object, reader: MappingReader, line: int) -> tuple[Mis
 
 
 def content_hash(data: Mapping[str, object]) -> str:
-    """Hash what the learner sees and is marked by."""
+    """Hash the content that the learner sees or is marked by: everything but exercise and sources."""
     seen = {key: value for key, value in data.items() if key not in {"exercise", "sources"}}
     text = json.dumps(_without_lines(seen), sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""Which incidents can be asked, and when one of them is a false alarm."""
+"""Selects the incidents that can be asked, and decides when a false alarm is due."""
 
 import random
 
@@ -19,16 +19,16 @@ def usable_incidents(library: IncidentLibrary, bank: Bank) -> list[Incident]:
 
 
 def holds_false_alarm(seed: int) -> bool:
-    """Whether the interview of a seed holds a false alarm: about one in eight does."""
+    """Whether the interview with this seed contains a false alarm. About one in eight does."""
     rng = random.Random(f"{seed}:alarm")  # noqa: S311 - the same for the same seed, not a secret
     return rng.random() < FALSE_ALARM_SHARE
 
 
 def is_false_alarm_turn(sittings: int) -> bool:
-    """Whether the single incident after ``sittings`` others is to be a false alarm.
+    """Whether the single incident after ``sittings`` others should be a false alarm.
 
-    Exactly one of every eight is. Sampling per block avoids the long streaks that independent samples would
-    produce in so few sittings.
+    Exactly one in every block of eight is. Sampling per block avoids the long streaks that independent
+    samples would produce.
     """
     block, place = divmod(sittings, FALSE_ALARM_BLOCK)
     rng = random.Random(f"{block}:turn")  # noqa: S311 - the same every time, not a secret

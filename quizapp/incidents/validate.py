@@ -1,4 +1,4 @@
-"""Checks incidents against the vocabulary, the bank and themselves: faults by file and line."""
+"""Checks incidents against the vocabulary, the bank and their own text."""
 
 import itertools
 import re
@@ -18,7 +18,7 @@ _PASSES = frozenset({"down", "passes"})
 
 
 def check_incidents(folder: Path, bank: Bank) -> list[Fault]:
-    """Return every fault of the incidents in a folder; none where the folder does not exist."""
+    """Return every fault of the incidents in a folder, none if the folder does not exist."""
     from quizapp.incidents.loader import parse_library
 
     library = parse_library(folder)
@@ -43,7 +43,7 @@ def _bank_faults(incident: Incident, bank: Bank) -> Iterator[str]:
 
 
 def _unshown(incident: Incident) -> Iterator[tuple[RubricPoint, str]]:
-    """Find points that the strong answer does not show; terms of setup or symptom are no evidence."""
+    """Yield points that the strong answer does not show, not counting terms of setup or symptom."""
     given = f"{incident.setup}\n{incident.symptom}"
     for point in itertools.chain.from_iterable(incident.points.values()):
         own = KeyPoint(point.text, terms=_own_terms(point, given))
@@ -53,13 +53,13 @@ def _unshown(incident: Incident) -> Iterator[tuple[RubricPoint, str]]:
 
 
 def _own_terms(point: RubricPoint, given: str) -> tuple[str, ...]:
-    """The terms that setup and symptom do not contain already."""
-    told = set(shown_terms(KeyPoint(point.text, terms=point.terms), given))
-    return tuple(term for term in point.terms if term not in told)
+    """Return the terms that setup and symptom do not contain already."""
+    given_away = set(shown_terms(KeyPoint(point.text, terms=point.terms), given))
+    return tuple(term for term in point.terms if term not in given_away)
 
 
 def link_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
-    """Yield (key, text) for everything that contradicts the vocabulary or the incident itself."""
+    """Yield (key, fault text) for everything that contradicts the vocabulary or the incident itself."""
     if Path(incident.file).stem != incident.id:
         yield "id", f"the file must be called {incident.id}.yaml"
     names = {*incident.offered, *incident.decoys, incident.cause}
