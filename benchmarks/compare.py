@@ -1,8 +1,9 @@
-"""Two checkouts side by side: runs the same measurement in both by turns and prints the ratios as JSON.
+"""Compares two checkouts: runs the same measurement in both in turns and prints the ratios as JSON.
 
 ``python benchmarks/compare.py BEFORE AFTER [--rounds 5] [--only commands,tui,verdict,store]``. Each checkout
-has its own ``.venv`` with quizapp installed from it. Turns cancel what else happens on the machine, so a
-ratio within a few percent of 1 means that nothing changed. ``commands`` is the CPU time of a whole process.
+needs its own ``.venv`` with quizapp installed from it. Taking turns spreads the other load of the machine
+over both, so a ratio within a few percent of 1 means that nothing changed. ``commands`` is the CPU time of a
+whole process.
 """
 
 import argparse
@@ -27,7 +28,7 @@ Figures = dict[str, float]
 
 
 def commands(tree: Path, home: Path) -> Figures:
-    """CPU seconds of each command in a fresh process."""
+    """Measure the CPU seconds of each command in a fresh process."""
     environment = os.environ | {"QUIZAPP_HOME": str(home)}
     figures = {}
     for line in COMMANDS:
@@ -45,7 +46,7 @@ def commands(tree: Path, home: Path) -> Figures:
 
 
 def script(arguments: tuple[str, ...]) -> Callable[[Path, Path], Figures]:
-    """A measurement that runs one of the scripts beside this one, as the checkout has it."""
+    """Make a measurement that runs the checkout's own copy of one of the scripts in this folder."""
 
     def measure(tree: Path, home: Path) -> Figures:
         done = subprocess.run(
@@ -61,7 +62,7 @@ def script(arguments: tuple[str, ...]) -> Callable[[Path, Path], Figures]:
 
 
 def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
-    """Every number of a JSON value with its path."""
+    """Yield every number in a JSON value with its path."""
     if isinstance(value, dict):
         for key, inner in value.items():
             yield from numbers(inner, f"{path}/{key}")
@@ -70,10 +71,11 @@ def numbers(value: Any, path: str = "") -> Iterator[tuple[str, float]]:
 
 
 def compare(measure: Callable[[Path, Path], Figures], trees: list[Path], rounds: int) -> dict[str, Any]:
-    """Medians of both checkouts and their ratio (after by before), figure by figure."""
+    """Return per figure the medians of both checkouts and their ratio, after / before."""
     runs: dict[str, list[list[float]]] = defaultdict(lambda: [[], []])
     with tempfile.TemporaryDirectory() as folder:
         for number in range(rounds):
+            # Alternate who goes first, because the second run may find warm caches.
             turn = [0, 1] if number % 2 else [1, 0]
             for side in turn:
                 home = Path(folder) / str(side)
@@ -88,7 +90,7 @@ def compare(measure: Callable[[Path, Path], Figures], trees: list[Path], rounds:
 
 
 def main() -> int:
-    """Print the table of every measurement asked for."""
+    """Run the measurements that the command line asks for and print their tables."""
     parser = argparse.ArgumentParser(description="Compare two checkouts of quizapp.")
     parser.add_argument("before", type=Path)
     parser.add_argument("after", type=Path)

@@ -1,7 +1,8 @@
-"""The hostile suite as a table: kind, count, false passes and harms for each tier; and right code under load.
+"""Grades the hostile submissions on each tier and counts false passes and harm, by kind.
 
-``python benchmarks/hostile.py [--tiers T3,T2,T1] [--controls 200] [--kinds endless,...]`` prints JSON with
-the seconds beyond the limit of every time-out. Run from the project's root.
+``python benchmarks/hostile.py [--tiers T3,T2,T1] [--controls 200] [--kinds endless,...]`` prints JSON. It
+also reports how many seconds time-outs came after their limit, and with ``--controls`` the false failures of
+right code under load. Run it from the root of the project.
 """
 
 import argparse
@@ -23,7 +24,7 @@ UNGUARDED = {"changes_exercise", "removes_exercise"}  # below T2, a submission m
 
 
 def hostile(field: Field, kinds: set[str]) -> dict[str, object]:
-    """Counts by kind, the harm that was done, and by how much time-outs exceeded their limit."""
+    """Return counts and harm by kind, and the seconds by which time-outs exceeded their limit."""
     table = {}
     beyond: list[float] = []
     sentences = {}
@@ -59,7 +60,7 @@ def hostile(field: Field, kinds: set[str]) -> dict[str, object]:
 
 
 def controls(field: Field, runs: int) -> dict[str, int]:
-    """False failures of right code: each submission ``runs`` times, several at a time."""
+    """Count false failures of right code. Each submission is graded ``runs`` times, four at once."""
     orders = [(f"{name} {n}", code.encode(), 60.0) for name, code in CONTROLS.items() for n in range(runs)]
     verdicts = field.grade_all(orders, jobs=4)
     bad = {name: str(v.error) for name, v in verdicts.items() if not v.passed}

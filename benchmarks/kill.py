@@ -1,8 +1,8 @@
-"""SIGKILL at random moments: no acknowledged answer may be lost, no database may fail to open.
+"""Kills a drill with SIGKILL at random moments. No acknowledged answer may be lost, every database must open.
 
-A real child process drills and writes the id of each answer to its standard output once ``answer`` has
-returned. The parent kills it after a random wait, opens the database, and looks for every acknowledged
-answer. Prints JSON. ``--child PATH`` is the child's side.
+A child process drills and prints the id of each answer once ``answer`` has returned. The parent kills it
+after a random wait, opens the database, and looks for every acknowledged answer. The result is printed as
+JSON. ``--child PATH`` runs the child.
 """
 
 import argparse
@@ -25,7 +25,7 @@ SETTINGS = Settings(new_per_day=9999, reviews_per_day=9999)
 
 
 def bank() -> Bank:
-    """Two hundred small questions."""
+    """Return a bank of two hundred small questions."""
     names = [f"question-{number}" for number in range(200)]
     questions = {
         name: Question(name, "topic", "easy", "recall", "p", "a", "lora", content_hash="0") for name in names
@@ -53,9 +53,9 @@ def child(path: Path) -> None:
 
 
 def kill_once(path: Path, wait: float, drilling: bool) -> list[str]:
-    """Start the child and kill it; the answers that it acknowledged in full.
+    """Start the child, kill it, and return the ids of the answers that it acknowledged.
 
-    ``wait`` seconds count from its start, or with ``drilling`` from its first answer.
+    The kill comes ``wait`` seconds after the start, or with ``drilling`` after the first answer.
     """
     command = [sys.executable, __file__, "--child", str(path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
@@ -63,18 +63,18 @@ def kill_once(path: Path, wait: float, drilling: bool) -> list[str]:
         first = process.stdout.readline() if drilling else b""
         time.sleep(wait)
         process.send_signal(signal.SIGKILL)
-        said = (first + process.stdout.read()).decode()
-    return said.split("\n")[:-1]  # a line without its end was not acknowledged
+        output = (first + process.stdout.read()).decode()
+    return output.split("\n")[:-1]  # a line without its end was not acknowledged
 
 
 def run(kills: int, seed: int, folder: Path) -> dict[str, int]:
-    """Kill and look, ``kills`` times on one database."""
+    """Kill the child ``kills`` times on one database, and check the database after each kill."""
     rng = random.Random(seed)
     path = folder / "quizapp.db"
     acknowledged: set[str] = set()
     failed = differing = 0
     for _ in range(kills):
-        # one in five dies while it starts: opening, migrating, backing up
+        # One child in five is killed while it starts: opening, migrating, backing up.
         drilling = rng.random() < 0.8
         acknowledged.update(kill_once(path, rng.uniform(0, 0.3), drilling))
         try:
@@ -101,7 +101,7 @@ def run(kills: int, seed: int, folder: Path) -> dict[str, int]:
 
 
 def main() -> int:
-    """Parse the options, measure, print."""
+    """Measure and print. Return 1 if an answer was lost or a database was damaged."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -110,9 +110,9 @@ def main() -> int:
     if options.child:
         child(options.child)
     with tempfile.TemporaryDirectory() as name:
-        found = run(options.kills, options.seed, Path(name))
-    print(json.dumps(found, indent=2))
-    return int(bool(found["lost"] or found["failed_opens"] or found["rebuilt_differs"]))
+        figures = run(options.kills, options.seed, Path(name))
+    print(json.dumps(figures, indent=2))
+    return int(bool(figures["lost"] or figures["failed_opens"] or figures["rebuilt_differs"]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""SIGKILL at random instants of a running mock interview: typing lost, double reviews, failed resumes.
+"""Kills a mock interview with SIGKILL at random moments; counts lost typing, reviews and failed resumes.
 
-A child process sits an interview on the real clock and says each word once it is in the session. The
-parent kills it after a random wait and reads what is on disk; the next child resumes it. Prints JSON.
+A child process sits an interview on the real clock and prints each word once it is in the session. The parent
+kills it after a random wait and reads the stored interview. The next child resumes it. The result is printed
+as JSON.
 """
 
 import argparse
@@ -17,7 +18,7 @@ from tests.interview.killing import kill_once
 
 
 def main() -> int:
-    """Kill, look, print."""
+    """Measure and print. Return 1 if more than two seconds of typing, a reading or an interview was lost."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=300)
     parser.add_argument("--seed", type=int, default=1)
@@ -27,7 +28,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         for number in range(options.kills):
             scenario = number % 3 == 2
-            # a fresh interview every fifty kills, and for every kill amid readings
+            # Every fifty kills start a fresh interview, and so does every kill in the middle of readings.
             folder = Path(name) / (f"scenario-{number}" if scenario else str(number // 50))
             folder.mkdir(exist_ok=True)
             killed = kill_once(folder, rng.uniform(0.0, 1.5), scenario=scenario)
@@ -35,7 +36,7 @@ def main() -> int:
             failed += not killed.readable
             shown += killed.readings
             gone += killed.readings_lost
-    found = {
+    figures = {
         "kills": options.kills,
         "most_typing_lost_s": round(max(lost), 3),
         "mean_typing_lost_s": round(sum(lost) / len(lost), 3),
@@ -44,8 +45,8 @@ def main() -> int:
         "readings_lost": gone,
         "failed_resumes_or_invented_reviews": failed,
     }
-    print(json.dumps(found, indent=2))
-    return int(bool(found["over_two_seconds"] or failed or gone))
+    print(json.dumps(figures, indent=2))
+    return int(bool(figures["over_two_seconds"] or failed or gone))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Draws papers under many seeds and states and checks every rule. Prints JSON."""
+"""Samples papers with many seeds and card states, checks every rule, and prints JSON."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from tests.interview.mock_kit import ROLES, blueprint, knowledge, library_of, re
 
 
 def main() -> int:
-    """Draw, check, print."""
+    """Sample, check and print. Return 1 if a paper breaks a rule."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", type=int, nargs="?", default=10_000)
     options = parser.parse_args()
@@ -29,17 +29,17 @@ def main() -> int:
     furthest, alarms = 0.0, 0
     start = time.perf_counter()
     for seed in range(options.seeds):
-        known = states[seed % len(states)]
+        cards = states[seed % len(states)]
         plan = blueprint().plan(ROLES[seed % 3], LENGTHS[seed // 3 % 4], code=seed % 7 > 1)
-        paper = sample_paper(blueprint(), plan, bank, known, seed, library)
-        broken.update(paper_rules.broken(paper, blueprint(), bank, known, library))
-        unmet.update(paper_rules.unmet(paper, known))
+        paper = sample_paper(blueprint(), plan, bank, cards, seed, library)
+        broken.update(paper_rules.broken(paper, blueprint(), bank, cards, library))
+        unmet.update(paper_rules.unmet(paper, cards))
         unmet.update(paper_rules.unmet_incidents(paper, library))
         chosen = [library.incidents[pick.incident] for pick in paper.picks if pick.incident]
         alarms += any(incident.false_alarm for incident in chosen)
         drawn.update(incident.id for incident in chosen)
         furthest = max(furthest, paper_rules.shares(paper, bank))
-    found = {
+    figures = {
         "papers": options.seeds,
         "rules_broken": dict(broken),
         "wishes_unmet": dict(unmet),
@@ -49,7 +49,7 @@ def main() -> int:
         "furthest_topic_from_its_share": round(furthest, 2),
         "ms_per_paper": round(1000 * (time.perf_counter() - start) / options.seeds, 2),
     }
-    print(json.dumps(found, indent=2))
+    print(json.dumps(figures, indent=2))
     return int(bool(broken))
 
 

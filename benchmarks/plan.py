@@ -1,7 +1,8 @@
-"""The plan to a date: CPU time on the shipped bank, and what its choice gains under seeds not searched.
+"""Measures the plan to a date on the shipped bank: its CPU time, and its gain over the usual policy.
 
-Prints JSON. For each horizon and number of minutes: the value (weighted recall of questions and code on the
-day) of the policy chosen and of the usual one (20 new cards a day at 0.90), over fresh seeds.
+For each horizon and number of minutes per day, the JSON has the value (weighted recall of questions and code
+on the last day) of the chosen policy and of the usual one (20 new cards a day at 0.90). Both are simulated
+with seeds that the search did not use, since the chosen policy looks better on the seeds that chose it.
 """
 
 import argparse
@@ -33,7 +34,7 @@ FIRST_SEED = 50_000  # far from every seed that a plan uses
 
 
 def measure(deck: PlanDeck, code_share: float, days: int, minutes: int, seeds: int) -> dict[str, Any]:
-    """One plan: its CPU time, its policy, and the gain over the usual one, paired by seed."""
+    """Make one plan and return its CPU time, its policy, and its gain over the usual one, paired by seed."""
     until = TODAY + timedelta(days=days)
     slots = calendar(TODAY, until, lambda _: minutes)
     start = time.process_time()
@@ -65,7 +66,7 @@ def measure(deck: PlanDeck, code_share: float, days: int, minutes: int, seeds: i
 
 
 def main() -> int:
-    """Measure, print; 1 where a choice is worse than the usual policy by more than two standard errors."""
+    """Measure and print. Return 1 if a plan is worse than the usual policy by over two standard errors."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--role")

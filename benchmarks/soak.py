@@ -1,6 +1,6 @@
-"""Five hundred saves in watch mode: descriptors, processes and memory before and after.
+"""Saves a file hundreds of times in watch mode, to find leaks of descriptors, processes and memory.
 
-``python benchmarks/soak.py [--saves 500]`` prints JSON.
+``python benchmarks/soak.py [--saves 500]`` prints JSON with the figures before and after.
 """
 
 import argparse
@@ -23,14 +23,17 @@ RIGHT, WRONG = "solution", "starter"
 
 
 def state(marker: str) -> dict[str, float]:
-    """Descriptors, processes and memory of this process and the judge behind it."""
+    """Return descriptors, processes, threads and memory (MB) of this process and its judge.
+
+    ``marker`` is a text in the command lines of the judge's processes.
+    """
     processes = [p for p in psutil.process_iter(["cmdline"]) if marker in " ".join(p.info["cmdline"] or [])]
     everyone = [*processes, psutil.Process()]
     return {
         "processes": len(processes),
         "descriptors": sum(p.num_fds() for p in everyone),
         "threads": sum(p.num_threads() for p in everyone),
-        # Private memory only: the shared part depends on what else is running.
+        # Private memory only, because the shared part depends on the other programs that run.
         "uss_mb": round(sum(p.memory_full_info().uss for p in everyone) / 1e6, 1),
         "scratch_folders": len(list(Path(tempfile.gettempdir()).glob("quizapp-judge-*/*"))),
     }

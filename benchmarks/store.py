@@ -1,7 +1,7 @@
-"""Store and schedule against their budgets, and answer plus next against Anki's backend.
+"""Measures store and schedule against their budgets, and answer plus next card against Anki's backend.
 
-Prints JSON. ``--quick`` leaves out the large database. Ratios are taken in one interleaved run; the
-bare append (one INSERT and one fsync) is what any durable answer costs on this disk at this moment.
+The result is printed as JSON. ``--quick`` leaves out the large database. Ratios come from one interleaved
+run. The bare append (one INSERT and one fsync) is the least that a durable answer costs on this disk.
 """
 
 import argparse
@@ -32,7 +32,7 @@ SETTINGS = Settings(new_per_day=9999, reviews_per_day=9999)
 
 
 def bank(cards: int) -> Bank:
-    """A bank of small questions in 40 topics."""
+    """Return a bank of small questions in 40 topics."""
     questions = {}
     for number in range(cards):
         name = f"question-{number:06}"
@@ -43,9 +43,12 @@ def bank(cards: int) -> Bank:
 
 
 def template(rng: random.Random, name: str, reviews: int) -> list[tuple[int, int, int, int]]:
-    """A card reviewed when it falls due: (day, ms of the day, rating, interval promised in seconds)."""
+    """Return the reviews of a card that is always reviewed when due.
+
+    Each is (day, ms of the day, rating, promised interval in seconds).
+    """
     fold, row = CardReducer(), CardRow(name)
-    day, clock, found = 1000, 30_000_000, []
+    day, clock, history = 1000, 30_000_000, []
     for _ in range(reviews):
         rating = rng.choices(tuple(Rating), (10, 15, 60, 15))[0]
         outcome = fold.scheduler.outcomes(
@@ -55,20 +58,21 @@ def template(rng: random.Random, name: str, reviews: int) -> list[tuple[int, int
             EventType.ANSWER, Moment(day * 86_400_000, 0, day), name, rating=rating, interval=outcome.interval
         )
         fold.apply(row, draft.placed(1, "", 1, 1))
-        found.append((day, clock, int(rating), outcome.interval))
+        history.append((day, clock, int(rating), outcome.interval))
         day, clock = day + outcome.interval // 86_400, clock + outcome.interval % 86_400 * 1000
-    return found
+    return history
 
 
 def fill(path: Path, cards: int, reviews: int) -> None:
-    """A database of cards that were reviewed as they fell due, a few in a hundred due today."""
+    """Write a database of cards that were reviewed when due, of which a few percent are due today."""
     rng = random.Random(7)
     today, offset = (NOW - timedelta(hours=4)).toordinal(), date(1970, 1, 1).toordinal()
+    # Simulating every card would take long, so the cards share 300 histories, shifted in time.
     templates: list[list[tuple[int, int, int, int]]] = []
     while len(templates) < 300:
-        found = template(rng, f"template-{rng.random()}", reviews // cards)
-        if found[-1][3] >= 5 * 86_400:  # not in its learning steps
-            templates.append(found)
+        candidate = template(rng, f"template-{rng.random()}", reviews // cards)
+        if candidate[-1][3] >= 5 * 86_400:  # not in its learning steps
+            templates.append(candidate)
     drafts = []
     for name in bank(cards).questions:
         history = rng.choice(templates)
@@ -96,7 +100,7 @@ def fill(path: Path, cards: int, reviews: int) -> None:
 
 
 def milliseconds(action: Any, repeats: int) -> list[float]:
-    """The wall time of each of several calls."""
+    """Return the wall time of each of several calls in milliseconds."""
     times = []
     for _ in range(repeats):
         start = time.perf_counter()
@@ -106,7 +110,7 @@ def milliseconds(action: Any, repeats: int) -> list[float]:
 
 
 def open_to_first(folder: Path, cards: int, reviews: int, repeats: int) -> dict[str, Any]:
-    """Open the store, attach the schedule, ask for the first card."""
+    """Measure opening the store, attaching the schedule and getting the first card."""
     path = folder / f"{cards}.db"
     if not path.exists():
         fill(path, cards, reviews)
@@ -139,7 +143,7 @@ def open_to_first(folder: Path, cards: int, reviews: int, repeats: int) -> dict[
 
 
 class Bare:
-    """The floor: one INSERT and one fsync."""
+    """The lower bound: one INSERT and one fsync."""
 
     def __init__(self, path: Path) -> None:
         self.db = sqlite3.connect(path, isolation_level=None)
@@ -153,7 +157,7 @@ class Bare:
 
 
 class Ours:
-    """Answer the card on the screen, then draw the next."""
+    """Answering a card and getting the next one with quizapp."""
 
     def __init__(self, path: Path, cards: int) -> None:
         self.study = Study(bank(cards), Store.open(path), SETTINGS, FixedClock(NOW))
@@ -171,7 +175,7 @@ class Ours:
 
 
 class Anki:
-    """The same with Anki's backend and its scheduler."""
+    """Answering a card and getting the next one with Anki's backend."""
 
     def __init__(self, path: Path, cards: int) -> None:
         from anki.collection import Collection
@@ -205,7 +209,7 @@ class Anki:
 
 
 def answer_plus_next(folder: Path, steps: int) -> dict[str, Any]:
-    """Ours, Anki's and the bare append, interleaved step by step."""
+    """Measure quizapp, Anki and the bare append, interleaved step by step."""
     ours_path = folder / "ours.db"
     fill(ours_path, 1000, 10_000)
     runners: dict[str, Any] = {"bare_append": Bare(folder / "bare.db"), "quizapp": Ours(ours_path, 1000)}
@@ -216,22 +220,23 @@ def answer_plus_next(folder: Path, steps: int) -> dict[str, Any]:
     times: dict[str, list[float]] = {name: [] for name in runners}
     for turn in range(steps):
         for name, runner in runners.items():
+            # The first 20 steps only warm up caches.
             times[name] += milliseconds(runner.step, 1) if turn >= 20 else []
-    found: dict[str, Any] = {
+    figures: dict[str, Any] = {
         f"{name}_median_ms": round(statistics.median(values), 3) for name, values in times.items()
     }
     beyond = [ours - bare for ours, bare in zip(times["quizapp"], times["bare_append"], strict=True)]
-    found["beyond_fsync_median_ms"] = round(statistics.median(beyond), 3)
-    found["quizapp_p95_ms"] = round(statistics.quantiles(times["quizapp"], n=20)[18], 3)
+    figures["beyond_fsync_median_ms"] = round(statistics.median(beyond), 3)
+    figures["quizapp_p95_ms"] = round(statistics.quantiles(times["quizapp"], n=20)[18], 3)
     if "anki" in times:
         ratio = statistics.median(times["quizapp"]) / statistics.median(times["anki"])
-        found["quizapp_to_anki"] = round(ratio, 2)
-    found["cpu_of_answer_and_next_ms"] = round(_cpu(runners["quizapp"]), 3)
-    return found
+        figures["quizapp_to_anki"] = round(ratio, 2)
+    figures["cpu_of_answer_and_next_ms"] = round(_cpu(runners["quizapp"]), 3)
+    return figures
 
 
 def _cpu(ours: Ours) -> float:
-    """Processor time of answer plus next where nothing waits for the disk, writing to the log included."""
+    """Return the CPU time of answer plus next in ms, including the write to the log but no fsync."""
     ours.study.store.db.connection.execute("PRAGMA synchronous = OFF")
     times = []
     for _ in range(300):
@@ -242,7 +247,7 @@ def _cpu(ours: Ours) -> float:
 
 
 def rebuild(folder: Path, reviews: int) -> dict[str, Any]:
-    """Delete everything derived and replay."""
+    """Measure deleting everything that is derived from the log and replaying the log."""
     path = folder / "rebuild.db"
     fill(path, 1000, reviews)
     with Store.open(path) as store:
@@ -263,7 +268,7 @@ def rebuild(folder: Path, reviews: int) -> dict[str, Any]:
 
 
 def imports() -> dict[str, float]:
-    """Milliseconds of importing the schedule, and of the ``fsrs`` package on top of it."""
+    """Measure the milliseconds of importing the schedule, and of then importing the ``fsrs`` package."""
     code = (
         "import time; a = time.perf_counter(); import quizapp.scheduling.service; b = time.perf_counter();"
         "import fsrs; c = time.perf_counter(); print((b - a) * 1e3, (c - b) * 1e3)"
@@ -284,15 +289,15 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        found: dict[str, Any] = {"budgets": {"open_300_ms": 15, "open_100k_ms": 60, "beyond_fsync_ms": 0.2}}
-        found["imports"] = imports()
-        found["open_to_first_card"] = [open_to_first(folder, 300, 10_000, 15)]
-        found["answer_plus_next"] = answer_plus_next(folder, options.steps)
+        figures: dict[str, Any] = {"budgets": {"open_300_ms": 15, "open_100k_ms": 60, "beyond_fsync_ms": 0.2}}
+        figures["imports"] = imports()
+        figures["open_to_first_card"] = [open_to_first(folder, 300, 10_000, 15)]
+        figures["answer_plus_next"] = answer_plus_next(folder, options.steps)
         if not options.quick:
-            found["open_to_first_card"].append(open_to_first(folder, 100_000, 400_000, 5))
-            found["rebuild"] = rebuild(folder, 100_000)
-        found["load_average"] = round(os.getloadavg()[0], 2)
-    print(json.dumps(found, indent=2))
+            figures["open_to_first_card"].append(open_to_first(folder, 100_000, 400_000, 5))
+            figures["rebuild"] = rebuild(folder, 100_000)
+        figures["load_average"] = round(os.getloadavg()[0], 2)
+    print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

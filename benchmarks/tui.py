@@ -1,8 +1,8 @@
-"""The terminal interface in a real pseudo-terminal: first frame, key to next card, memory. Prints JSON.
+"""Measures the TUI in a pseudo-terminal: first frame, key press to next card, and memory. Prints JSON.
 
-The first frame of the home screen is compared with that of a minimal Textual app, both started afresh and
-interleaved, so that only their ratio matters. ``--grading`` measures the keys once more while the judge
-grades in the background.
+The first frame of the home screen is compared with that of a minimal Textual app. Starts of both are
+interleaved, so that their ratio does not depend on the machine's load. ``--grading`` measures the keys once
+more while the judge grades in the background.
 """
 
 import argparse
@@ -42,7 +42,7 @@ CARDS = 400
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 120 x 40."""
+    """A program in a pseudo-terminal of 120 x 40 cells."""
 
     def __init__(self, code: str | list[str], home: Path) -> None:
         environment = os.environ | {
@@ -62,7 +62,7 @@ class Terminal:
         os.close(slave)
 
     def wait_for(self, pattern: bytes, seconds: float = 30.0) -> float:
-        """When ``pattern`` was written; `TimeoutError` where it never is."""
+        """Wait until the program writes ``pattern`` and return the time. Raises `TimeoutError`."""
         seen = b""
         deadline = time.perf_counter() + seconds
         while time.perf_counter() < deadline:
@@ -73,19 +73,22 @@ class Terminal:
         raise TimeoutError(f"{pattern!r} not seen in {seen[-300:]!r}")
 
     def drain(self, quiet: float) -> None:
-        """Read on until nothing came for ``quiet`` seconds (but not for ever: a clock ticks)."""
+        """Read until there is no output for ``quiet`` seconds, or for at most four times as long.
+
+        The limit is needed because a clock on the screen may write every second.
+        """
         end = time.perf_counter() + 4 * quiet
         while time.perf_counter() < end and select.select([self.master], [], [], quiet)[0]:
             os.read(self.master, 65536)
 
     def press(self, keys: bytes) -> float:
-        """Send keys; when they were sent."""
+        """Send keys and return the time."""
         sent = time.perf_counter()
         os.write(self.master, keys)
         return sent
 
     def memory(self) -> float:
-        """Resident memory in MB."""
+        """Return the resident memory in MB."""
         return psutil.Process(self.process.pid).memory_info().rss / 1e6
 
     def close(self) -> None:
@@ -96,7 +99,7 @@ class Terminal:
 
 
 def deck(folder: Path) -> None:
-    """A deck of plain recall cards, and settings that show them all."""
+    """Write a deck of plain recall cards, and settings that show all of them in one day."""
     questions = [
         {
             "id": f"bench-{n}", "level": "easy", "kind": "recall", "exercise": "lora", "say": "Yes.",
@@ -115,7 +118,7 @@ def deck(folder: Path) -> None:
 
 
 def first_frames(home: Path, rounds: int) -> dict[str, float]:
-    """Seconds from process start to the first frame of a minimal app, home and drill, interleaved."""
+    """Measure seconds from process start to the first frame of a minimal app, home and drill."""
     times: dict[str, list[float]] = {"minimal": [], "home": [], "drill": []}
     for _ in range(rounds):
         for name, code, pattern in (
@@ -126,15 +129,15 @@ def first_frames(home: Path, rounds: int) -> dict[str, float]:
             terminal = Terminal(code, home)
             times[name].append(terminal.wait_for(pattern) - terminal.started)
             terminal.close()
-    medians = {name: statistics.median(found) for name, found in times.items()}
+    medians = {name: statistics.median(seconds) for name, seconds in times.items()}
     return {f"{name}_s": round(median, 3) for name, median in medians.items()} | {
         f"{name}_ratio": round(medians[name] / medians["minimal"], 2) for name in ("home", "drill")
     }
 
 
 def peers(home: Path, named: Sequence[str], rounds: int) -> dict[str, dict[str, float]]:
-    """First frame and memory of other apps, each interleaved with the home screen."""
-    found = {}
+    """Measure first frame and memory of other apps, each interleaved with the home screen."""
+    figures = {}
     for name, pattern, command in (peer.split("|", 2) for peer in named):
         theirs: list[float] = []
         ours: list[float] = []
@@ -149,17 +152,17 @@ def peers(home: Path, named: Sequence[str], rounds: int) -> dict[str, dict[str, 
             sizes.append(terminal.memory())
             terminal.close()
         base, mine = statistics.median(theirs), statistics.median(ours)
-        found[name] = {
+        figures[name] = {
             "first_frame_s": round(base, 3),
             "home_s": round(mine, 3),
             "ratio": round(base / mine, 2),
             "rss_mb": round(statistics.median(sizes), 1),
         }
-    return found
+    return figures
 
 
 def keys(home: Path, cards: int) -> dict[str, float]:
-    """Milliseconds from the rating's key to the next card's text in the terminal."""
+    """Measure milliseconds from the key of a rating to the text of the next card in the terminal."""
     terminal = Terminal(DRILL, home)
     try:
         terminal.wait_for(rb"Card number")
@@ -183,7 +186,7 @@ def keys(home: Path, cards: int) -> dict[str, float]:
 
 
 def home_memory(home: Path) -> float:
-    """Resident memory at the home screen once the data is open."""
+    """Return the resident memory in MB at the home screen once the data is open."""
     terminal = Terminal(HOME, home)
     try:
         terminal.wait_for(rb"minutes")
@@ -211,13 +214,14 @@ while True:
 
 
 def grading(home: Path) -> "subprocess.Popen[bytes]":
-    """A process with a warm judge that grades a solution over and over."""
+    """Start a process with a warm judge that grades a solution over and over."""
     environment = os.environ | {"QUIZAPP_HOME": str(home), "PYTHONPATH": str(Path(__file__).parents[1])}
     process = subprocess.Popen(
         [sys.executable, "-c", SAVES], env=environment, stdout=subprocess.PIPE, start_new_session=True
     )
     assert process.stdout is not None
-    process.stdout.readline()  # it is warm
+    process.stdout.readline()  # the first verdict shows that the judge is warm
+    # Keep reading, or the process would block once the pipe is full.
     threading.Thread(target=process.stdout.read, daemon=True).start()
     return process
 
@@ -239,24 +243,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         deck(home)
-        warm = Terminal(HOME, home)  # writes the compiled bank, as any first start does
+        warm = Terminal(HOME, home)  # the first start compiles the bank, which must not be measured
         warm.wait_for(rb"minutes", 120)
         warm.close()
-        found: dict[str, object] = {
+        figures: dict[str, object] = {
             "first_frame": first_frames(home, options.rounds),
             "home_rss_mb": home_memory(home),
             "next_card": keys(home, options.cards),
         }
         if options.peer:
-            found["peers"] = peers(home, options.peer, options.rounds)
+            figures["peers"] = peers(home, options.peer, options.rounds)
         if options.grading:
             judge = grading(home)
             try:
-                found["next_card_while_grading"] = keys(home, options.cards)
+                figures["next_card_while_grading"] = keys(home, options.cards)
             finally:
                 os.killpg(judge.pid, signal.SIGKILL)
                 judge.wait()
-    print(json.dumps(found, indent=2))
+    print(json.dumps(figures, indent=2))
 
 
 if __name__ == "__main__":

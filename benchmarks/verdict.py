@@ -1,8 +1,9 @@
-"""How long a verdict takes: cold, warm with all layers, warm with limits only; beside pytest and torch-judge.
+"""Measures the time to a verdict: cold, warm with all layers, and warm with limits only.
 
-``python benchmarks/verdict.py [--runs 20] [--exercise lora] [--torch-judge FOLDER]`` prints JSON: medians in
-seconds, ratios, and the memory of zygote and judge. FOLDER is a ``pip install --target`` of torch-judge,
-which is no dependency of the project; its LoRA task judges a right submission in a fresh interpreter.
+``python benchmarks/verdict.py [--runs 20] [--exercise lora] [--torch-judge FOLDER]`` prints JSON with medians
+in seconds, ratios, and the memory of zygote and judge. pytest on the same hidden tests is measured for
+comparison. So is torch-judge, which is not a dependency of the project: FOLDER is a ``pip install --target``
+of it, and its LoRA task judges a right submission in a fresh interpreter.
 """
 
 import argparse
@@ -31,7 +32,7 @@ IMPORT = (
     "import torch; layer = torch.nn.Linear(2, 2); optimizer = torch.optim.AdamW(layer.parameters());"
     "layer(torch.ones(1, 2)).sum().backward(); optimizer.step()"
 )
-# Its LoRA task with a right submission; it runs in the submission's own process, with fixed inputs.
+# The LoRA task of torch-judge with a right submission. It is graded in its own process, with fixed inputs.
 TORCH_JUDGE = """
 import torch
 from torch import nn
@@ -53,14 +54,14 @@ check("lora")
 
 
 def timed(call: Callable[[], object]) -> float:
-    """Wall-clock seconds of one call."""
+    """Return the wall-clock seconds of one call."""
     begin = time.perf_counter()
     call()
     return time.perf_counter() - begin
 
 
 def summary(seconds: list[float]) -> dict[str, float]:
-    """Median, fastest and slowest in seconds."""
+    """Return the median, the fastest and the slowest time in seconds, and the number of runs."""
     return {
         "median": round(statistics.median(seconds), 4),
         "min": round(min(seconds), 4),
@@ -70,7 +71,7 @@ def summary(seconds: list[float]) -> dict[str, float]:
 
 
 def warm(exercise: Exercise, source: bytes, tier: str, runs: int) -> tuple[list[float], dict[str, float]]:
-    """Seconds from submission to verdict with a warm judge, and the memory behind it in MB."""
+    """Return the seconds from submission to verdict with a warm judge, and the judge's memory."""
     answers: queue.Queue[Verdict] = queue.Queue()
     client = JudgeClient(lambda _, outcome: answers.put(outcome), tier=tier)  # type: ignore[arg-type]
     client.start()
@@ -88,7 +89,10 @@ def warm(exercise: Exercise, source: bytes, tier: str, runs: int) -> tuple[list[
 
 
 def memory(judge: int) -> dict[str, float]:
-    """Proportional set size in MB of the judge and its zygote, which shares its command line."""
+    """Return the proportional set size in MB of the judge and its zygote.
+
+    Both are found by their command line, which is the same.
+    """
     line = psutil.Process(judge).cmdline()
     pids = [p.pid for p in psutil.process_iter(["pid", "cmdline"]) if p.info["cmdline"] == line]
     return {
@@ -98,14 +102,14 @@ def memory(judge: int) -> dict[str, float]:
 
 
 def run(*command: str, env: dict[str, str] | None = None) -> None:
-    """Run a command silently; it must succeed."""
+    """Run a command silently. Raises ``CalledProcessError`` if it fails."""
     subprocess.run(
         command, check=True, capture_output=True, stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})}
     )
 
 
 def compute(exercise: Exercise, source: Path) -> float:
-    """Seconds that the exercise itself takes: its probes and hidden tests, run once in a warmed process."""
+    """Return the seconds of the exercise's own probes and hidden tests in a warm process, without a judge."""
     script = f"""
 import sys, time
 sys.path.insert(0, {str(ROOT)!r})
@@ -138,7 +142,7 @@ print(sorted(times)[2])
 
 
 def measure(options: argparse.Namespace) -> dict[str, object]:
-    """All figures of one machine."""
+    """Take all measurements."""
     exercise, faults = load_exercise(paths.exercises() / options.exercise)
     assert exercise is not None, faults
     path = exercise.folder / "solution.py"
@@ -149,7 +153,7 @@ def measure(options: argparse.Namespace) -> dict[str, object]:
     call = (sys.executable, "-m", "quizapp", "grade", exercise.slug, str(path))
     pytest = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(exercise.folder / "hidden"))
     base, cold, command, by_pytest = [], [], [], []
-    for _ in range(few):  # in turns, so that a busy moment affects all of them
+    for _ in range(few):  # interleaved, so that a busy moment affects all of them
         base.append(timed(lambda: run(sys.executable, "-c", IMPORT)))
         cold.append(timed(lambda: grade(exercise, path, device="cpu")))
         command.append(timed(lambda: run(*call)))

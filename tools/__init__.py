@@ -1,1 +1,1 @@
-"""Authors' tools; they do not ship in the package."""
+"""Tools for authors, which are not part of the installed package."""

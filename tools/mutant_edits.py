@@ -1,9 +1,9 @@
-"""Turns wrong submissions that are whole files into edits of the solution, and edits back into source.
+"""Converts wrong submissions from whole files to edits of the solution, and shows edits as source.
 
-``python -m tools.mutant_edits exercises/SLUG [NAME...]`` moves ``wrong/NAME.py`` to ``mutants.yaml``; without
-names, all files of ``wrong/``. A file moves only if the edited solution is the same program, and stays if it
-changes a large part of the solution. ``--dry-run`` prints the entries and changes nothing. ``--show NAME``
-prints the source of one wrong submission, for grading it by hand.
+``python -m tools.mutant_edits exercises/SLUG [NAME...]`` moves ``wrong/NAME.py`` to ``mutants.yaml``. Without
+names it moves all files of ``wrong/``. A file moves only if the edited solution is the same program, and
+stays if it changes a large part of the solution. ``--dry-run`` prints the entries and changes nothing.
+``--show NAME`` prints the source of one wrong submission, for grading it by hand.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from quizapp.judge.authoring.mutants import (
     wrong_submissions,
 )
 
-MOST_CHANGED = 0.4  # of the solution's lines; more is another program, which is easier to read as a file
+MOST_CHANGED = 0.4  # of the solution's lines; a program with more changes is easier to read as a file
 _Scope = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 _HEADERS = re.compile(r"\A(# (fails|message|ruff):.*\n)+")
 _DEFINITION = re.compile(r"(async def|def|class) \w+[(:]")
@@ -39,7 +39,7 @@ ScopeDocstring = tuple[str, str]
 
 
 class NotAnEdit(Exception):
-    """A wrong submission is better kept as a file; the message says why."""
+    """The wrong submission should stay a file. The message says why."""
 
 
 @dataclass(frozen=True)
@@ -52,17 +52,18 @@ class Hunk:
 
     @property
     def size(self) -> int:
-        """How many lines change."""
+        """The number of lines that change."""
         return max(self.stop - self.start, len(self.lines))
 
 
 def edits_of(
     solution: str, wrong: str, outdated: frozenset[ScopeDocstring] = frozenset()
 ) -> list[MutantEdit]:
-    """Edits that turn ``solution`` into the program ``wrong``; raises `NotAnEdit` if they would be too large.
+    """Return edits that turn ``solution`` into the program ``wrong``.
 
-    Comments and layout are those of the solution. So are the docstrings that ``wrong`` lacks and those in
-    ``outdated``; any other docstring that differs becomes an edit.
+    The result keeps the solution's comments and layout. It also keeps the solution's docstrings where
+    ``wrong`` has none or has one in ``outdated``; any other docstring that differs becomes an edit. Raises
+    `NotAnEdit` if the edits would be too large or give another program.
     """
     old = solution.splitlines()
     new = _with_docstrings_of(solution, _HEADERS.sub("", wrong), outdated).splitlines()
@@ -77,7 +78,7 @@ def edits_of(
 
 
 def same_program(edited: str, wrong: str, outdated: frozenset[ScopeDocstring] = frozenset()) -> bool:
-    """Whether both have one syntax tree, apart from docstrings that ``wrong`` lacks or that are outdated."""
+    """Whether the syntax trees are equal, ignoring docstrings that ``wrong`` lacks or that are outdated."""
     left, right = ast.parse(edited), ast.parse(wrong)
     wanted = dict(_scopes(right))
     for name, scope in _scopes(left):
@@ -92,9 +93,9 @@ def same_program(edited: str, wrong: str, outdated: frozenset[ScopeDocstring] = 
 
 
 def outdated_docstrings(solution: str, sources: Sequence[str]) -> frozenset[ScopeDocstring]:
-    """Docstrings that several wrong submissions share and the solution no longer has.
+    """Return the docstrings that several wrong submissions share and the solution no longer has.
 
-    They were copied from an earlier solution. A docstring that a mistake changes on purpose is in one file.
+    They were copied from an earlier solution. A docstring that was changed on purpose occurs in one file.
     """
     counts = Counter(
         (name, text)
@@ -109,7 +110,7 @@ def outdated_docstrings(solution: str, sources: Sequence[str]) -> frozenset[Scop
 
 
 def _scopes(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, _Scope]]:
-    """The module, and every class and function in it, by qualified name."""
+    """Yield the module and every class and function in it, with their qualified names."""
     if isinstance(node, ast.Module):
         yield "", node
     for child in ast.iter_child_nodes(node):
@@ -121,7 +122,7 @@ def _scopes(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, _Scope]]:
 
 
 def _with_docstrings_of(solution: str, wrong: str, outdated: frozenset[ScopeDocstring]) -> str:
-    """``wrong`` with the solution's docstrings where it has none, or an outdated one."""
+    """Return ``wrong`` with the solution's docstrings where it has none or an outdated one."""
     source, lines = solution.splitlines(), wrong.splitlines()
     current = dict(_scopes(ast.parse(solution)))
     changes: list[tuple[int, int, list[str]]] = []
@@ -135,13 +136,14 @@ def _with_docstrings_of(solution: str, wrong: str, outdated: frozenset[ScopeDocs
         inserted = source[docstring.lineno - 1 : docstring.end_lineno]
         first = scope.body[0] if scope.body else None
         if first is None or isinstance(scope, ast.Module):
-            # Before everything, and apart from what follows.
+            # A module docstring goes first, with an empty line after it.
             stop = 0 if text is None or first is None else first.end_lineno or 0
             changes.append((0, stop, inserted if stop else [*inserted, ""]))
         elif first.lineno > scope.lineno:
             decorators = getattr(first, "decorator_list", [])
             start = min([first.lineno, *(each.lineno for each in decorators)]) - 1
             changes.append((start, start if text is None else first.end_lineno or start, inserted))
+    # From the end, so that the line numbers of earlier changes stay valid.
     for start, stop, inserted in sorted(changes, reverse=True):
         lines[start:stop] = inserted
     return "\n".join(lines) + "\n"
@@ -153,7 +155,7 @@ def _hunks(old: list[str], new: list[str]) -> list[Hunk]:
 
 
 def _needed(old: list[str], hunks: list[Hunk]) -> list[Hunk]:
-    """The hunks without those that change only comments or layout."""
+    """Drop the hunks that change only comments or layout."""
     program = ast.dump(ast.parse(_replaced(old, hunks)))
     for hunk in list(hunks):
         fewer = [other for other in hunks if other is not hunk]
@@ -174,7 +176,7 @@ def _replaced(old: list[str], hunks: list[Hunk]) -> str:
 
 
 def _joined(old: list[str], hunks: list[Hunk]) -> list[Hunk]:
-    """Hunks with at most one line between them as one, which is easier to read."""
+    """Merge hunks with at most one line between them, which is easier to read."""
     joined: list[Hunk] = []
     for hunk in hunks:
         last = joined[-1] if joined else None
@@ -187,7 +189,7 @@ def _joined(old: list[str], hunks: list[Hunk]) -> list[Hunk]:
 
 
 def _edit(solution: str, old: list[str], hunk: Hunk) -> MutantEdit:
-    """The shortest edit that makes exactly the hunk's change."""
+    """Return the shortest edit that makes exactly the hunk's change."""
     wanted = _replaced(old, [hunk])
     fitting = []
     for wider in _widened(old, hunk):
@@ -203,7 +205,7 @@ def _edit(solution: str, old: list[str], hunk: Hunk) -> MutantEdit:
 
 
 def _widened(old: list[str], hunk: Hunk) -> Iterator[Hunk]:
-    """The hunk alone, then with lines around it: an insertion needs a line to hold on to."""
+    """Yield the hunk alone, then with lines around it. An insertion needs such a line to replace."""
     for before, after in ((0, 0), (1, 0), (0, 1), (1, 1), (2, 0), (0, 2), (2, 1), (2, 2)):
         start, stop = hunk.start - before, hunk.stop + after
         if start >= 0 and stop <= len(old) and start < stop:
@@ -211,7 +213,7 @@ def _widened(old: list[str], hunk: Hunk) -> Iterator[Hunk]:
 
 
 def _spelled(old: list[str], hunk: Hunk) -> Iterator[MutantEdit]:
-    """Ways to write a hunk: without an anchor, and after each unique line above it that comes to mind."""
+    """Yield ways to write a hunk: without an anchor, and after the nearest unique lines above it."""
     before = old[hunk.start : hunk.stop]
     filled = [line for line in [*before, *hunk.lines] if line.strip()]
     indent = min((len(line) - len(line.lstrip()) for line in filled), default=0)
@@ -229,7 +231,7 @@ def _spelled(old: list[str], hunk: Hunk) -> Iterator[MutantEdit]:
 
 
 def entry_of(submission: WrongSubmission, edits: Sequence[MutantEdit]) -> str:
-    """The entry of ``mutants.yaml`` for a submission."""
+    """Format the entry of ``mutants.yaml`` for a submission."""
     numbers = submission.breaks
     breaks = str(numbers[0]) if len(numbers) == 1 else f"[{', '.join(map(str, numbers))}]"
     lines = [f"- name: {submission.name}", f"  breaks: {breaks}"]
@@ -253,9 +255,9 @@ def _edit_lines(edit: MutantEdit) -> list[str]:
 
 
 def _scalar(text: str, indent: int) -> str:
-    """A text as YAML: plain where that is possible, else quoted, and several lines as a block."""
+    """Format a text as YAML: several lines as a block, one line plain if possible, else quoted."""
     if "\n" in text:
-        # A block whose first line is indented must say how far the block itself is.
+        # If the first line is indented, YAML needs an explicit indentation for the block.
         indicator = "2" if text.startswith((" ", "\n")) else ""
         space = " " * indent
         return f"|{indicator}-\n" + "\n".join(space + line if line else "" for line in text.split("\n"))
@@ -270,7 +272,10 @@ def _scalar(text: str, indent: int) -> str:
 
 
 def convert(folder: Path, names: Sequence[str] = (), *, dry_run: bool = False) -> Iterator[str]:
-    """Move files of ``wrong/`` to ``mutants.yaml``; yields a line on each, or with ``dry_run`` its entry."""
+    """Move files of ``wrong/`` to ``mutants.yaml`` and yield a line about each.
+
+    With ``dry_run`` it changes nothing and yields the entries. Raises `QuizError` for an unknown name.
+    """
     solution = (folder / "solution.py").read_text(encoding="utf-8")
     files = [each for each in wrong_submissions(folder)[0] if not each.edits]
     missing = sorted(set(names) - {each.name for each in files})

@@ -1,1 +1,1 @@
-"""Trains the broken runs and measures what an incident shows."""
+"""Trains the broken runs and measures the readings of the incidents."""

@@ -1,4 +1,4 @@
-"""The stored run of every incident: its cause, its setup, and the same setup without the fault."""
+"""The stored run of every incident: its cause, its setup, and its healthy reference."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,7 +10,7 @@ from tools.incident_lab.setups import BASELINE
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """``cause`` planted on the baseline with ``extra`` changes, at ``seed``."""
+    """The run of an incident: ``cause`` planted in the baseline with ``extra`` changes and ``seed``."""
 
     cause: str
     seed: int
@@ -18,17 +18,18 @@ class StoredRun:
     reference: dict[str, Any] = field(default_factory=dict)  # how a false alarm's reference run differs
 
     def case(self, cause: str = "") -> RunPair:
-        """Return the run; with another ``cause``, the same setup broken in that way."""
+        """Return the run with its reference. With another ``cause``, break the same setup by that one."""
         base = BASELINE.but(seed=self.seed, **self.extra)
-        own = FAULTS[self.cause]
+        fault = FAULTS[self.cause]
         if not cause:
-            return RunPair(own.broken(base), own.healthy(base).but(**self.reference))
-        other, sound = FAULTS[cause], own.healthy(base)
+            return RunPair(fault.broken(base), fault.healthy(base).but(**self.reference))
+        other, sound = FAULTS[cause], fault.healthy(base)
         return RunPair(other.broken(sound), other.healthy(sound))
 
 
 _SMALL = {"batch": 16, "epochs": 4, "spread": 0.8}
 
+# Another seed gives other numbers: after changing one, measure the incident again with --write.
 RUNS: dict[str, StoredRun] = {
     "double-softmax": StoredRun("double-softmax", 0),
     "missing-zero-grad": StoredRun("missing-zero-grad", 1),

@@ -1,4 +1,7 @@
-"""The laboratory's data: ten Gaussian blobs or a linear target in 32 dimensions, faults, and the sampler."""
+"""The data of the lab in 32 dimensions (ten Gaussian blobs or a linear target), its faults, and the sampler.
+
+The random numbers are drawn in a fixed order. A new draw in between would change every stored reading.
+"""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +20,11 @@ TARGET_NOISE = 0.1
 
 @dataclass(slots=True)
 class Data:
-    """Training and validation points, and the training points as the evaluation path sees them."""
+    """Training and validation points, and the training points as the evaluation code sees them.
+
+    Inputs have shape (N, 32). Targets have shape (N,): class numbers 0 to 9, or floats in a regression.
+    ``again_x`` and ``again_y`` are the training points on the evaluation path.
+    """
 
     x: Tensor
     y: Tensor
@@ -81,7 +88,7 @@ def _points(count: int, centres: Tensor, draw: torch.Generator) -> tuple[Tensor,
 
 
 def _regression(setup: Setup, draw: torch.Generator) -> Data:
-    """A linear target plus a little noise, standardised: training targets have mean 0 and variance 1."""
+    """Sample a linear target with a little noise. Training targets have mean 0 and variance 1."""
     weights = torch.randn(FEATURES, generator=draw) / math.sqrt(FEATURES)
 
     def points(count: int) -> tuple[Tensor, Tensor]:
@@ -102,7 +109,7 @@ def _scaled(setup: Setup, x: Tensor) -> Tensor:
 
 
 class Sampler:
-    """Batches of indices epoch after epoch; its state can be saved and restored."""
+    """Yields batches of indices, epoch after epoch. Its state can be saved and restored."""
 
     def __init__(self, setup: Setup) -> None:
         self.setup = setup
@@ -113,14 +120,14 @@ class Sampler:
         self.at = 0
 
     def next(self) -> Tensor:
-        """Indices of the next batch; a new epoch begins with a new order."""
+        """Return the indices of the next batch, of shape (B,). A new epoch begins with a new order."""
         if self.at + self.setup.batch > len(self.order):
             count = self.setup.train
             if self.setup.sort == "train":
                 self.order = torch.arange(count)
             elif self.setup.sampler == "global":
                 self.order = torch.randperm(count)
-            elif self.setup.duplicates:  # a row and its twin stay in one batch
+            elif self.setup.duplicates:  # keep a row and its twin in one batch
                 pairs = 2 * torch.randperm(count // 2, generator=self.draw)
                 self.order = torch.stack([pairs, pairs + 1], 1).flatten()
             else:
@@ -131,7 +138,7 @@ class Sampler:
         return batch
 
     def state(self) -> dict[str, Any]:
-        """What `restore` needs."""
+        """Return the state that `restore` needs."""
         return {"draw": self.draw.get_state(), "order": self.order.clone(), "at": self.at}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""How each cause is planted in a setup, and what the setup must have for that."""
+"""The changes to a setup that plant each cause, and the setup that each cause needs."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,17 +8,20 @@ from tools.incident_lab.setups import BASELINE, Setup
 
 @dataclass(frozen=True, slots=True)
 class PlantableFault:
-    """``needs`` turns the baseline into a healthy run that can carry the fault, ``plant`` breaks that."""
+    """A fault as two sets of changes to a setup.
+
+    ``needs`` turns the baseline into a healthy run in which the fault can occur. ``plant`` then breaks it.
+    """
 
     plant: dict[str, Any] = field(default_factory=dict)
     needs: dict[str, Any] = field(default_factory=dict)
 
     def healthy(self, base: Setup = BASELINE) -> Setup:
-        """The run without the fault."""
+        """Return the setup without the fault."""
         return base.but(**self.needs)
 
     def broken(self, base: Setup = BASELINE) -> Setup:
-        """The run with the fault."""
+        """Return the setup with the fault."""
         return base.but(**{**self.needs, **self.plant})
 
 

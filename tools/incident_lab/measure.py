@@ -1,7 +1,7 @@
 """Measures every stored run again and compares it with the files of ``content/incidents``.
 
-``python -m tools.incident_lab.measure [ID...] [--write]`` exits with 1 where a file differs. With ids
-it measures only those incidents; without, also the outcomes that every cause is expected to give.
+``python -m tools.incident_lab.measure [ID...] [--write]`` exits with 1 if a file differs. With ids it
+measures only those incidents. Without ids it measures all, and also the outcomes that each cause gives.
 """
 
 import argparse
@@ -20,6 +20,7 @@ from tools.incident_lab.reading_texts import SHOWS
 from tools.incident_lab.readings import OUTCOMES, RunPair, applicable, outcomes
 from tools.incident_lab.setups import BASELINE, SEEDS
 
+# The minus sign of printed texts may be U+2212, which float() does not read.
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 TOLERANCE = 0.02
 WORDS = ("up", "flat", "down", "non-finite")
@@ -46,11 +47,14 @@ def expected(cause: str) -> dict[str, list[str]]:
     return {name: [word for word in WORDS if word in seen[name]] for name in OUTCOMES if name in seen}
 
 
-def same_text(said: str, measured: str) -> bool:
-    """Whether two texts agree, numbers to 2 % (plus one unit of a printed last digit)."""
-    if NUMBER.sub("#", said).split() != NUMBER.sub("#", measured).split():
+def same_text(stored: str, measured: str) -> bool:
+    """Whether two texts agree, with numbers to within 2 % or 0.0015.
+
+    Floating-point results differ slightly from machine to machine, and training amplifies the difference.
+    """
+    if NUMBER.sub("#", stored).split() != NUMBER.sub("#", measured).split():
         return False
-    pairs = zip(NUMBER.findall(said), NUMBER.findall(measured), strict=True)
+    pairs = zip(NUMBER.findall(stored), NUMBER.findall(measured), strict=True)
     return all(_close(float(a.replace("−", "-")), float(b.replace("−", "-"))) for a, b in pairs)
 
 
@@ -59,30 +63,30 @@ def _close(a: float, b: float) -> bool:
 
 
 def differences(name: str, data: dict[str, Any], measured: Measured) -> list[str]:
-    """Return where the file of an incident differs from its run."""
-    said = data.get("readings") or {}
-    found = [f"{name}: {r} is {measured[r][0]}, the file lacks it" for r in measured if r not in said]
-    for reading, row in said.items():
+    """Return a sentence for each difference between the file of an incident and its run."""
+    stored = data.get("readings") or {}
+    problems = [f"{name}: {r} is {measured[r][0]}, the file lacks it" for r in measured if r not in stored]
+    for reading, row in stored.items():
         if reading not in measured:
-            found.append(f"{name}: {reading} makes no sense for this run; remove it")
+            problems.append(f"{name}: {reading} makes no sense for this run; remove it")
             continue
         outcome, shows = measured[reading]
         if row["outcome"] != outcome:
-            found.append(f"{name}: {reading} is {outcome}, the file says {row['outcome']}")
+            problems.append(f"{name}: {reading} is {outcome}, the file says {row['outcome']}")
         if not same_text(str(row["shows"]), shows):
-            found.append(f"{name}: {reading} shows other numbers:\n{shows}")
+            problems.append(f"{name}: {reading} shows other numbers:\n{shows}")
     strange = unknown_numbers(str(data.get("symptom", "")), measured)
-    return found + [f"{name}: the symptom has {text}, a number that no reading shows" for text in strange]
+    return problems + [f"{name}: the symptom has {text}, a number that no reading shows" for text in strange]
 
 
 def unknown_numbers(text: str, measured: Measured) -> list[str]:
     """Return the decimal numbers of ``text`` that no number in the readings rounds to."""
-    known = [float(n.replace("−", "-")) for _, shows in measured.values() for n in NUMBER.findall(shows)]
+    shown = [float(n.replace("−", "-")) for _, shows in measured.values() for n in NUMBER.findall(shows)]
     strange = []
     for figure in re.findall(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?", text):
         digits = len(figure.split("e")[0].partition(".")[2])
         unit = 10.0 ** (int(figure.partition("e")[2] or 0) - digits)
-        if not any(abs(float(figure) - k) <= 0.51 * unit for k in known):
+        if not any(abs(float(figure) - k) <= 0.51 * unit for k in shown):
             strange.append(figure)
     return strange
 
@@ -90,20 +94,24 @@ def unknown_numbers(text: str, measured: Measured) -> list[str]:
 def unrejected_decoys(
     data: dict[str, Any], causes: dict[str, Any], name: str, measured: Measured
 ) -> list[str]:
-    """Return the decoys that no reading rejects, by ``expects`` and when planted in this very setup."""
-    found = []
+    """Return a sentence for each decoy that no reading rejects.
+
+    A reading rejects a decoy if its outcome is not among those that ``expects`` lists for the decoy, and if
+    planting the decoy in the same setup gives another outcome or makes the reading impossible.
+    """
+    problems = []
     for decoy in data["decoys"]:
         planted = RUNS[name].case(decoy)
         expects = causes[decoy]["expects"]
         rejecting = [r for r, (word, _) in measured.items() if r in expects and word not in expects[r]]
         possible = applicable(planted.setup)
         if not any(r not in possible or OUTCOMES[r](planted) != measured[r][0] for r in rejecting):
-            found.append(f"{name}: no reading rejects the decoy {decoy}")
-    return found
+            problems.append(f"{name}: no reading rejects the decoy {decoy}")
+    return problems
 
 
 def readings_block(measured: Measured) -> str:
-    """The ``readings`` of an incident's file."""
+    """Format the ``readings`` of an incident's file as YAML."""
     lines = ["readings:"]
     for name, (outcome, shows) in measured.items():
         lines += [f"  {name}:", f"    outcome: {outcome}", "    shows: |-"]
@@ -113,6 +121,7 @@ def readings_block(measured: Measured) -> str:
 
 def write_readings(path: Path, measured: Measured) -> None:
     """Replace the ``readings`` of a file."""
+    # Edited as text, because a round trip through the YAML library would lose comments and layout.
     text = path.read_text(encoding="utf-8")
     block = readings_block(measured)
     text = re.sub(r"^readings:.*\n(?:(?: .*)?\n)*", lambda _: block, text, count=1, flags=re.MULTILINE)
@@ -120,7 +129,7 @@ def write_readings(path: Path, measured: Measured) -> None:
 
 
 def expects_line(expects: dict[str, list[str]]) -> str:
-    """The ``expects`` of a cause on one line."""
+    """Format the ``expects`` of a cause as one line of YAML."""
     return "expects: {" + ", ".join(f"{r}: [{', '.join(words)}]" for r, words in expects.items()) + "}"
 
 
@@ -135,24 +144,24 @@ def write_expects(path: Path, cause: str, expects: dict[str, list[str]]) -> None
 
 
 def check_causes(folder: Path, *, write: bool) -> list[str]:
-    """Return where ``causes.yaml`` differs from what the laboratory measures."""
+    """Return a sentence for each difference between ``causes.yaml`` and the measured outcomes."""
     path = folder / "causes.yaml"
     causes = yaml.safe_load(path.read_text(encoding="utf-8"))["causes"]
-    found = [f"causes.yaml lacks the cause {name}" for name in FAULTS if name not in causes]
+    problems = [f"causes.yaml lacks the cause {name}" for name in FAULTS if name not in causes]
     for name, row in causes.items():
         if name not in FAULTS:
-            found.append(f"causes.yaml: the laboratory cannot plant {name}")
+            problems.append(f"causes.yaml: the laboratory cannot plant {name}")
             continue
         right = expected(name)
         if write:
             write_expects(path, name, right)
         elif row.get("expects") != right:
-            found.append(f"causes.yaml: {name} {expects_line(right)}")
-    return found
+            problems.append(f"causes.yaml: {name} {expects_line(right)}")
+    return problems
 
 
 def check_incident(folder: Path, name: str, *, write: bool) -> list[str]:
-    """Return where the file of one incident differs from its run; ``write`` renews its readings first."""
+    """Return the differences of one incident's file from its run. ``write`` updates its readings first."""
     path = folder / f"{name}.yaml"
     measured = measure(RUNS[name].case())
     if not path.exists():
@@ -165,7 +174,7 @@ def check_incident(folder: Path, name: str, *, write: bool) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Measure, print every difference, and return 1 where there is one."""
+    """Measure, print every difference, and return 1 if there is one."""
     parser = argparse.ArgumentParser(prog="python -m tools.incident_lab.measure")
     parser.add_argument("ids", nargs="*", metavar="ID", help="incidents (default: all, and every cause)")
     parser.add_argument("--write", action="store_true", help="write what was measured into the files")
@@ -173,14 +182,14 @@ def main(arguments: list[str]) -> int:
     if unknown := [name for name in options.ids if name not in RUNS]:
         parser.error(f"no incident {', '.join(unknown)}; known are {', '.join(RUNS)}")
     folder = paths.content() / "incidents"
-    found = [] if options.ids else check_causes(folder, write=options.write)
+    problems = [] if options.ids else check_causes(folder, write=options.write)
     for name in options.ids or RUNS:
         wrong = check_incident(folder, name, write=options.write)
         print(f"{name}: {'differs' if wrong else 'as measured'}", flush=True)
-        found += wrong
-    for text in found:
+        problems += wrong
+    for text in problems:
         print(text, file=sys.stderr)
-    return 1 if found else 0
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The models and losses of the laboratory, healthy and faulty."""
+"""The models and losses of the lab, healthy and faulty."""
 
 import itertools
 from collections.abc import Callable
@@ -14,7 +14,7 @@ Loss = Callable[[Tensor, Tensor], Tensor]
 
 
 class Net(nn.Module):
-    """An MLP that keeps the output of each hidden activation of its last forward pass."""
+    """An MLP that keeps the hidden activations of its last forward pass in ``hidden``."""
 
     def __init__(self, setup: Setup) -> None:
         super().__init__()
@@ -32,7 +32,7 @@ class Net(nn.Module):
                 parameter.requires_grad = name.startswith("head")
 
     def forward(self, x: Tensor) -> Tensor:
-        """Logits of shape (B, 10), in a regression predictions (B, 1), for inputs of shape (B, 32)."""
+        """Map inputs of shape (B, 32) to logits (B, 10), or in a regression to predictions (B, 1)."""
         self.hidden = []
         for linear, norm in zip(self.linears, self.norms, strict=True):
             x = self.act(norm(linear(x)))
@@ -66,13 +66,14 @@ def _initialise(net: Net, kind: str) -> None:
 
 
 def loss_of(setup: Setup) -> Loss:
-    """The loss that ``setup`` trains with: the model's output (B, C) and (B,) targets to a scalar."""
+    """Return the loss of ``setup``, which maps outputs (B, C) and targets (B,) to a scalar."""
     if setup.ignored:
         return _guarded if setup.guard_empty else cross_entropy
     return LOSSES[setup.loss]
 
 
 def _guarded(z: Tensor, y: Tensor) -> Tensor:
+    # The built-in mean is 0 / 0 = NaN for a batch in which every label is ignored.
     total = cross_entropy(z, y, reduction="sum", ignore_index=IGNORED)
     return total / max(int((y != IGNORED).sum()), 1)
 
@@ -103,7 +104,7 @@ def _mse(z: Tensor, y: Tensor) -> Tensor:
 
 
 def _mse_broadcast(z: Tensor, y: Tensor) -> Tensor:
-    return (z - y).square().mean()  # (B, 1) minus (B,) is (B, B); F.mse_loss would warn of it
+    return (z - y).square().mean()  # (B, 1) minus (B,) is (B, B); F.mse_loss would warn about it
 
 
 LOSSES: dict[str, Loss] = {

@@ -1,4 +1,4 @@
-"""A probe of an optimizer: two weights of 2.0 that receive nothing but zero-mean noise as gradients."""
+"""Probes an optimizer with two weights of 2.0 whose gradients are nothing but zero-mean noise."""
 
 import math
 
@@ -13,7 +13,7 @@ NOISE = (12.0, 0.4)  # standard deviations of the two gradients, 30 to 1
 
 
 def probe(setup: Setup) -> TrainingRecord:
-    """Run ``setup.epochs`` steps of its optimizer on the two weights; no data, no model, no loss."""
+    """Run ``setup.epochs`` steps of the optimizer on the two weights, without data, model or loss."""
     torch.set_num_threads(1)
     draw = torch.Generator().manual_seed(4000 + setup.seed)
     weights = torch.full((2,), START, requires_grad=True)

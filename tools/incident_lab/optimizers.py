@@ -1,4 +1,4 @@
-"""The optimizers, schedules and gradient scalers of the laboratory."""
+"""The optimizers, schedules and gradient scalers of the lab."""
 
 import math
 from typing import Any
@@ -20,7 +20,7 @@ class UncorrectedAdam(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """θ ← θ − η·m/(√v + ε), with m and v started at zero."""
+        """Update θ ← θ − η·m/(√v + ε), where m and v start at zero. A ``closure`` is not supported."""
         assert closure is None
         for group in self.param_groups:
             for p in group["params"]:
@@ -35,7 +35,7 @@ class UncorrectedAdam(torch.optim.Optimizer):
 
 
 def make_optimizer(setup: Setup, parameters: list[Tensor]) -> torch.optim.Optimizer:
-    """The optimizer of ``setup`` over ``parameters``."""
+    """Build the optimizer of ``setup`` for ``parameters``."""
     lr, decay = setup.lr, setup.decay
     if setup.optimizer == "adamw":
         return torch.optim.AdamW(parameters, lr=lr, weight_decay=decay)
@@ -47,7 +47,7 @@ def make_optimizer(setup: Setup, parameters: list[Tensor]) -> torch.optim.Optimi
 
 
 class Rates:
-    """The learning-rate schedule, counted by itself so that it can be saved and restored."""
+    """The learning-rate schedule. It keeps its own step count, so that it can be saved and restored."""
 
     def __init__(self, setup: Setup, optimizer: torch.optim.Optimizer) -> None:
         self.setup, self.optimizer = setup, optimizer
@@ -55,17 +55,17 @@ class Rates:
         self._apply()
 
     def after_step(self, *, epoch_over: bool) -> None:
-        """Called after each optimizer step."""
+        """Advance the schedule; call this after each optimizer step."""
         if epoch_over or not self.setup.schedule.endswith("epoch"):
             self.count += 1
             self._apply()
 
     def state(self) -> int:
-        """How often the schedule has been stepped."""
+        """Return the number of steps of the schedule so far."""
         return self.count
 
     def restore(self, count: int) -> None:
-        """Continue from ``count``."""
+        """Continue from ``count`` steps."""
         self.count = count
         self._apply()
 
@@ -85,10 +85,13 @@ class Rates:
 
 
 class StaticScaler:
-    """A fixed loss scale that is divided out again without checking that the result is finite."""
+    """A fixed loss scale that is divided out without a check for infinite gradients.
+
+    It has the methods of ``torch.amp.GradScaler`` that the training loop calls.
+    """
 
     def scale(self, loss: Tensor) -> Tensor:
-        """The loss times the scale."""
+        """Return the loss times the scale."""
         return loss * STATIC_SCALE
 
     def unscale_(self, optimizer: torch.optim.Optimizer) -> None:
@@ -99,19 +102,19 @@ class StaticScaler:
                     p.grad.div_(STATIC_SCALE)
 
     def step(self, optimizer: torch.optim.Optimizer) -> None:
-        """Step, whatever the gradients are."""
+        """Step even if gradients are not finite."""
         optimizer.step()
 
     def update(self) -> None:
-        """A fixed scale stays."""
+        """Do nothing, because the scale is fixed."""
 
     def get_scale(self) -> float:
-        """The scale."""
+        """Return the scale."""
         return STATIC_SCALE
 
 
 def make_scaler(setup: Setup) -> Any:
-    """The gradient scaler of ``setup``, or None."""
+    """Build the gradient scaler of ``setup``, or return None if it has none."""
     if setup.precision != "float16" or setup.scaler == "none":
         return None
     return StaticScaler() if setup.scaler == "static" else torch.amp.GradScaler("cpu", init_scale=2.0**16)

@@ -1,4 +1,4 @@
-"""What a bought reading shows: the numbers of a run in one to four short lines."""
+"""Texts of the readings: the numbers of a run in a few short lines."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ STEPS = (0, 1, 2, 5, 10, 20, 50, 100, 200, 500)
 
 
 def number(value: float) -> str:
-    """A number with three significant digits; words for values that are not finite."""
+    """Format a number with three significant digits, or ``NaN`` and ``inf``."""
     if math.isnan(value):
         return "NaN"
     if math.isinf(value):
@@ -30,7 +30,7 @@ def number(value: float) -> str:
 
 
 def series(values: Sequence[float], at: Sequence[int] = STEPS) -> str:
-    """``step: value`` at chosen steps and at the last one."""
+    """Format ``step: value`` at chosen steps and at the last one."""
     steps = [step for step in at if step < len(values) - 1] + [len(values) - 1]
     return " · ".join(f"{step}: {number(values[step])}" for step in steps)
 
@@ -58,7 +58,7 @@ def _losses(record: TrainingRecord, at: Sequence[int] = STEPS) -> str:
 
 
 def _around(setup: Setup) -> tuple[int, ...]:
-    """Steps to print: with a restart also those around it."""
+    """Return the steps to print, including those around a restart."""
     at = setup.resume_at
     return tuple(sorted({*STEPS, at - 1, at, at + 1, at + 5, at + 10})) if at else STEPS
 
@@ -94,7 +94,7 @@ def _norms(case: RunPair) -> str:
 
 
 def _peak(run: TrainingRecord) -> str:
-    """The largest norm once the run has settled, and the losses around it."""
+    """Describe the largest norm in the second half of the run, and the losses around it."""
     half = len(run.norms) // 2
     at = max(range(half, len(run.norms)), key=run.norms.__getitem__)
     near = [run.losses[max(0, at - 10) : at], run.losses[at + 1 : at + 11]]

@@ -1,4 +1,4 @@
-"""The outcome of each reading: how one quantity of a run compares with its start or with a healthy run."""
+"""Outcomes of the readings: each compares one quantity of a run with its start or with a healthy run."""
 
 import math
 from collections.abc import Callable
@@ -18,7 +18,10 @@ CHANCE = 0.10
 
 @dataclass(frozen=True)
 class RunPair:
-    """A run and the healthy run it is compared with. Further runs are trained when a reading needs them."""
+    """A run and the healthy run to compare it with.
+
+    Training is the expensive part, so each run is trained only when a reading first needs it.
+    """
 
     setup: Setup
     sound: Setup  # the same run without its fault
@@ -30,12 +33,12 @@ class RunPair:
 
     @cached_property
     def healthy(self) -> TrainingRecord:
-        """The run without the fault, same seed."""
+        """The run without the fault, with the same seed."""
         return self.run if self.sound == self.setup else train(self.sound)
 
     @cached_property
     def fixed(self) -> TrainingRecord:
-        """200 steps on the first batch."""
+        """A run of 200 steps on the first batch."""
         return one_batch(self.setup)
 
     @cached_property
@@ -45,31 +48,31 @@ class RunPair:
 
     @cached_property
     def float32(self) -> TrainingRecord:
-        """The run without reduced precision and loss scale."""
+        """The run in float32 without a loss scale."""
         if self.setup.precision == "float32":
             return self.run
         return train(self.setup.but(precision="float32", scaler="none", clip_first=False))
 
     @cached_property
     def other(self) -> TrainingRecord:
-        """The run on another seed."""
+        """The run with another seed."""
         return train(self.setup.but(seed=self.setup.seed + OTHER_SEED))
 
     @cached_property
     def again(self) -> TrainingRecord:
-        """The same command once more."""
+        """The same run once more."""
         return train(self.setup)
 
 
 def trend(record: TrainingRecord) -> str:
-    """Compare the mean of the last 16 losses with the first: up above 1.25 times, down below 0.75 times."""
+    """Compare the mean of the last 16 losses with the first loss: up above 1.25 times, down below 0.75."""
     if record.first_bad is not None:
         return BAD
     return ratio(record.end, record.losses[0], 1.25)
 
 
 def ratio(value: float, reference: float, factor: float) -> str:
-    """Up above ``factor`` times the reference, down below its inverse (0.75 for 1.25), else flat."""
+    """Return up above ``factor`` times the reference, down below its inverse (0.75 for 1.25), else flat."""
     if not math.isfinite(value):
         return BAD
     low = 0.75 if factor == 1.25 else 1 / factor
@@ -120,7 +123,7 @@ def _control(case: RunPair) -> str:
 
 
 def failed(record: TrainingRecord) -> bool:
-    """Whether a run ended with a loss that is not finite, or no lower than it began."""
+    """Whether a loss of the run is not finite, or the loss ended above 95 % of its first value."""
     return record.first_bad is not None or record.end > 0.95 * record.losses[0]
 
 
@@ -130,12 +133,12 @@ def _batch(case: RunPair) -> str:
 
 
 def inputs(case: RunPair, setup: Setup) -> Tensor:
-    """The inputs (B, 32) of the batch that `batch_step` names, as ``setup`` delivers them."""
+    """Return the inputs (B, 32) of the batch that `batch_step` picks, as ``setup`` delivers them."""
     return make_data(setup).x[list(case.run.batches[batch_step(case)])]
 
 
 def batch_step(case: RunPair) -> int:
-    """The step whose batch is inspected: the one that broke the run, else step 10."""
+    """Return the step whose batch is inspected: the first with a loss that is not finite, else step 10."""
     bad = case.run.first_bad
     return 10 if bad is None else bad
 
@@ -153,7 +156,7 @@ def _weights(case: RunPair) -> str:
 
 
 def after_restart(case: RunPair) -> tuple[float, float]:
-    """Mean loss of the 16 steps after the restart, in the run and in one that was never interrupted."""
+    """Return the mean loss of the 16 steps after the restart, in the run and in the healthy run."""
     at = case.setup.resume_at
     return _mean(case.run.losses[at : at + 16]), _mean(case.healthy.losses[at : at + 16])
 
@@ -169,7 +172,7 @@ def _loaded(case: RunPair) -> str:
 
 
 def replay_gap(case: RunPair) -> float:
-    """Largest difference between the losses of two runs of the same command."""
+    """Return the largest difference between two runs of the same setup, in losses or probed weights."""
     if case.setup.task == "noise":
         return max(abs(a - b) for a, b in zip(_flat(case.run), _flat(case.again), strict=True))
     pairs = zip(case.run.losses, case.again.losses, strict=True)
@@ -203,7 +206,7 @@ OUTCOMES: dict[str, Callable[[RunPair], str]] = {
 
 
 def applicable(setup: Setup) -> list[str]:
-    """The readings that make sense for ``setup``, in the order in which they are offered."""
+    """Return the readings that make sense for ``setup``, in the order of offer."""
     if setup.task == "noise":
         return ["learning-rate", "gradient-norms", "weight-norm", "replay"]
     left_out = {"prediction-spread"}
@@ -219,5 +222,5 @@ def applicable(setup: Setup) -> list[str]:
 
 
 def outcomes(case: RunPair) -> dict[str, str]:
-    """The outcome of every reading that makes sense for the run."""
+    """Return the outcome of every reading that makes sense for the run."""
     return {name: OUTCOMES[name](case) for name in applicable(case.setup)}

@@ -1,4 +1,4 @@
-"""The settings of one small training run: everything that a planted fault may change."""
+"""The settings of a small training run, which are everything that a planted fault may change."""
 
 from dataclasses import dataclass, replace
 from typing import Any
@@ -8,10 +8,10 @@ SEEDS = (0, 1, 2)
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """A run of the laboratory; the defaults are the common healthy baseline.
+    """The settings of a run. The defaults are the healthy baseline of all runs.
 
-    The baseline trains an MLP 32-64-64-10 (ReLU, PyTorch's default initialisation) on 1024 points of ten
-    Gaussian blobs with SGD (lr 0.1, momentum 0.9), batch 64, 8 epochs, that is 128 steps.
+    The baseline trains an MLP 32-64-64-10 (ReLU, PyTorch's default initialization) on 1024 points of ten
+    Gaussian blobs with SGD (lr 0.1, momentum 0.9), batch size 64, for 8 epochs or 128 steps.
     """
 
     seed: int = 0
@@ -19,12 +19,12 @@ class Setup:
     # data
     train: int = 1024
     valid: int = 512
-    spread: float = 1.0  # standard deviation of the class centres; the noise has 1
+    spread: float = 1.0  # standard deviation of the class centers; that of the noise is 1
     input_scale: float = 1.0
     loud_column: bool = False  # the first column times 1000, plus an offset
     standardise: str = "none"  # none, both, train-only
     labels: str = "right"  # right, permuted, permuted-reseeded, shifted, noisy, random
-    duplicates: bool = False  # every second row repeats its neighbour's input with another label
+    duplicates: bool = False  # every second row repeats its neighbor's input with another label
     nan_row: bool = False
     ignored: float = 0.0  # share of labels set to the ignored value
     leak: bool = False  # validation points are training points
@@ -64,7 +64,7 @@ class Setup:
     eval_mode: bool = True  # evaluation switches the model to eval
     train_again: bool = True  # each epoch switches it back
     evaluate_each_epoch: bool = False
-    resume: str = "none"  # none, full, weights, no-rng, renamed (names do not fit, not strict)
+    resume: str = "none"  # none, full, weights, no-rng, renamed (wrong names, loaded with strict=False)
     resume_at: int = 0
 
     def but(self, **changes: Any) -> "Setup":
@@ -73,7 +73,7 @@ class Setup:
 
     @property
     def steps(self) -> int:
-        """Optimizer steps of the run."""
+        """The number of optimizer steps of the run."""
         return self.epochs * (self.train // self.batch)
 
 

@@ -1,4 +1,4 @@
-"""Trains one setup on the CPU and keeps everything that a reading may need."""
+"""Trains one setup on the CPU and records everything that a reading may need."""
 
 import copy
 import math
@@ -15,7 +15,7 @@ from tools.incident_lab.setups import Setup
 
 @dataclass(slots=True)
 class TrainingRecord:
-    """What was recorded of a run; lists hold one entry per optimizer step."""
+    """The record of a run. Lists have one entry per optimizer step unless noted."""
 
     losses: list[float] = field(default_factory=list)
     norms: list[float] = field(default_factory=list)  # global, as the optimizer sees them before clipping
@@ -49,20 +49,21 @@ class TrainingRecord:
 
     @property
     def first_bad(self) -> int | None:
-        """Step of the first loss that is not finite."""
+        """The step of the first loss that is not finite, or None."""
         return next((i for i, loss in enumerate(self.losses) if not math.isfinite(loss)), None)
 
     @property
     def end(self) -> float:
-        """Mean of the last 16 losses."""
+        """The mean of the last 16 losses."""
         tail = self.losses[-16:]
         return sum(tail) / len(tail)
 
 
 class LiveRun:
-    """One training run; `train` does it and returns its record."""
+    """One training run. Call `train` once."""
 
     def __init__(self, setup: Setup, fixed_steps: int = 0) -> None:
+        # With several threads, the order of sums and thus the last digits depend on the machine.
         torch.set_num_threads(1)
         self.setup = setup
         self.fixed_steps = fixed_steps
@@ -86,7 +87,7 @@ class LiveRun:
         self.scaler = make_scaler(setup)
 
     def train(self) -> TrainingRecord:
-        """Train to the end. With ``fixed_steps`` on one fixed batch, without restarts."""
+        """Train to the end and return the record. With ``fixed_steps``, train on one batch, no restart."""
         self._look(0)
         fixed = self._batch() if self.fixed_steps else None
         steps = self.fixed_steps or self.setup.steps
@@ -113,6 +114,7 @@ class LiveRun:
         if setup.labels == "permuted":
             y = y[torch.randperm(len(y), generator=self.mix)]
         elif setup.labels == "permuted-reseeded":
+            # The planted fault: reseeding the global generator also restarts everything else that uses it.
             torch.manual_seed(setup.seed)
             y = y[torch.randperm(len(y))]
         return x, y
@@ -144,7 +146,7 @@ class LiveRun:
         return self.loss(self.net(x), y)
 
     def _update(self) -> None:
-        """Unscale, clip and step in the order of the setup, and log the norms on the way."""
+        """Unscale, clip and step in the order of the setup, and record the norms before clipping."""
         setup = self.setup
         scaler = self.scaler
         late = setup.clip_first or setup.scaler == "raw"
@@ -186,7 +188,10 @@ class LiveRun:
 
     @torch.no_grad()
     def _look(self, when: int) -> None:
-        """Spread and active share of each hidden layer over the first 64 training points, in eval mode."""
+        """Record the spread and active share of each hidden layer before (0) or after (1) training.
+
+        They are taken over the first 64 training points in eval mode.
+        """
         record = self.record
         record.weight_norm = (
             (_norm(list(self.net.parameters())), 0.0)
@@ -208,7 +213,10 @@ class LiveRun:
 
     @torch.no_grad()
     def _score(self, x: Tensor, y: Tensor, size: int = 32) -> tuple[Tensor, float]:
-        """The run's own evaluation code: predictions of shape (N,) and the mean cross-entropy."""
+        """Return predictions of shape (N,) and the mean cross-entropy, by the run's own evaluation code.
+
+        Its faults are part of the run, so it may leave the model in training mode.
+        """
         self.net.train(not self.setup.eval_mode)
         z = torch.cat([self._logits(part) for part in torch.split(x, size)])
         return z.argmax(1), float(nn.functional.cross_entropy(z, y))
@@ -237,12 +245,13 @@ class LiveRun:
         record.below = float((guess == (data.valid_y + 1) % 10).float().mean())
 
     def _fit(self, x: Tensor, y: Tensor) -> tuple[float, float]:
-        """R² = 1 − mean squared error / variance of the targets, and the predictions' standard deviation."""
+        """Return R² (1 − mean squared error / target variance) and the predictions' standard deviation."""
         guess = self._logits(x).squeeze(1)
         return 1 - float((guess - y).square().mean() / y.var(correction=0)), float(guess.std())
 
     def _train_path(self, training: bool) -> float:
-        """Score one more epoch of batches exactly as training sees them, without learning."""
+        """Return the accuracy over one more epoch of batches as training sees them, without learning."""
+        # Batch norm updates its statistics in training mode, so the state is restored below.
         keep, seen = copy.deepcopy(self.net.state_dict()), list(self.record.batches)
         self.net.train(training)
         right = total = 0
@@ -257,7 +266,7 @@ class LiveRun:
         return right / max(total, 1)
 
     def _restart(self) -> None:
-        """Save a checkpoint, build everything again, and load what the setup loads."""
+        """Save a checkpoint, rebuild everything, and load the parts that the setup restores."""
         setup, net = self.setup, self.net
         saved = copy.deepcopy(net.state_dict())
         optimizer = copy.deepcopy(self.optimizer.state_dict())
@@ -288,7 +297,7 @@ def _share(guess: Tensor, y: Tensor) -> float:
 
 
 def train(setup: Setup) -> TrainingRecord:
-    """The record of a run of ``setup``; deterministic, except where its sampler is unseeded."""
+    """Return the record of a run of ``setup``. It is deterministic unless the sampler is unseeded."""
     if setup.task == "noise":
         from tools.incident_lab.optimizer_probe import probe
 
@@ -297,5 +306,5 @@ def train(setup: Setup) -> TrainingRecord:
 
 
 def one_batch(setup: Setup, steps: int = 200) -> TrainingRecord:
-    """The record of ``steps`` steps on the first batch that the pipeline of ``setup`` delivers."""
+    """Return the record of ``steps`` steps on the first batch that the pipeline of ``setup`` delivers."""
     return LiveRun(setup.but(resume="none", resume_at=0), steps).train()

@@ -1,1 +1,1 @@
-"""Draws every screen of the program, to be looked at by whoever changes one."""
+"""Draws every screen of the program, for whoever changes one."""

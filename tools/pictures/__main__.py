@@ -1,7 +1,7 @@
-"""Pictures of every screen, to be looked at: real content, a month of reviews, real verdicts.
+"""Draws pictures of every screen with real content, a month of reviews, and real verdicts.
 
-``python -m tools.pictures OUT [--size 80x24] [--theme dark] [--only NAME]`` writes an SVG per scene and,
-where ``rsvg-convert`` is installed, a PNG and contact sheets.
+``python -m tools.pictures OUT [--size 80x24] [--theme dark] [--only NAME]`` writes an SVG per scene and
+contact sheets of several scenes. If ``rsvg-convert`` is installed, the sheets are also written as PNG.
 """
 
 import argparse
@@ -36,7 +36,7 @@ from tools.pictures.scenes import SCENES, SLUG, Scene
 SIZES = ("60x20", "80x24", "120x40", "200x60")
 THEMES = ("dark", "light", "contrast", "ansi-dark", "ansi-light", "no-color")
 MORNING = datetime(2026, 3, 2, 8, 30, tzinfo=UTC)
-# what a terminal makes of its sixteen colours: a console's on black, a desktop's on white
+# The sixteen colors of two typical terminals: a console with a black and a desktop with a white background.
 TERMINALS = {
     "ansi-dark": TerminalTheme(
         (0, 0, 0), (170, 170, 170),
@@ -56,25 +56,25 @@ TERMINALS = {
 
 
 class IdleJudge:
-    """Grades nothing: the scenes bring verdicts that the real judge gave earlier."""
+    """A judge that grades nothing. The scenes supply verdicts that the real judge gave earlier."""
 
     is_warm = True
 
     def warm(self) -> None:
-        """Start nothing."""
+        """Do nothing, because there is no worker to start."""
 
     def stop(self) -> None:
-        """Nothing is running."""
+        """Do nothing, because nothing is running."""
 
     def cancel(self) -> None:
-        """Nothing is running."""
+        """Do nothing, because nothing is running."""
 
     def submit(self, *_: object, **__: object) -> None:
         """Never answer."""
 
 
 def history(bank: Bank, folder: Path) -> None:
-    """A month of reviews, some exercises passed, in ``folder``."""
+    """Write a month of reviews and some passed exercises into ``folder``."""
     os.environ["QUIZAPP_HOME"] = str(folder)
     mark_tour_seen()
     clock = FixedClock(MORNING - timedelta(days=34))
@@ -99,7 +99,7 @@ def history(bank: Bank, folder: Path) -> None:
 
 
 async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -> str:
-    """The scene as SVG."""
+    """Draw a scene and return it as SVG."""
     width, height = map(int, size.split("x"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "home"
@@ -113,7 +113,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
             os.environ["NO_COLOR"] = "1"
         settings = Settings(**{"theme": "dark" if theme == "no-color" else theme, **dict(scene.settings)})
         store = Store.open(paths.database(), backups=None)
-        # late enough that every card of a scene is due
+        # Late enough that the card of the scene is due.
         clock = FixedClock(MORNING + timedelta(days=700 if scene.card else 0))
         with Study(bank, store, settings, clock) as study:
             options: dict[str, Any] = dict(scene.options)
@@ -137,7 +137,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
 
 
 def for_this_machine(svg: str) -> str:
-    """The same picture in a font that is installed: widths as the picture's own font has them."""
+    """Replace the font of a picture by an installed one of the same width, for ``rsvg-convert``."""
     svg = re.sub(r"@font-face \{[^}]*\}", "", svg)
     svg = svg.replace('<text class="', '<text xml:space="preserve" class="')
     svg = re.sub(r"font-family:\s*(Fira Code|arial)[^;]*;", "font-family: DejaVu Sans Mono;", svg)
@@ -145,15 +145,16 @@ def for_this_machine(svg: str) -> str:
 
 
 def sheets(files: Sequence[Path], out: Path, name: str, columns: int, per_sheet: int) -> Iterable[Path]:
-    """Contact sheets: several pictures in one SVG."""
+    """Write contact sheets of several pictures in one SVG each, and yield their paths."""
     for start in range(0, len(files), per_sheet):
         group = files[start : start + per_sheet]
         parts, width, height = [], 0.0, 0.0
         for index, file in enumerate(group):
+            # Every picture uses the same class names and ids, which would clash within one SVG.
             svg = re.sub(r"\bterminal(-\d+)?-", f"p{index}-", for_this_machine(file.read_text()))
-            found = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
-            assert found
-            width, height = float(found[1]), float(found[2])
+            view_box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+            assert view_box
+            width, height = float(view_box[1]), float(view_box[2])
             x, y = index % columns * width, index // columns * height
             place = f'<svg x="{x}" y="{y}" width="{width}" height="{height}" '
             parts.append(svg.replace("<svg ", place, 1))
@@ -165,7 +166,7 @@ def sheets(files: Sequence[Path], out: Path, name: str, columns: int, per_sheet:
 
 
 def png(svg: Path, width: int) -> None:
-    """Convert, where the converter is installed."""
+    """Convert an SVG to a PNG of ``width`` pixels, if the converter is installed."""
     tool = shutil.which("rsvg-convert")
     if tool:
         subprocess.run(  # noqa: S603 - fixed words and our own paths
@@ -174,7 +175,7 @@ def png(svg: Path, width: int) -> None:
 
 
 def main() -> None:
-    """Draw what was asked for."""
+    """Draw the scenes, sizes and themes that the command line asks for."""
     words = argparse.ArgumentParser(description=__doc__)
     words.add_argument("out", type=Path)
     words.add_argument("--size", action="append", choices=SIZES)

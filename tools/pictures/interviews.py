@@ -1,4 +1,4 @@
-"""What is done in a mock interview before its pictures are taken: real questions, a clock moved by hand."""
+"""Prepares mock interviews for their pictures, with real questions and a clock moved by hand."""
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
@@ -25,7 +25,7 @@ def _study(pilot: Pilot[int]) -> Any:
 
 
 def _upto(pilot: Pilot[int], wanted: Wanted) -> tuple[Interview, Hand]:
-    """An interview in which the first item that is wanted is in hand."""
+    """Begin an interview and answer until the current question is one that is ``wanted``."""
     interview, hand = begin(_study(pilot), ROLE, 45, seed=5)
     session = interview.session
     session.proceed()
@@ -40,7 +40,7 @@ def _upto(pilot: Pilot[int], wanted: Wanted) -> tuple[Interview, Hand]:
 
 
 def asks(wanted: Wanted, *keys: str, after: float = 0.3) -> Doing:
-    """The running interview at an item, ``after`` of whose time is used, with keys pressed there."""
+    """Show an interview at a wanted question with the share ``after`` of its time used, and press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
         interview, hand = _upto(pilot, wanted)
@@ -59,24 +59,24 @@ def asks(wanted: Wanted, *keys: str, after: float = 0.3) -> Doing:
 
 
 def kind(name: str) -> Wanted:
-    """An open item of a kind."""
+    """Match an open question of a kind."""
     return lambda item: item.kind == name and item.state == "open" and item.open_follow_up is None
 
 
 def was(name: str) -> Wanted:
-    """An item of a kind about which there is something to say."""
+    """Match a question of a kind that was reached and has an answer to mark."""
     return lambda item: item.kind == name and item.reached and bool(item.typed or item.code)
 
 
 async def brief(pilot: Pilot[int]) -> None:
-    """Before the first question."""
+    """Show the brief before the first question."""
     interview, _ = begin(_study(pilot), ROLE, 45, seed=5)
     pilot.app.push_screen(RunScreen(interview))
     await pilot.pause()
 
 
 async def time_up(pilot: Pilot[int]) -> None:
-    """The question was cut while its answer was written."""
+    """Show the moment after a question was cut while its answer was being typed."""
     interview, hand = _upto(pilot, kind("recall"))
     screen = RunScreen(interview)
     pilot.app.push_screen(screen)
@@ -92,17 +92,17 @@ async def time_up(pilot: Pilot[int]) -> None:
 
 
 async def sure(pilot: Pilot[int]) -> None:
-    """How sure of the answer."""
+    """Show the question for the learner's confidence."""
     await asks(kind("recall"), *WORDS, "ctrl+r")(pilot)
 
 
 async def followed(pilot: Pilot[int]) -> None:
-    """A follow-up."""
+    """Show a follow-up question."""
     await asks(kind("recall"), *WORDS, "ctrl+r", "4")(pilot)
 
 
 async def wrapped(pilot: Pilot[int]) -> None:
-    """After the last question."""
+    """Show the wrap-up after the last question."""
     await asks(lambda _item: False)(pilot)
 
 
@@ -115,7 +115,7 @@ def _sat(pilot: Pilot[int], seed: int, role: str = ROLE) -> Interview:
 
 
 def marks(wanted: Wanted, *keys: str) -> Doing:
-    """The marking at an item."""
+    """Show the marking of a wanted question, and press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
         interview = _sat(pilot, 8)
@@ -134,7 +134,7 @@ def marks(wanted: Wanted, *keys: str) -> Doing:
 
 
 def card(*keys: str) -> Doing:
-    """The scorecard."""
+    """Show the scorecard of an interview, and press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
         pilot.app.push_screen(CardScreen(_sat(pilot, 8).record()))
@@ -145,7 +145,7 @@ def card(*keys: str) -> Doing:
 
 
 def past(*keys: str) -> Doing:
-    """The start screen after some interviews, over three weeks."""
+    """Show the start screen after five interviews in three weeks, and press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
         clock = _study(pilot).clock
@@ -174,7 +174,7 @@ def _run_done(pilot: Pilot[int], name: str, text: str) -> None:
 
 
 def run_card(*keys: str) -> Doing:
-    """The scorecard of a broken run, half well answered."""
+    """Show the scorecard of a broken run whose diagnosis is partly right, and press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
         interview = Interview.begin_incident(_study(pilot), "double-softmax", seed=2, clock=(hand := Hand()))
@@ -194,7 +194,7 @@ def run_card(*keys: str) -> Doing:
 
 
 def runs_had(*keys: str) -> Doing:
-    """The list of broken runs after some were sat, some weeks ago."""
+    """Show the list of broken runs after four of them were diagnosed, and press keys."""
 
     async def run(pilot: Pilot[int]) -> None:
         clock = _study(pilot).clock
@@ -211,7 +211,7 @@ def runs_had(*keys: str) -> Doing:
 
 
 async def run_cut(pilot: Pilot[int]) -> None:
-    """The list while a run is not finished."""
+    """Show the list of broken runs while one is not finished."""
     interview = Interview.begin_incident(_study(pilot), "double-softmax", seed=2, clock=Hand())
     interview.start()
     pilot.app.screen.returned()  # type: ignore[attr-defined]
@@ -219,7 +219,7 @@ async def run_cut(pilot: Pilot[int]) -> None:
 
 
 async def cut(pilot: Pilot[int]) -> None:
-    """The start screen while an interview is not finished."""
+    """Show the start screen while an interview is not finished."""
     _upto(pilot, kind("recall"))[0].save()
     pilot.app.screen.returned()  # type: ignore[attr-defined]
     await pilot.pause()

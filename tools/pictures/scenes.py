@@ -1,4 +1,4 @@
-"""The scenes that are drawn: where the app starts, what is pressed there, and what happens then."""
+"""The scenes to draw: where the app starts, which keys are pressed, and which steps follow."""
 
 import json
 import subprocess
@@ -25,7 +25,11 @@ Doing = Callable[[Pilot[int]], Awaitable[None]]
 
 @dataclass(frozen=True)
 class Scene:
-    """One picture: where the app starts and what is pressed there."""
+    """One picture.
+
+    The app begins at the screen ``start``. The ``keys`` are pressed, then ``then`` runs. ``card`` restricts
+    a drill to one card. ``fresh`` means a home folder without reviews.
+    """
 
     name: str
     start: str
@@ -38,7 +42,10 @@ class Scene:
 
 
 def verdict(name: str) -> Verdict:
-    """The real judge's verdict on a file of the exercise; kept for the next picture."""
+    """Return the real judge's verdict on a file of the exercise.
+
+    Grading is slow, so the verdict is cached in the folder for temporary files.
+    """
     kept = Path(tempfile.gettempdir()) / f"quizapp-pictures-{name}.json"
     if not kept.exists():
         folder = paths.exercises() / SLUG
@@ -54,7 +61,7 @@ def verdict(name: str) -> Verdict:
 
 
 def shows(name: str) -> Doing:
-    """Put a verdict on the exercise screen as the judge's answer would."""
+    """Show a verdict on the exercise screen, as if the judge had answered."""
 
     async def run(pilot: Pilot[int]) -> None:
         screen = pilot.app.screen
@@ -69,12 +76,12 @@ def shows(name: str) -> Doing:
 
 
 async def waits(pilot: Pilot[int]) -> None:
-    """Timers of filters and previews run out."""
+    """Wait until the timers of filters and previews have fired."""
     await pilot.pause(0.4)
 
 
 async def answers(pilot: Pilot[int]) -> None:
-    """Answer until the session ends, one in four not recalled."""
+    """Answer until the session ends; one card in four is not recalled."""
     for number in range(12):
         if pilot.app.focused is not None:
             await pilot.press("escape")
@@ -83,17 +90,17 @@ async def answers(pilot: Pilot[int]) -> None:
 
 
 async def stopped(pilot: Pilot[int]) -> None:
-    """The judge was stopped."""
+    """Submit, and cancel the grading at once."""
     await pilot.press("ctrl+r", "escape")
 
 
 def drills(name: str, card: str, *keys: str, **options: Any) -> Scene:
-    """A scene of one card."""
+    """Make a scene of a drill with one card."""
     return Scene(name, "drill", keys, card, **options)
 
 
 def practises(name: str, *keys: str, then: Doing | None = None) -> Scene:
-    """A scene of the exercise."""
+    """Make a scene of the exercise."""
     return Scene(name, "exercise", keys, options=(("slug", SLUG),), then=then)
 
 

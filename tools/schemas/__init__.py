@@ -16,7 +16,7 @@ _DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema_of(document: Any, title: str) -> Schema:
-    """The JSON schema of a type: a dataclass, a ``msgspec.Struct`` or a ``TypedDict``.
+    """Return the JSON schema of a type: a dataclass, a ``msgspec.Struct`` or a ``TypedDict``.
 
     The docstrings of the types become descriptions.
     """
@@ -48,9 +48,9 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "report": _report,
     "verdict": _verdict,
 }
-"""By file name without ``.json``: what builds the schema. Imports are left to the call."""
+"""Builders by file name without ``.json``. Each imports its types only when called."""
 
 
 def schema_text(name: str) -> str:
-    """The schema ``name`` as the text of its file."""
+    """Return the schema ``name`` as the text of its file."""
     return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"

@@ -1,4 +1,4 @@
-"""The schema of question files, for editors: keys, types and limits as the loader has them."""
+"""The schema of question files, for editors, with the keys, types and limits of the loader."""
 
 from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
@@ -70,7 +70,7 @@ _SPECIAL: dict[str, dict[str, Any]] = {
 
 
 def question_schema() -> dict[str, Any]:
-    """The schema of a question file, without the dialect and the title."""
+    """Return the schema of a question file, without the dialect and the title."""
     import msgspec
 
     _, rows = msgspec.json.schema_components(ROWS, ref_template="#/$defs/{name}")
@@ -91,7 +91,7 @@ def question_schema() -> dict[str, Any]:
                     "type": "object",
                     "required": list(REQUIRED),
                     "properties": {"kind": {"enum": [kind.value for kind in BY_KIND]}},
-                    # Of five alternatives an editor could not tell which one was meant.
+                    # With oneOf, an editor could not tell which of the five alternatives was meant.
                     "allOf": [_if_kind(kind) for kind in BY_KIND],
                 },
             },
@@ -107,7 +107,7 @@ def _types() -> list[Any]:
 
 
 def _accept_numbers(row: dict[str, Any]) -> None:
-    """YAML reads an unquoted 16 as a number, and the loader takes it as a text."""
+    # YAML reads an unquoted 16 as a number, and the loader accepts it as text.
     for value in row.get("properties", {}).values():
         if value.get("type") == "string":
             value["type"] = ["string", "number"]

@@ -1,8 +1,8 @@
 """The schema of a stored report, ``quizapp.mock/1``, from the types of `quizapp.interview.report.model`.
 
-The types leave out three things, which are added here: a question and what was made of it share one JSON
-object; the kind of a question decides the form of its question and marking; and some limits hold only once
-an interview is finished.
+Three things cannot be read from the types and are added here. A question shares one JSON object with its
+marking. The kind of a question decides the types of its ``question`` and ``marking``. Some limits hold only
+once an interview is finished.
 """
 
 from typing import Any
@@ -43,7 +43,7 @@ _LATER = {"bought"}
 
 
 def report_schema() -> Schema:
-    """Build the schema."""
+    """Return the schema of a finished report."""
     kinds = {*ASKED_BY_KIND.values(), *TYPE_BY_KIND.values(), MachineMarking}
     roots = [Report, *sorted(kinds, key=lambda kind: kind.__name__)]
     _, definitions = msgspec.json.schema_components(roots, ref_template="#/$defs/{name}")
@@ -51,7 +51,7 @@ def report_schema() -> Schema:
         properties = definitions[name]["properties"]
         for key, limit in limits.items():
             properties[key] = limit if "$ref" in properties[key] else properties[key] | limit
-            if "enum" in limit:  # the enumeration says it all, also whether null is allowed
+            if "enum" in limit:  # the enumeration is complete, including null where it is allowed
                 properties[key].pop("anyOf", None)
     for definition in definitions.values():
         if definition.get("type") == "object":
@@ -72,7 +72,7 @@ def report_schema() -> Schema:
 
 
 def _question(asked: Schema, marked: Schema) -> Schema:
-    """Fold the question into the object that also has its marking, marks and effect."""
+    """Merge the fields of the question into the object with its marking, marks and effect."""
     properties = asked["properties"] | {
         key: value for key, value in marked["properties"].items() if key != "asked"
     }
