@@ -119,12 +119,12 @@ def test_a_broken_run_goes_on_after_its_terminal_was_killed(start: Callable[...,
     terminal.press("\r")
     terminal.wait(lambda text: "f2 Run" in text and "At step 11 it is" in text)
     terminal.press("\r2")  # the first reading is free
-    terminal.wait(lambda text: "you said" in text)
+    terminal.wait(lambda text: "you predicted" in text)
     terminal.process.kill(9)
     terminal = start("incident")
     terminal.wait(lambda text: "A broken run (Healthy until step 11) is not finished" in text)
     terminal.press("r")
-    terminal.wait(lambda text: "f2 Run" in text and "you said" in text)
+    terminal.wait(lambda text: "f2 Run" in text and "you predicted" in text)
     terminal.press("\x11")
     assert terminal.end() == 0
     assert reviews() == 0
