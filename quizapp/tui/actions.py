@@ -1,4 +1,4 @@
-"""Every action of the interface in one table, from which bindings, key bar, palette and help are made."""
+"""Every action of the interface in one table. Bindings, key bar, palette and help are made from it."""
 
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -8,11 +8,11 @@ from textual.binding import Binding
 
 
 class Act(NamedTuple):
-    """One thing that can be done in a place: its method, its keys, its words, and when it makes sense.
+    """One action of a place: the method it calls, its keys and texts, and the phases in which it exists.
 
-    ``when`` lists the phases of the place in which the action exists (empty: all of them). ``rank`` orders
-    the key bar where room is short (0: not in the bar, 1: the first to go). A ``priority`` key reaches the
-    screen even while a field has the focus. ``place`` is filled in by `of_place`.
+    ``when`` lists these phases; empty means all. ``rank`` decides what stays in the key bar if room is short
+    (0: never shown, 1: the first to go). A ``priority`` key reaches the screen even while a field has the
+    focus. ``place`` is filled in by `of_place`.
     """
 
     action: str
@@ -26,12 +26,12 @@ class Act(NamedTuple):
 
     @property
     def id(self) -> str:
-        """The name under which a user's settings can replace the keys."""
+        """The name of the action in the user's ``[keys]`` settings."""
         return f"{self.place}.{self.action.replace('(', '-').replace(')', '')}"
 
     @property
     def call(self) -> str:
-        """The action as Textual calls it from anywhere."""
+        """The action in the form that Textual can call from anywhere, such as ``screen.undo``."""
         return f"{'app' if self.place == 'app' else 'screen'}.{self.action}"
 
     def alive(self, phase: str) -> bool:
@@ -43,17 +43,17 @@ class Act(NamedTuple):
         return self.alive(phase) and (phase not in FIELDS or any(map(_passes_field, self.key_list())))
 
     def key_for(self, phase: str) -> str:
-        """The key to show in a phase: the first that works there."""
+        """The key to show in a phase: the first one that works there."""
         keys = self.key_list()
         return next(filter(_passes_field, keys), keys[0]) if phase in FIELDS else keys[0]
 
     def key_list(self) -> tuple[str, ...]:
-        """The keys in force: the user's own, or else those of the table."""
+        """The current keys: the user's if the settings replace them, otherwise those of the table."""
         return tuple(key.strip() for key in _overrides.get(self.id, self.keys).split(",") if key.strip())
 
 
 class PlaceActions(NamedTuple):
-    """A screen as the palette and the help name it, the phases it can be in, and what can be done there."""
+    """A screen: its title in palette and help, its phases, a sentence about it, and its actions."""
 
     title: str
     phases: tuple[str, ...]
@@ -62,6 +62,7 @@ class PlaceActions(NamedTuple):
 
 
 def _passes_field(key: str) -> bool:
+    # A text field uses up every printable key, so only modified and special keys get past it.
     return "+" in key or key in {"escape", "tab"} or (key.startswith("f") and key[1:].isdigit())
 
 
@@ -357,19 +358,19 @@ TABLE: Mapping[str, PlaceActions] = {
         A("back", "q,escape", "back", "Go back.", rank=7),
     )),
 }  # fmt: skip
-"""By place. The names of places and actions are part of the settings file: users override keys by them."""
+"""By place. Do not rename places or actions: users' settings files refer to them to override keys."""
 
 _overrides: dict[str, str] = {}
 
 
 @cache
 def of_place(place: str) -> tuple[Act, ...]:
-    """The actions of a place, in the order of the table; none where the place is unknown."""
+    """The actions of a place, in the order of the table; none for an unknown place."""
     return tuple(act._replace(place=place) for act in TABLE[place].acts) if place in TABLE else ()
 
 
 def key_lines() -> list[str]:
-    """The table ``[keys]`` of the settings file with the keys as they come, a line for each action."""
+    """The lines of ``[keys]`` in a new settings file: one line per action with its default keys."""
     return [f'"{act.id}" = "{act.keys}"  # {act.help}' for place in TABLE for act in of_place(place)]
 
 
@@ -379,7 +380,7 @@ def phases(place: str) -> tuple[str, ...]:
 
 
 def live(place: str, phase: str) -> list[Act]:
-    """What can be done in a phase of a place, the actions of the app itself last."""
+    """The actions that exist in a phase of a place, followed by those of the app itself."""
     acts = [act for act in of_place(place) if place != "app" and act.alive(phase)]
     return [*acts, *of_place("app")]
 
@@ -393,14 +394,14 @@ def bindings(place: str) -> list[Binding]:
 
 
 def override(user_keys: Mapping[str, str]) -> dict[str, str]:
-    """Replace keys by the user's own (``{"drill.undo": "z"}``); returns Textual's keymap."""
+    """Replace keys by the user's own, such as ``{"drill.undo": "z"}``; return Textual's keymap."""
     _overrides.clear()
     _overrides.update(user_keys)
     return dict(_overrides)
 
 
 def unknown(names: Iterable[str]) -> list[str]:
-    """The names that no action has."""
+    """Those of the names that belong to no action."""
     ids = {act.id for place in TABLE for act in of_place(place)}
     return [name for name in names if name not in ids]
 

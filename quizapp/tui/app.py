@@ -32,7 +32,7 @@ HERE = Path(__file__).parent
 _FIELD_TIMEOUT_S = 2.0
 """Seconds that a priority key waits for the focused field."""
 READ_PER_S = 15
-"""Characters of a notice that a person reads in a second."""
+"""Characters that a person reads per second; it decides how long a notice stays."""
 
 
 def _commands() -> "type[Provider]":
@@ -42,7 +42,7 @@ def _commands() -> "type[Provider]":
 
 
 class QuizApp(App[int]):
-    """The terminal interface. ``study`` is given by tests; else it is opened after the first frame."""
+    """The terminal interface. Tests pass ``study``; otherwise the data is opened after the first frame."""
 
     TITLE = "quizapp"
     COMMANDS: ClassVar[set[Any]] = {_commands}
@@ -71,7 +71,7 @@ class QuizApp(App[int]):
         for ours in theme.OURS:
             self.register_theme(ours)
         self.use_theme(study.settings.theme if study is not None else "")
-        # The table's own keys until the settings are read; the table outlives an app.
+        # Reset the keys, because the table is global and an earlier app may have overridden them.
         self.set_keymap(actions.override(study.settings.keys if study is not None else {}))
         if theme.needs_ascii():
             from quizapp.tui.rendering.text import AsciiFilter
@@ -80,7 +80,7 @@ class QuizApp(App[int]):
 
     @property
     def study(self) -> "Study":
-        """The open data; screens ask for it only once `ready` holds."""
+        """The open data; available once `ready` is true."""
         assert self.study_or_none is not None
         return self.study_or_none
 
@@ -95,17 +95,17 @@ class QuizApp(App[int]):
         return self.study_or_none is not None
 
     def warm_judge(self) -> None:
-        """Start the judge in the background, since an exercise is likely."""
+        """Start the judge in the background, because an exercise will probably need it."""
         self.judge.warm()
 
     # starting and ending
 
     def get_default_screen(self) -> Screen[Any]:
-        """Home, in place of Textual's empty screen: one screen fewer to draw before the first frame."""
+        """Home instead of Textual's empty screen, which saves drawing a screen before the first frame."""
         return PLACES["home"]() if self.start == "home" else super().get_default_screen()
 
     def on_mount(self) -> None:
-        """Show the screen asked for, and open the data once the first one stands."""
+        """Show the requested screen, and open the data after the first frame."""
         if self.start != "home":
             self.push_screen(PLACES[self.start](**self.options))
         if not self.ready:  # a screen that finds the data open fills itself
@@ -114,7 +114,7 @@ class QuizApp(App[int]):
             terminal.watch_for_hangup(self)
 
     def apply_settings(self, settings: "Settings") -> None:
-        """Apply colors and keys. What only the interface can find wrong is reported with its line."""
+        """Apply theme and keys. Unknown actions and themes are reported with their line in the file."""
         self.use_theme(settings.theme)
         self.set_keymap(actions.override(settings.keys))
         wrong = {f"there is no action {name!r}": name for name in actions.unknown(settings.keys)}
@@ -127,12 +127,12 @@ class QuizApp(App[int]):
             self.say(f"{place_of(paths.config(), key)}: {sentence}.", bad=True)
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
-        """Our own names, for themes that do not define them."""
+        """Defaults of our own style variables, for themes that do not define them."""
         hint = "not bold" if theme.without_color() else "dim not bold"
         return {"box": "ansi_bright_black" if self.current_theme.ansi else "#5c6370", "hint-style": hint}
 
     def use_theme(self, setting: str) -> None:
-        """Take the theme of a setting."""
+        """Switch to the theme that a setting asks for."""
         wanted = theme.choose(setting, frozenset(self.available_themes))
         if self.available_themes[wanted].ansi:
             # Terminal colors cannot be blended, so the screen below a dialog is drawn dim instead.
@@ -140,8 +140,8 @@ class QuizApp(App[int]):
         if self.is_running or self.available_themes[wanted].ansi:
             self.theme = wanted
         elif wanted != self.theme:
-            # Before the start no style sheet is parsed yet. Setting the theme quietly saves a second
-            # parse, 15 ms.
+            # Before the start no style sheet has been parsed. Setting the theme without its watcher avoids
+            # a second parse, which takes 15 ms.
             self.set_reactive(App.theme, wanted)
             self.stylesheet.set_variables(self.get_css_variables())
         if self.no_color:
@@ -152,7 +152,7 @@ class QuizApp(App[int]):
             self._filters = [Uncolored() if isinstance(f, Monochrome) else f for f in self._filters]
 
     def change_settings(self, settings: "Settings") -> None:
-        """Let changed settings take effect: the schedule is opened again over the same store."""
+        """Apply changed settings; a new schedule over the same store replaces the old one."""
         self.study_or_none = self.study.with_settings(settings)
         self.apply_settings(settings)
 
@@ -173,7 +173,7 @@ class QuizApp(App[int]):
     def _handle_exception(self, error: Exception) -> None:
         from quizapp.util.log import write_crash
 
-        if isinstance(error, QuizError):  # a damaged or unwritable database, met in mid-screen
+        if isinstance(error, QuizError):  # such as a database that became unwritable while a screen was open
             self.fail(str(error), error.exit_code)
             return
         if self.is_headless:  # tests want the traceback
@@ -190,13 +190,13 @@ class QuizApp(App[int]):
         return self._exit
 
     def broke(self, error: Exception) -> None:
-        """End because of an error: with a sentence where the user can act on it, else with a log."""
+        """End because of an error: with its sentence if the user can act on it, else with a log entry."""
         self._handle_exception(error)
 
     # moving between screens
 
     def go(self, place: str, **options: Any) -> None:
-        """Open a screen over the present one."""
+        """Open a screen on top of the current one."""
         self.push_screen(PLACES[place](**options))
 
     def open_exercise(self, slug: str) -> None:
@@ -207,7 +207,7 @@ class QuizApp(App[int]):
             self.say(f"The exercise {slug!r} is not in the bank.", bad=True)
 
     def go_back(self, leaving: Screen[Any]) -> None:
-        """Close a screen if it is the present one; the last one gives way to home."""
+        """Close a screen if it is the current one; home replaces the last one."""
         if self.screen is not leaving:
             return
         if len(self.screen_stack) <= (1 if self.start == "home" else 2):
@@ -220,13 +220,13 @@ class QuizApp(App[int]):
             below.call_later(returned)
 
     def read(self, title: str, source: "str | Content", *, markdown: bool = True) -> None:
-        """Show a longer text over the screen."""
+        """Show a long text in a dialog."""
         from quizapp.tui.screens.pager import Pager
 
         self.push_screen(Pager(title, source, markdown=markdown))
 
     async def on_event(self, event: events.Event) -> None:
-        """Keys and clicks that come after the last screen closed find nothing to act on."""
+        """Drop keys and clicks after the last screen has closed, and delay priority keys."""
         if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stack):
             return
         if isinstance(event, events.Key) and not event.is_forwarded:
@@ -256,36 +256,36 @@ class QuizApp(App[int]):
             self.push_screen(Palette(id="--command-palette"))
 
     def action_help(self) -> None:
-        """What can be done here."""
+        """Show the actions of the current screen."""
         from quizapp.tui.screens.help import HelpScreen
 
         if not isinstance(self.screen, HelpScreen):
             self.push_screen(HelpScreen(self.screen))
 
     def action_next_theme(self) -> None:
-        """The next of our themes, from now on."""
+        """Switch to the next of our themes and save the choice."""
         from quizapp.tui.theme import next_theme
 
         next_theme(self)
 
     def save_typed(self) -> None:
-        """Save what is typed into an exercise."""
+        """Save the code in every open exercise."""
         for screen in self.screen_stack:
             closing = getattr(screen, "closing", None)
             if closing is not None:
                 closing()
 
     def action_leave(self) -> None:
-        """Leave the program; what is typed into an exercise is saved."""
+        """Save the code in open exercises and leave the program."""
         self.save_typed()
         self.exit(DONE)
 
     def action_suspend_process(self) -> None:
-        """Step aside for the shell."""
+        """Suspend the program and return to the shell."""
         terminal.suspend_to_shell(self)
 
     def action_copy_or_hint(self) -> None:
-        """Copy what is selected; without a selection, say how to leave, since that was probably meant."""
+        """Copy the selected text; without a selection, say how to leave, which was probably intended."""
         chosen = self.screen.get_selected_text()
         if chosen is not None:
             self.copy_to_clipboard(chosen)
@@ -293,11 +293,11 @@ class QuizApp(App[int]):
             self.say("ctrl+q leaves the program; every answer is on disk.")
 
     async def action_quit(self) -> None:
-        """Leave the program (Textual's own name for it)."""
+        """Leave the program; Textual itself calls this name."""
         self.action_leave()
 
     def say(self, text: str, *, bad: bool = False) -> None:
-        """A short notice, shown literally; repeating it replaces the first one."""
+        """Show a short notice, with no markup in it interpreted. A repeated notice replaces the first one."""
         for shown in [notice for notice in self._notifications if notice.message == text]:
             self._unnotify(shown)
         seconds = max(6.0 if bad else 3.0, len(text) / READ_PER_S)
@@ -305,7 +305,7 @@ class QuizApp(App[int]):
 
 
 def run(start: str = "home", **options: Any) -> int:
-    """Run the interface from a screen; the exit code of the command line comes back."""
+    """Run the interface, beginning with the screen ``start``; return the exit code."""
     import sys
 
     stdout = sys.__stdout__

@@ -1,9 +1,10 @@
-"""Grading without blocking a key: the judge works in its own time, and only the latest submission counts.
+"""Connects the interface to the judge without ever blocking a key. Only the latest submission counts.
 
-Three threads meet here. The interface submits and cancels, one thread of the bridge passes this on to the
-judge's client in the same order, and the client answers from a thread of its own. An answer names a ticket,
-and it may arrive before the call that returns that ticket. So a submission carries its source all the way:
-a verdict on older code can never pass for the answer to newer code.
+Three threads meet here. The interface submits and cancels. A thread of the bridge passes these commands on to
+the judge's client in the same order. The client answers from a thread of its own.
+
+An answer names a ticket, and it may arrive before the call that returns this ticket. Each submission
+therefore carries its source, so that a verdict on older code is never shown for newer code.
 """
 
 import threading
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
 
 SHUTDOWN_TIMEOUT_S = 0.3
-"""Seconds that leaving the program waits for the judge to stop."""
+"""How long leaving the program waits for the judge to stop."""
 
 OnResult = Callable[["PendingSubmission", "Verdict | QuizError"], None]
 
@@ -30,7 +31,7 @@ ClientFactory = Callable[[Callable[[int, "Verdict | QuizError"], None]], "JudgeC
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PendingSubmission:
-    """Code on its way to a verdict, and the function that takes the verdict or the error in its place."""
+    """Code that waits for a verdict, and the function that receives the verdict or an error."""
 
     exercise: "Exercise"
     source: str
@@ -39,7 +40,7 @@ class PendingSubmission:
 
 
 def _make_warm_client(on_verdict: Callable[[int, "Verdict | QuizError"], None]) -> "JudgeClient":
-    from quizapp.judge.client.warm import JudgeClient  # costs more than the first frame may take
+    from quizapp.judge.client.warm import JudgeClient  # too slow to import before the first frame
 
     return JudgeClient(on_verdict)
 
@@ -47,7 +48,7 @@ def _make_warm_client(on_verdict: Callable[[int, "Verdict | QuizError"], None]) 
 class JudgeBridge:
     """One warm judge for the whole interface. A new submission or a cancel voids the one before it.
 
-    ``call_on_ui`` runs a function in the interface's thread; ``on_crash`` takes errors that nobody expected.
+    ``call_on_ui`` runs a function in the interface's thread; ``on_crash`` receives unexpected errors.
     """
 
     def __init__(
@@ -65,7 +66,7 @@ class JudgeBridge:
         self._stopped = False
         # Read and written in the interface's thread; the bridge's thread only compares it.
         self._current: PendingSubmission | None = None
-        # The newest ticket with its submission, and answers that came before their ticket was known.
+        # Both threads use these two: the newest ticket with its submission, and answers to unknown tickets.
         self._lock = threading.Lock()
         self._ticketed: tuple[int, PendingSubmission] | None = None
         self._early: dict[int, Verdict | QuizError] = {}
@@ -74,7 +75,7 @@ class JudgeBridge:
 
     @property
     def is_warm(self) -> bool:
-        """Whether the judge has imported PyTorch and answers at once."""
+        """Whether the judge has imported PyTorch and can grade at once."""
         return self._client is not None and self._client.ready
 
     def warm(self) -> None:
@@ -82,7 +83,7 @@ class JudgeBridge:
         self._run(self._start)
 
     def submit(self, exercise: "Exercise", source: str, device: str, on_result: OnResult) -> None:
-        """Grade ``source``; ``on_result`` takes the outcome, unless the submission is void by then."""
+        """Grade ``source``; ``on_result`` receives the outcome unless the submission is void by then."""
         submission = PendingSubmission(exercise, source, device, on_result)
         self._current = submission
         self._run(lambda: self._submit(submission))
@@ -94,7 +95,7 @@ class JudgeBridge:
             self._run(self._cancel)
 
     def stop(self) -> None:
-        """End the judge. One that is still warming up is not waited for: it ends when its socket closes."""
+        """Stop the judge, waiting only briefly: one that is still warming up ends when its socket closes."""
         self._stopped = True
         self._current = None
         self._commands.put(lambda: None)  # wakes the bridge's thread, which then ends
@@ -127,7 +128,7 @@ class JudgeBridge:
         try:
             self._ensure_client().start()
         except (QuizError, OSError):
-            return  # warming up is only a courtesy: the first submission reports the same error
+            return  # the first submission will report the same error
 
     def _submit(self, submission: PendingSubmission) -> None:
         if submission is not self._current:  # void before its turn came

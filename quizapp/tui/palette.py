@@ -1,4 +1,4 @@
-"""The command palette: every action of the present screen, the way to every screen, every exercise."""
+"""The command palette: the actions of the current screen, all other screens, and all exercises."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -30,7 +30,7 @@ GOES = (
 
 
 def _literal(text: str) -> str:
-    """Textual reads names in the palette as markup; this keeps brackets as they are."""
+    """Escape brackets, which Textual would read as markup."""
     return one_line(text).replace("[", "\\[")
 
 
@@ -43,7 +43,7 @@ class Entry(NamedTuple):
 
 
 class Palette(CommandPalette):
-    """Textual's palette, whose list cannot be paged before it was drawn once."""
+    """Textual's palette, without the ``KeyError`` that it raises if paged before its first frame."""
 
     def _action_command_list(self, action: str) -> None:
         with suppress(KeyError):
@@ -51,7 +51,7 @@ class Palette(CommandPalette):
 
 
 class QuizCommands(Provider):
-    """Offers what the table says is possible now."""
+    """Offers the actions that the table allows in the current phase."""
 
     @property
     def quiz(self) -> "QuizApp":
@@ -61,7 +61,7 @@ class QuizCommands(Provider):
     def entries(self) -> Iterator[Entry]:
         """All entries for the screen below the palette."""
         place, phase = place_and_phase(self.screen)
-        # what the key bar never shows (scrolling, single options) comes after what it does
+        # Actions that the key bar never shows, such as scrolling, come last.
         for act in sorted(actions.live(place, phase), key=lambda act: not act.rank):
             if act.action == "command_palette":
                 continue
@@ -81,12 +81,12 @@ class QuizCommands(Provider):
         await self.quiz.run_action(act.action, self.quiz if act.place == "app" else self.screen)
 
     async def discover(self) -> Hits:
-        """Everything, before a word is typed."""
+        """All entries, as long as nothing is typed."""
         for entry in self.entries():
             yield DiscoveryHit(entry.name, entry.run, help=entry.help)
 
     async def search(self, query: str) -> Hits:
-        """What matches the words typed."""
+        """The entries that match the typed words."""
         matcher = self.matcher(query)
         for entry in self.entries():
             score = matcher.match(entry.name)

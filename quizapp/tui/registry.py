@@ -1,4 +1,4 @@
-"""Every screen by name; each is imported when it is first opened."""
+"""All screens by name. Each is imported when it is first opened, to keep the start fast."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -31,4 +31,4 @@ PLACES: Mapping[str, Builder] = {
         "incident": ("incidents.catalogue", "IncidentScreen"),
     }.items()
 }
-"""The builder of each screen; it takes what the screen takes."""
+"""The builder of each screen, which accepts the screen's arguments."""

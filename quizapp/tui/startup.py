@@ -1,4 +1,4 @@
-"""Opening the data once the first frame stands: a thread does the work, and the screens hear of it."""
+"""Opens the data in a thread after the first frame, and tells the screens when it is open."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
 
 MAINTENANCE_POLL_S = 1.0
-"""Seconds between two looks at the backup and the check that run in the background."""
+"""How often to check whether the background backup or check has finished."""
 
 
 def begin(app: "QuizApp") -> None:
@@ -22,7 +22,7 @@ def begin(app: "QuizApp") -> None:
 
 
 def _open_data(app: "QuizApp") -> None:
-    """Everything that may take seconds: the first reading of the content, a migration, a backup, a replay."""
+    """Do everything that may take seconds: parse the content for the first time, migrate, replay."""
     from quizapp.bank.loader import load_bank
     from quizapp.scheduling.service import Study
 
@@ -31,12 +31,12 @@ def _open_data(app: "QuizApp") -> None:
 
     study = Study.open(load_bank(extra_decks(), report_progress))
     call_on_ui(app, _data_opened, app, study)
-    if app.study_or_none is not study:  # the app ended meanwhile, and nobody else will close the data
+    if app.study_or_none is not study:  # the app has ended, so nobody else will close the data
         study.close()
 
 
 def _show_progress(app: "QuizApp", done: int, total: int) -> None:
-    """Show how far the first reading of the content is; later starts use the cache that it leaves."""
+    """Show the progress of parsing the content, which happens once: later starts use the cache."""
     from quizapp.tui.widgets.key_bar import KeyBar
 
     for bar in app.screen.query(KeyBar):
@@ -45,14 +45,14 @@ def _show_progress(app: "QuizApp", done: int, total: int) -> None:
 
 
 def _data_opened(app: "QuizApp", study: "Study") -> None:
-    """Hand the data to the app and its screens, then show the notices of a start."""
+    """Pass the data to the app and its screens, then show the tour and notices of a start."""
     app.study_or_none = study
     app.apply_settings(study.settings)
     _show_progress(app, 1, 1)
     for screen in app.screen_stack:
         opened = getattr(screen, "opened", None)
         if opened is not None:
-            screen.call_later(opened)  # in its own time: it may not be drawn yet
+            screen.call_later(opened)  # queued, because the screen may not be mounted yet
     if app.start == "home" and tour_due():
         app.go("tour")
     weights_bridge.show_news(app)
@@ -60,7 +60,7 @@ def _data_opened(app: "QuizApp", study: "Study") -> None:
 
 
 def _await_maintenance(app: "QuizApp") -> None:
-    """Show what the backup and the check in the background found, once they are done."""
+    """Show the warning of the background backup or check, once it is done."""
     if app.study.maintaining:
         app.set_timer(MAINTENANCE_POLL_S, lambda: _await_maintenance(app))
     elif app.study.warning:
@@ -68,7 +68,7 @@ def _await_maintenance(app: "QuizApp") -> None:
 
 
 def extra_decks() -> list[Path]:
-    """The user's own decks, as the settings file names them; a wrong file is reported later."""
+    """The user's decks from the settings file; an invalid file counts as none and is reported later."""
     from quizapp.settings.model import load_settings
 
     try:
@@ -87,7 +87,7 @@ def tour_due() -> bool:
 
 
 def mark_tour_seen() -> None:
-    """Remember that the tour was seen. In a folder that cannot be written, it merely comes up again."""
+    """Remember that the tour was seen. If the folder is not writable, the tour just appears again."""
     try:
         _tour_mark().parent.mkdir(parents=True, exist_ok=True)
         _tour_mark().touch()

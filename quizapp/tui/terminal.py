@@ -1,4 +1,4 @@
-"""The terminal below the interface: its loss, ctrl+z, the clipboard, and the user's own editor."""
+"""The terminal around the interface: its loss, ctrl+z, the clipboard, and the user's editor."""
 
 import asyncio
 import contextlib
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 POLL_SECONDS = 2.0
 """How often to check whether the terminal still exists."""
 GRACE_SECONDS = 3.0
-"""How long an orderly exit may take; it writes to a terminal that may be gone."""
+"""How long an orderly exit may take before the process is killed: it may block on a lost terminal."""
 _CLIPBOARD_TOOLS = (
     ("pbcopy",), ("wl-copy",), ("xclip", "-selection", "clipboard"), ("xsel", "-ib"), ("clip.exe",),
 )  # fmt: skip
@@ -38,7 +38,7 @@ _USUAL_EDITORS = ("nano", "vim", "vi", "emacs", "notepad")
 
 
 def watch_for_hangup(app: "QuizApp") -> None:
-    """End in order on SIGTERM and SIGHUP, and when the terminal disappears without a signal.
+    """Exit cleanly on SIGTERM and SIGHUP, and when the terminal disappears without a signal.
 
     Otherwise the input loop would spin on end-of-file at 100 % CPU.
     """
@@ -69,9 +69,10 @@ def _end(app: "QuizApp") -> None:
 
 
 def suspend_to_shell(app: "QuizApp") -> None:
-    """Stop until the shell continues the program. Typed text is saved first: the shell may end us instead.
+    """Suspend the program until the shell continues it.
 
-    The judge runs in a session of its own and goes on; its answer waits in its socket.
+    Typed text is saved first, because the shell may end the program instead. The judge runs in a session of
+    its own, so it continues meanwhile, and its answer waits in the socket.
     """
     if not hasattr(signal, "SIGTSTP"):
         app.say("This system cannot suspend a program; open another window instead.", bad=True)
@@ -89,10 +90,10 @@ def suspend_to_shell(app: "QuizApp") -> None:
 
 
 def _stop_process_group() -> bool:
-    """Stop the process group, as the terminal itself would; False where no shell could continue it.
+    """Stop the process group, as the terminal itself would. False if no shell could continue it.
 
-    The whole group has to stop, because a shell waits for what it started (``make run``), not for us. The
-    kernel ignores a stop signal to a group that nobody can continue.
+    The whole group has to stop, because a shell waits for the process that it started, such as ``make run``.
+    The kernel ignores a stop signal to a group that nobody can continue. SIGCONT shows that it did stop.
     """
     continued: list[int] = []
 
@@ -117,7 +118,8 @@ def _stop_process_group() -> bool:
 def copy_text(app: "App[Any]", text: str) -> None:
     """Put ``text`` on the clipboard and say so.
 
-    The terminal's own escape sequence works over ssh; a clipboard tool of the system is tried as well.
+    The terminal's escape sequence (OSC 52) also works over ssh. Not every terminal supports it, so a
+    clipboard tool of the system is tried as well.
     """
     app.copy_to_clipboard(text)
     if not app.is_headless:
@@ -142,13 +144,16 @@ def _copy_with_tool(text: str) -> None:
 
 
 def editor_command(setting: str, path: Path, line: int = 0) -> list[str] | None:
-    """How to open ``path`` (at a line): the setting, ``VISUAL``, ``EDITOR``, or one that is installed."""
+    """The command that opens ``path``, at ``line`` unless 0; None without an editor.
+
+    The setting comes first, then ``VISUAL``, ``EDITOR``, and the usual editors that are installed.
+    """
     import shlex  # only an editor needs it, and this module is loaded before the first frame
 
     wanted = setting or os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
     try:
         words = shlex.split(wanted)
-    except ValueError:  # a quotation mark that is never closed: perhaps it is part of a path
+    except ValueError:  # an unclosed quotation mark, which may be an apostrophe in a path
         words = [wanted]
     words = words or next(([name] for name in _USUAL_EDITORS if shutil.which(name)), [])
     if not words:
@@ -169,7 +174,7 @@ def _path_at_line(program: str, path: Path, line: int) -> Sequence[str]:
 
 
 def edit_file(app: "QuizApp", path: Path, line: int = 0) -> bool:
-    """Run the user's editor on a file and wait; False, with a notice, where that is not possible."""
+    """Run the user's editor on a file and wait for it; False, with a notice, if that is not possible."""
     words = editor_command(app.study.settings.editor, path, line)
     if words is None:
         app.say("No editor was found: set EDITOR, or the editor in the settings.", bad=True)
@@ -177,7 +182,7 @@ def edit_file(app: "QuizApp", path: Path, line: int = 0) -> bool:
     problem = ""
     try:
         with app.suspend():
-            # An error that left this block would leave the terminal in the editor's hands.
+            # Caught here, because an error that leaves the block would leave the app suspended.
             try:
                 subprocess.run(words, check=False)  # noqa: S603 - the user's own choice of program
             except OSError as error:
@@ -195,7 +200,7 @@ def edit_file(app: "QuizApp", path: Path, line: int = 0) -> bool:
 
 
 def open_source(app: "QuizApp", file: str, line: int) -> None:
-    """Open a content file at a line."""
+    """Open a content file at a line; ``file`` is absolute or relative to the packaged content."""
     path = Path(file)
     if not path.is_file():
         from quizapp import paths

@@ -58,7 +58,7 @@ for _theme in (DARK, LIGHT, CONTRAST):
         ),
     }  # fmt: skip
 # Blue, red and magenta are hard to read on a black console, so cyan and brighter shades replace them.
-# Hints are not dimmed: next to the terminal's own grays and the selected row they could not be read.
+# Hints are not dimmed, because dim text is unreadable in the terminal's own grays and on the selected row.
 _BARS = ("scrollbar", "scrollbar-hover", "scrollbar-active")
 _ANSI_DARK = BUILTIN_THEMES["ansi-dark"]
 ANSI_DARK = replace(
@@ -76,17 +76,17 @@ NAMES = ("dark", "light", "contrast", "ansi", "ansi-light")
 
 
 def without_color() -> bool:
-    """Whether the user asked for no color at all; weight and shape must carry the meaning then."""
+    """Whether the user asked for no color (``NO_COLOR``), so that weight and shape must carry the meaning."""
     return "NO_COLOR" in os.environ
 
 
 def is_available(setting: str, available: frozenset[str]) -> bool:
-    """Whether a setting names a theme, or leaves the choice to us."""
+    """Whether a setting names an existing theme or is empty."""
     return setting in {"", "ansi"} or setting in available
 
 
 def choose(setting: str, available: frozenset[str]) -> str:
-    """The theme to start with: the user's, or one that suits the terminal."""
+    """The theme for a setting; if it names none, one that suits the terminal."""
     if without_color():
         return "ansi-dark"
     name = {"ansi": "ansi-dark"}.get(setting, setting)
@@ -98,12 +98,12 @@ def choose(setting: str, available: frozenset[str]) -> str:
 
 
 def setting_of(name: str) -> str:
-    """The setting that chooses a theme of ours."""
+    """The setting that selects a theme of ours; the inverse of `choose`."""
     return {"ansi-dark": "ansi"}.get(name, name)
 
 
 def needs_ascii() -> bool:
-    """Whether the terminal's encoding cannot show more than ASCII; ``QUIZAPP_ASCII`` forces it."""
+    """Whether the terminal's encoding is limited to ASCII; ``QUIZAPP_ASCII`` (0 or 1) overrides it."""
     forced = os.environ.get("QUIZAPP_ASCII", "")
     if forced:
         return forced != "0"
@@ -113,7 +113,7 @@ def needs_ascii() -> bool:
 
 
 def next_theme(app: "QuizApp") -> None:
-    """Switch to the next theme and keep it; until the program ends where the file cannot be written."""
+    """Switch to the next theme and save it; if the file is not writable, it lasts until the program ends."""
     from quizapp.settings.file import begin_file, write_setting
     from quizapp.tui import actions
 

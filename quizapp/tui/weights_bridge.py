@@ -1,4 +1,4 @@
-"""Fits the memory model in the background when a drill ends, and shows what the fit changed."""
+"""Fits the memory model in a background process after a drill, and reports what the fit changed."""
 
 import contextlib
 import threading
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def session_ended(app: "QuizApp") -> None:
-    """Start a fit after cards of the user's own data were answered; one at a time."""
+    """Start a fit after a drill over the user's own data, unless one is still running."""
     if not app.opened_here or app.refitting is not None:
         return
     from quizapp.scheduling.weights import background
@@ -25,7 +25,7 @@ def session_ended(app: "QuizApp") -> None:
 
 def _wait(app: "QuizApp", process: "subprocess.Popen[bytes]") -> None:
     process.wait()
-    with contextlib.suppress(RuntimeError):  # the interface has ended; the next start shows the news
+    with contextlib.suppress(RuntimeError):  # the interface has ended; the next start reports the fit
         workers.call_on_ui(app, _ended, app)
 
 
@@ -35,7 +35,7 @@ def _ended(app: "QuizApp") -> None:
 
 
 def show_news(app: "QuizApp") -> None:
-    """Show what the last fit changed, unless that was shown before."""
+    """Report what the last fit changed, unless it was reported before."""
     from quizapp.scheduling.weights import background
 
     sentence = background.news() if app.opened_here else ""

@@ -1,4 +1,4 @@
-"""Work in threads, with results handed back to the event loop. An error on either side ends the app in order.
+"""Runs work in threads and passes results to the event loop. An error on either side ends the app cleanly.
 
 Textual's own workers either swallow an error or print its traceback over the screen.
 """
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run_in_thread(app: "QuizApp", work: Callable[[], object], group: str, *, exclusive: bool = False) -> None:
-    """Run ``work`` in a thread; ``exclusive`` abandons what the group is still doing."""
+    """Run ``work`` in a thread; ``exclusive`` abandons earlier work of the same group."""
 
     def guarded() -> None:
         try:
@@ -23,7 +23,7 @@ def run_in_thread(app: "QuizApp", work: Callable[[], object], group: str, *, exc
 
 
 def call_on_ui(app: "QuizApp", function: Callable[..., object], *values: Any) -> None:
-    """From a thread: call ``function`` in the event loop and wait for it; do nothing once the app closes."""
+    """From a thread, call ``function`` in the event loop and wait. Does nothing once the app is closing."""
 
     def guarded() -> None:
         try:

@@ -1,4 +1,4 @@
-"""Cards prepared for the screen, and questions, answers and card facts as Markdown."""
+"""Prepares cards for the screen; writes questions, answers and card facts as Markdown."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -32,19 +32,19 @@ class PreparedCard:
 
     @property
     def answer(self) -> Document:
-        """What is shown after the reveal; parsed on first use, which the screen makes ahead of time."""
+        """The text after the reveal. Parsed on first use, which `lay_out` causes ahead of time."""
         if self._answer is None:
             self._answer = Document(answer_text(self.question, self.sampled))
         return self._answer
 
     def lay_out(self, width: int) -> None:
-        """Do the work of showing the card at a width ahead of time."""
+        """Lay out prompt and answer for a width ahead of time, so that showing them is instant."""
         self.prompt.at(width)
         self.answer.at(width)
 
 
 def prepare_card(bank: Bank, due: DueCard, seed: int) -> PreparedCard | None:
-    """The card of a queue entry; None where the bank no longer has it."""
+    """The card of a queue entry; None if the bank no longer has its question."""
     question = bank.questions.get(bank.resolve(due.id))
     if question is None:
         return None
@@ -58,7 +58,7 @@ def prepare_card(bank: Bank, due: DueCard, seed: int) -> PreparedCard | None:
 
 
 def answer_text(question: Question, sampled: SampledQuestion | None) -> str:
-    """The answer as Markdown: the spoken one first, then the full one, what is often confused, sources."""
+    """The answer as Markdown: the spoken answer, the full one, common misconceptions, sources."""
     parts = []
     if question.say:
         parts.append(f"*{question.say.strip()}*")

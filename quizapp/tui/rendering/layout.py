@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 
 from textual.content import Content
 
-# A number stays with its unit: the blank between them becomes a character that Textual does not break at.
-# No-break spaces would not do, since Textual breaks at every kind of white space.
+# To keep a number and its unit on one line, a private-use character replaces the space between them.
+# A no-break space would not help, because Textual breaks lines at every kind of white space.
 _BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kKMGT]?i?B|ms|µs|ns|s|bits?)(?!\w))")
 _JOINT = "\ue000"
 
 
 def wrap(text: Content, width: int) -> list[Content]:
-    """``text`` in lines of at most ``width`` cells, each number kept with its unit."""
+    """Break ``text`` into lines of at most ``width`` cells, keeping numbers with their units."""
     plain = text.plain
     joined = _BEFORE_UNIT.sub(_JOINT, plain)
     if joined == plain:
@@ -25,7 +25,7 @@ def wrap(text: Content, width: int) -> list[Content]:
 
 
 def hanging(first: Content, body: Content, width: int) -> list[Content]:
-    """``body`` wrapped behind ``first``, with the following lines indented to match."""
+    """Wrap ``body`` behind ``first`` and indent the lines after the first to match."""
     indent = first.cell_length
     wrapped = wrap(body, max(8, width - indent))
     return [first.append(wrapped[0]), *(Content(" " * indent).append(line) for line in wrapped[1:])]
@@ -33,7 +33,11 @@ def hanging(first: Content, body: Content, width: int) -> list[Content]:
 
 @dataclass(slots=True)
 class Block:
-    """A paragraph, heading, code block or table, with the prefixes of its first and other lines."""
+    """A paragraph, heading, code block, rule or table.
+
+    ``first`` and ``rest`` are the prefixes of the first line and of all others. ``rows`` holds the cells of a
+    table. A ``tight`` block follows the one before it without an empty line.
+    """
 
     content: Content
     first: str = ""
@@ -44,7 +48,7 @@ class Block:
 
 
 def lay_out(blocks: Sequence[Block], width: int) -> list[Content]:
-    """Blocks as lines of at most ``width`` cells."""
+    """Lay out blocks as lines of at most ``width`` cells."""
     lines: list[Content] = []
     for block in blocks:
         if lines and not block.tight:
@@ -68,9 +72,9 @@ def _code_lines(block: Block, width: int) -> list[Content]:
 
 
 def fold_code(line: Content, width: int) -> list[Content]:
-    """A line of code in pieces of at most ``width`` cells, cut at a blank where one is near.
+    """Break a line of code into pieces of at most ``width`` cells, at a space in the second half if possible.
 
-    What follows the first piece is indented deeper than the line, so that it looks like no line of its own.
+    The pieces after the first are indented more than the line, so that they do not look like new lines.
     """
     indent = len(line.plain) - len(line.plain.lstrip())
     hang = min(indent + 4, width // 2)
@@ -94,6 +98,7 @@ def _table_lines(block: Block, width: int) -> list[Content]:
     columns = max(len(row) for row in rows)
     widths = _column_widths(rows, columns, width - len(block.first) - 2 * (columns - 1))
     lines: list[Content] = []
+    # Markdown requires a header row; one without text is left out together with its rule.
     headless = not any(cell.plain.strip() for cell in rows[0])
     for index, row in enumerate(rows):
         if index == 0 and headless:
@@ -115,6 +120,7 @@ def _table_lines(block: Block, width: int) -> list[Content]:
 
 def _column_widths(rows: list[list[Content]], columns: int, room: int) -> list[int]:
     widths = [max((row[i].cell_length for row in rows if i < len(row)), default=1) for i in range(columns)]
+    # Take single cells from the widest column, so that narrow columns keep their width as long as possible.
     while sum(widths) > max(room, columns * 4):
         widest = widths.index(max(widths))
         widths[widest] -= 1

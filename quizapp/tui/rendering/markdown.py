@@ -1,6 +1,6 @@
-"""Markdown laid out once into lines of content: one widget, theme colors, hanging indents.
+"""Lays out Markdown as lines of content for a single widget, with theme colors and hanging indents.
 
-Textual's ``Markdown`` makes a widget per block; Rich's loads 50 ms of lexers and drops ``<tags>``.
+Textual's ``Markdown`` creates a widget per block. Rich's spends 50 ms on lexers and drops ``<tags>``.
 """
 
 import re
@@ -29,7 +29,7 @@ _WITH_TOKEN = frozenset({"inline", "ordered_list_open", "fence", "code_block"})
 
 @lru_cache(1)
 def _parser() -> "MarkdownIt":
-    from markdown_it import MarkdownIt  # 17 ms, after the first frame
+    from markdown_it import MarkdownIt  # takes 17 ms, so it waits until after the first frame
 
     return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
@@ -40,7 +40,7 @@ def parse(source: str) -> list[Block]:
 
 
 class _Builder:
-    """Walks the token stream with a stack of list markers."""
+    """Turns the parser's tokens into blocks; the method ``_<type>`` handles tokens of that type."""
 
     def __init__(self) -> None:
         self.blocks: list[Block] = []
@@ -143,7 +143,7 @@ def _code() -> str:
 
 
 def inline(children: Sequence["Token"]) -> Content:
-    """Inline tokens as content."""
+    """Convert inline tokens to content. A link shows its target too, unless its text does."""
     text: list[str] = []
     spans: list[Span] = []
     open_at: list[tuple[str, int]] = []
@@ -182,7 +182,7 @@ _CODE_SPAN = re.compile(r"`([^`\n]+)`")
 
 
 def phrase(text: str, style: str = "") -> Content:
-    """A short text in one style in which only code in backticks is marked up: nothing else is interpreted."""
+    """A short text in one style. Only code in backticks is marked up; nothing else is interpreted."""
     parts: list[Content] = []
     end = 0
     text = escape_controls(text)
@@ -196,7 +196,7 @@ def phrase(text: str, style: str = "") -> Content:
 
 
 class Document(Visual):
-    """A prepared Markdown text: parsed once, laid out once per width, drawn as one content."""
+    """A Markdown text that is parsed once and laid out once per width."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -204,7 +204,7 @@ class Document(Visual):
         self._laid: dict[int, Content] = {}
 
     def at(self, width: int) -> Content:
-        """The text laid out for ``width`` cells; kept for the last widths asked for."""
+        """The text laid out for ``width`` cells; up to four widths are cached."""
         laid = self._laid.get(width)
         if laid is None:
             if len(self._laid) > 3:
@@ -215,21 +215,21 @@ class Document(Visual):
     def render_strips(
         self, width: int, height: int | None, style: Style, options: RenderOptions
     ) -> list[Strip]:
-        """The strips of the text at a width."""
+        """Render the text at a width."""
         return self.at(width).render_strips(width, height, style, options)
 
     def get_optimal_width(self, rules: RulesMap, container_width: int) -> int:
-        """All the width there is: paragraphs fill it."""
+        """The whole container, because paragraphs fill it."""
         del rules
         return container_width
 
     def get_height(self, rules: RulesMap, width: int) -> int:
-        """How many lines the text takes."""
+        """The number of lines at a width."""
         del rules
         return self.at(width).plain.count("\n") + 1 if width else 0
 
 
 @lru_cache(256)
 def document(source: str) -> Document:
-    """The prepared text of ``source``; the same source is prepared once."""
+    """The prepared text of ``source``, cached by source."""
     return Document(source)

@@ -18,7 +18,7 @@ PAGES = ("Overview", "Retention", "Load", "Topics", "Exercises")
 
 
 def steps(most: int, rows: int) -> list[int]:
-    """Ticks from 0 to ``most``, evenly apart in round numbers; up to four, or one to three rows."""
+    """Axis ticks from 0 to ``most``, a round number apart: about four, or one per three rows if more fit."""
     wanted = max(4, rows // 3)
     sizes = (base * 10**power for power in range(12) for base in (1, 2, 5))
     return list(range(0, most + 1, next(size for size in sizes if size * wanted >= most)))
@@ -53,7 +53,7 @@ def overview(stats: StudyStatistics, width: int) -> Content:
 
 
 def calibration(stats: StudyStatistics) -> Content:
-    """Predicted against true recall, in bins."""
+    """Predicted against actual recall, in bins."""
     lines = [
         Content.assemble(
             ("Recalled ", "$text-muted"), (percent(stats.retention), "bold $success"),
@@ -79,7 +79,7 @@ def calibration(stats: StudyStatistics) -> Content:
 
 
 def load(stats: StudyStatistics, today: date, marks: tuple[str, str]) -> Content:
-    """The forecast in a sentence, and the title of its plot, led by the characters that it is drawn with."""
+    """The forecast in a sentence, and a legend with ``marks``, the characters of the plot's two bars."""
     week = sum(cards for _, cards in stats.forecast[:7])
     month = sum(cards for _, cards in stats.forecast[:30])
     past = sum(reviews for day, reviews in stats.per_day if (today - day).days < 7)
@@ -98,7 +98,7 @@ def _counted(number: int, noun: str, style: str) -> Content:
 
 
 def groups(stats: StudyStatistics, names: Mapping[str, str], width: int) -> Content:
-    """Per topic and per level: a bar of learned and seen, and the retention."""
+    """A line per topic and per level: a bar of learned and seen cards, and the retention."""
     column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
     colors = Content.assemble(
@@ -131,7 +131,7 @@ def _group(name: str, group: GroupFigures, column: int, width: int) -> Content:
 
 
 def exercises(study: Study, width: int) -> Content:
-    """Exercises by state, the submissions needed, and the mock interviews."""
+    """Exercises by state, the submissions to each, and the finished mock interviews."""
     states = study.exercise_states()
     lines = []
     for name, style in (
@@ -169,7 +169,7 @@ def _mocks(study: Study, width: int) -> list[Content]:
 
 
 def export(stats: StudyStatistics, folder: Path, svg: str) -> Sequence[Path]:
-    """Write the figures and the page; raises `OSError` where the folder cannot be written."""
+    """Write two CSV files and the page as SVG; return their paths. Raises `OSError`."""
     folder.mkdir(parents=True, exist_ok=True)
     days = folder / "reviews-per-day.csv"
     with days.open("w", newline="", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Foreign text shown literally, and what a terminal without colors or Unicode shows in place of a screen."""
+"""Text that is shown literally, links, and filters for terminals without colors or Unicode."""
 
 import unicodedata
 from functools import lru_cache
@@ -37,7 +37,7 @@ _ASCII = {
 
 
 def plain(text: str, style: str = "") -> Content:
-    """Foreign text as content, in one style, with nothing in it interpreted."""
+    """Text from outside the program as content in one style; nothing in it is interpreted."""
     return Content.styled(escape_controls(text), style) if style else Content(escape_controls(text))
 
 
@@ -50,7 +50,7 @@ def link(text: str | Content, action: str, style: str = "") -> Content:
 
 @lru_cache(4096)
 def ascii_character(character: str) -> str:
-    """What stands for one character on a terminal without Unicode; as many cells wide."""
+    """The ASCII replacement of one character, as many cells wide."""
     from rich.cells import cell_len
 
     if character.isascii():
@@ -64,9 +64,10 @@ def ascii_character(character: str) -> str:
 
 
 class Uncolored(NoColor):
-    """Takes the colors away; what stood out by its background alone (the chosen row) stands out reversed."""
+    """Removes colors, and reverses what only its background made visible, such as the chosen row."""
 
-    _PLAIN = frozenset({0, 8, None})  # black and grey of the terminal, and mixed colors: scroll bars' tracks
+    # Backgrounds that are not reversed: the terminal's black and gray, and mixed colors (scroll bar tracks).
+    _PLAIN = frozenset({0, 8, None})
     _REVERSE = Style(reverse=True)
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
@@ -81,10 +82,10 @@ class Uncolored(NoColor):
 
 
 class AsciiFilter(LineFilter):
-    """Replaces what the terminal cannot encode, in every widget and border, width kept."""
+    """Replaces what the terminal cannot encode, in all widgets and borders, without changing widths."""
 
     def apply(self, segments: list[Segment], background: Color) -> list[Segment]:
-        """The segments with ASCII stand-ins."""
+        """The segments in ASCII."""
         del background
         return [
             segment if segment.text.isascii() else

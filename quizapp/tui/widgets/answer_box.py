@@ -18,7 +18,7 @@ _WORD = re.compile(r"[^\W_]+")
 
 
 def recognized_points(points: Sequence[KeyPoint], text: str) -> dict[int, tuple[str, ...]]:
-    """The key points that a typed text shows, with the terms that show them."""
+    """The indices of the key points that a typed text shows, with the terms that show them."""
     if not text.strip():
         return {}
     terms = {index: shown_terms(point, text) for index, point in enumerate(points)}
@@ -26,7 +26,7 @@ def recognized_points(points: Sequence[KeyPoint], text: str) -> dict[int, tuple[
 
 
 def term_spans(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Where in ``text`` the words of ``terms`` stand."""
+    """Yield (start, end) of every word of ``text`` that belongs to one of the ``terms``."""
     stems = {stem for term in terms for stem in words(term)}
     for match in _WORD.finditer(text):
         if any(stem in stems for stem in words(match[0])):
@@ -34,14 +34,14 @@ def term_spans(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def highlight_terms(text: str, points: Sequence[KeyPoint]) -> Content:
-    """The typed answer with its telling words in color."""
+    """The typed answer with the words that show a key point in color."""
     text = escape_controls(text.strip())
     terms = [term for point_terms in recognized_points(points, text).values() for term in point_terms]
     return Content(text, spans=[Span(start, end, "$success bold") for start, end in term_spans(text, terms)])
 
 
 class AnswerBox(TextArea):
-    """A few lines for the answer in one's own words."""
+    """A field of a few lines for an answer in the learner's own words."""
 
     DEFAULT_CSS = """
     AnswerBox { height: 8; border: round $box; background: $background; padding: 0 1; }
@@ -59,7 +59,7 @@ class AnswerBox(TextArea):
         self.load_text("")
 
     def on_mount(self) -> None:
-        """Colors come from the app's theme."""
+        """Follow the app's theme."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self._retheme())
         self._retheme()
 
@@ -73,16 +73,17 @@ class AnswerBox(TextArea):
         self.refresh()
 
     def _build_highlight_map(self) -> None:
-        """Light up the words that show a key point; Textual asks for this after every edit."""
+        """Highlight the words that show a key point; Textual calls this after every edit."""
         self._line_cache.clear()
         self._highlights.clear()
-        points = getattr(self, "points", ())
+        points = getattr(self, "points", ())  # Textual's constructor calls this before ours has set them
         self.recognized = recognized_points(points, self.text)
         terms = [term for point_terms in self.recognized.values() for term in point_terms]
         if not terms:
             return
         for row, line in enumerate(self.document.lines):
             for start, end in term_spans(line, terms):
+                # Textual counts columns of highlights in UTF-8 bytes.
                 self._highlights[row].append(
                     (len(line[:start].encode()), len(line[:end].encode()), "recognized")
                 )

@@ -12,7 +12,7 @@ from quizapp.tui.widgets.row_list import RowList
 
 
 class Choice(RowList):
-    """Options in a shuffled order, chosen by number, cursor or click; reasons after the reveal."""
+    """Options in a shuffled order, chosen by number, cursor or click; with reasons after the reveal."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -22,13 +22,13 @@ class Choice(RowList):
         self.revealed = False
 
     def show(self, options: Sequence[Option], order: Sequence[int]) -> None:
-        """Show options in a display order."""
+        """Show options; ``order`` holds their indices in display order."""
         self.options, self.order = options, order
         self.cursor, self.answer, self.revealed = 0, None, False
         self.changed()
 
     def reveal(self, position: int | None) -> None:
-        """Show which option is right, and why each is right or wrong."""
+        """Show the right option and the reasons; ``position`` is the chosen one in display order."""
         self.answer, self.revealed = position, True
         self.changed()
 

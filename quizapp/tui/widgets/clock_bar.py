@@ -1,4 +1,4 @@
-"""The head of a running interview: the time left, the time of the question in hand, and the phases."""
+"""The head of a running interview: the time left, the time of the current question, and the phases."""
 
 from textual.content import Content
 from textual.widget import Widget
@@ -42,7 +42,7 @@ class ClockBar(Widget):
         return Content.styled(f" {items.index(item) + 1}/{len(items)}", "$text-muted")
 
     def _item(self, session: InterviewSession, width: int) -> Content:
-        """How much of its time the question in hand has used."""
+        """The time that the current question has used."""
         item = session.item
         if item is None:
             return Content.styled(self.note, "$text-muted")
@@ -56,7 +56,7 @@ class ClockBar(Widget):
         return text.append(meter([(min(1.0, share), color, "█")], 12 if width >= 76 else 6))
 
     def _phases(self, session: InterviewSession, width: int) -> Content:
-        """One stretch per phase, as wide as its share of the interview."""
+        """One segment per phase, as wide as its share of the interview."""
         total = sum(phase.seconds for phase in session.phases)
         pieces: list[Content] = []
         room = width - (len(session.phases) - 1)

@@ -17,7 +17,7 @@ from quizapp.util.sanitize import escape_controls
 
 
 class ClozeText(Lines):
-    """The text with what stands in its gaps."""
+    """The text with the typed words in its gaps."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +40,7 @@ class ClozeText(Lines):
         given = escape_controls(self.answers[index]) if index < len(self.answers) else ""
         if self.marks is None:
             shown = given or "____"
-            # no blank inside the brackets, where a narrow screen would break the gap in two
+            # No space inside the brackets, because a narrow screen would break the gap there.
             return Content.styled(
                 f"[{index + 1}:{shown}]", "$primary bold" + (" underline" * (index == self.active))
             )
@@ -52,17 +52,17 @@ class ClozeText(Lines):
 
 
 class GapInput(Input):
-    """One field for all gaps; tab and the arrows go from gap to gap."""
+    """One field for all gaps; tab and the arrows move between gaps."""
 
     class Go(Message):
-        """Another gap is wanted."""
+        """The user asks for another gap, ``step`` gaps further on."""
 
         def __init__(self, step: int) -> None:
             super().__init__()
             self.step = step
 
     async def _on_key(self, event: events.Key) -> None:
-        """Tab and the arrows choose the gap; everything else is typed."""
+        """Let tab and the arrows choose the gap; pass other keys to the field."""
         step = {"tab": 1, "down": 1, "shift+tab": -1, "up": -1}.get(event.key)
         if step is None:
             await super()._on_key(event)
@@ -96,7 +96,7 @@ class Cloze(Vertical):
             yield GapInput(compact=True)
 
     def show(self, text: str, gaps: int) -> None:
-        """Begin at the first of ``gaps`` empty gaps."""
+        """Show a text with ``gaps`` empty gaps, and begin at the first."""
         self.count = gaps
         shown = self.query_one(ClozeText)
         shown.text, shown.answers, shown.marks, shown.active = text, [""] * gaps, None, 0
@@ -117,11 +117,11 @@ class Cloze(Vertical):
 
     @property
     def answers(self) -> list[str]:
-        """What was typed, gap by gap."""
+        """The typed words, gap by gap."""
         return self.query_one(ClozeText).answers
 
     def settle(self, marks: Sequence[bool]) -> None:
-        """Show the marks; the field has served."""
+        """Show which gaps are right, and hide the field."""
         shown = self.query_one(ClozeText)
         shown.marks = tuple(marks)
         self.query_one(Horizontal).display = False
@@ -136,13 +136,13 @@ class Cloze(Vertical):
             shown.changed()
 
     def on_gap_input_go(self, event: GapInput.Go) -> None:
-        """Another gap."""
+        """Go to another gap."""
         event.stop()
         shown = self.query_one(ClozeText)
         self._go(max(0, min(self.count - 1, shown.active + event.step)))
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter goes to the next gap, from the last it checks."""
+        """Go to the next gap; in the last gap, check the answer."""
         event.stop()
         shown = self.query_one(ClozeText)
         if shown.active + 1 < self.count:

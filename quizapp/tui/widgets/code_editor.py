@@ -1,4 +1,4 @@
-"""The built-in editor: line numbers, indentation, undo, find, and colors without compiled grammars."""
+"""The built-in code editor. Its colors need no compiled grammars, unlike those of Textual."""
 
 import re
 from typing import Any
@@ -15,7 +15,7 @@ INDENT = 4
 
 
 class CodeEditor(TextArea):
-    """Python in a text area."""
+    """A text area for Python, with colors, automatic indentation and search."""
 
     DEFAULT_CSS = """
     CodeEditor { height: 1fr; border: none; padding: 0; background: $background; }
@@ -31,7 +31,7 @@ class CodeEditor(TextArea):
         self.indent_width = INDENT
 
     def on_mount(self) -> None:
-        """Colors come from the app's theme."""
+        """Follow the app's theme."""
         self.app.theme_changed_signal.subscribe(self, lambda _: self._retheme())
         self._retheme()
 
@@ -45,18 +45,19 @@ class CodeEditor(TextArea):
         self.refresh()
 
     def _build_highlight_map(self) -> None:
-        """Color the source; Textual asks for this after every edit."""
+        """Color the source; Textual calls this after every edit."""
         self._line_cache.clear()
         highlights = self._highlights
         highlights.clear()
         source = self.text
-        starts = [0]
+        starts = [0]  # the offset at which each line begins
         for line in source.split("\n"):
             starts.append(starts[-1] + len(line) + 1)
         row = 0
         for start, end, kind in tokens(source):
             while starts[row + 1] <= start:
                 row += 1
+            # Textual wants highlights per line, in UTF-8 bytes; a token such as a docstring may span lines.
             at, first = row, start
             while first < end:
                 stop = min(end, starts[at + 1] - 1)
@@ -68,7 +69,7 @@ class CodeEditor(TextArea):
                 first = starts[at]
 
     async def _on_key(self, event: events.Key) -> None:
-        """Enter keeps the indentation, one deeper after a colon."""
+        """On enter, keep the indentation, and indent one level more after a colon."""
         if event.key == "enter" and not self.read_only:
             row, column = self.cursor_location
             before = self.document.get_line(row)[:column]
@@ -82,7 +83,7 @@ class CodeEditor(TextArea):
         await super()._on_key(event)
 
     def action_delete_left(self) -> None:
-        """Backspace in the indentation takes a whole level."""
+        """Delete a whole level if the cursor is in the indentation."""
         row, column = self.cursor_location
         before = self.document.get_line(row)[:column]
         if self.selection.is_empty and before and not before.strip() and column % INDENT == 0:
@@ -91,7 +92,7 @@ class CodeEditor(TextArea):
         super().action_delete_left()
 
     def find(self, words: str) -> bool:
-        """Select the next place where ``words`` stand, wrapping round at the end."""
+        """Select the next match of ``words``, ignoring case and wrapping at the end; False without one."""
         if not words:
             return False
         source = self.text
@@ -114,13 +115,13 @@ class CodeEditor(TextArea):
 
 
 def _rich(style: str, variables: dict[str, str]) -> RichStyle:
-    """A style of the highlighter as Rich's, colors from the theme."""
+    """Convert a style of the highlighter to Rich's, with the theme's colors."""
     color = None
     words = style.split()
     for word in words:
         if word.startswith("$"):
             value = variables.get(word[1:], "")
-            if value.startswith("auto"):
+            if value.startswith("auto"):  # Textual derives such a color from the background; Rich cannot
                 value = variables["foreground"]
             color = Color.parse(value.split()[0]).rich_color if value else None
     dim = "$text-muted" in words

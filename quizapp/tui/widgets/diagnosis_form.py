@@ -19,7 +19,7 @@ _LABEL = 12
 
 
 class DiagnosisForm(RowList):
-    """Four choices, then the states to tick, with one cursor over all of them."""
+    """Four choices, then the states to tick, with one cursor for all lines."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -27,14 +27,14 @@ class DiagnosisForm(RowList):
         self.stated = StatedDiagnosis()
 
     def show(self, asked: IncidentSnapshot, stated: StatedDiagnosis) -> None:
-        """Show what was stated so far."""
+        """Show the incident's form with the diagnosis stated so far."""
         self.asked, self.stated = asked, stated
         self.keep_cursor()
         self.changed()
 
     @property
     def rows(self) -> list[tuple[str, str]]:
-        """(field, id) of every line; the id is empty where one of a list is chosen."""
+        """(field, id) of every line; only the lines of states have an id."""
         states = [("states", row.id) for row in self.asked.states] if self.asked else []
         return [*((field, "") for field in HEADS), *states]
 
@@ -72,7 +72,7 @@ class DiagnosisForm(RowList):
         return text_of(self.asked.causes, self.stated.decoy if field == "decoy" else self.stated.cause)
 
     def heading(self, place: int, width: int) -> list[Content]:
-        """What the states are for, above the first of them."""
+        """The purpose of the states, above the first of them."""
         del width
         if self.rows[place][0] != "states" or self.rows[place - 1][0] == "states":
             return []

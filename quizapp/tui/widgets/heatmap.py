@@ -1,4 +1,4 @@
-"""Reviews per day as a calendar: a column per week, a row per weekday."""
+"""Reviews per day as a calendar with a column per week and a row per weekday."""
 
 from collections.abc import Sequence
 from datetime import date
@@ -12,12 +12,12 @@ _DAYS = ("Mo", "  ", "We", "  ", "Fr", "  ", "Su")
 
 
 def level(count: int, most: int) -> int:
-    """0 for no review, else 1 to 4 by the share of the busiest day."""
+    """The shade of a day: 0 without reviews, otherwise 1 to 4 by quarters of the busiest day."""
     return 0 if count <= 0 else min(4, 1 + (count * 4 - 1) // max(1, most))
 
 
 class HeatMap(Widget):
-    """As many whole weeks as its width holds; shape and color both tell the amount."""
+    """Shows as many whole weeks as fit. Shape and color both show the amount, for terminals without color."""
 
     DEFAULT_CSS = "HeatMap { height: 7; }"
 
@@ -26,12 +26,12 @@ class HeatMap(Widget):
         self._days: Sequence[tuple[date, int]] = ()
 
     def show(self, days: Sequence[tuple[date, int]]) -> None:
-        """Show days, oldest first, the last being today."""
+        """Show (date, reviews), oldest first; the last day is today."""
         self._days = days
         self.refresh()
 
     def render(self) -> Content:
-        """Seven lines of week columns."""
+        """Seven lines, one per weekday."""
         weeks = max(1, (self.content_size.width - 3) // 2)
         counts = dict(self._days)
         if not counts:
@@ -39,7 +39,7 @@ class HeatMap(Widget):
             return Content.styled("\n".join(f"{name}{blank}" for name in _DAYS), "$text-muted")
         today = max(counts)
         most = max(counts.values(), default=0)
-        first = today.toordinal() - today.weekday() - 7 * (weeks - 1)
+        first = today.toordinal() - today.weekday() - 7 * (weeks - 1)  # the Monday of the leftmost week
         lines = []
         for row, name in enumerate(_DAYS):
             parts = [Content.styled(name, "$text-muted")]

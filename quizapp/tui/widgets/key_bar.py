@@ -1,4 +1,4 @@
-"""The line at the foot of a screen: what can be done now, each part clickable."""
+"""The line at the foot of a screen with the actions that are possible now, each clickable."""
 
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class KeyBar(Widget):
-    """Draws the live actions of its screen, the less important ones only where there is room."""
+    """Shows the possible actions of its screen; less important ones only if there is room."""
 
     DEFAULT_CSS = """
     KeyBar {
@@ -22,13 +22,13 @@ class KeyBar(Widget):
     }
     """
 
-    auto_links = False  # the key's own color stays; the whole part is clickable
+    auto_links = False  # otherwise Textual would give the clickable parts the color of links
 
     reading: float | None = None
-    """How much of the content is read, while it is read for the first time."""
+    """The share of the content that is read, during the first reading only."""
 
     def render(self) -> Content:
-        """The parts that fit; how far the first reading is stands in their place."""
+        """The parts that fit, or the progress of the first reading."""
         if self.reading is not None:
             bar = meter([(self.reading, "$primary", "█")], 16)
             return Content("Reading the questions, the first time only  ").append(bar)

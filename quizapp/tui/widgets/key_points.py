@@ -1,4 +1,4 @@
-"""Key points of a recall question with their ticks."""
+"""The key points of a recall question, to be ticked."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ from quizapp.tui.widgets.row_list import RowList
 
 
 class KeyPoints(RowList):
-    """Ticked by key or by click; a point shown by the typed answer says by which words."""
+    """Key points ticked by key or click. A recognized point names the typed words that show it."""
 
     class Ticked(Message):
         """A tick changed."""
@@ -57,7 +57,7 @@ class KeyPoints(RowList):
         return lines
 
     def toggle(self, index: int | None = None) -> None:
-        """Tick or untick a point (the one under the cursor), then go to the next."""
+        """Tick or untick a point; without ``index``, the one under the cursor, then go to the next."""
         at = self.cursor if index is None else index
         self.ticks ^= {at}
         self.cursor = min(len(self.points) - 1, at + 1) if index is None else at
@@ -65,7 +65,7 @@ class KeyPoints(RowList):
         self.post_message(self.Ticked())
 
     def toggle_all(self) -> None:
-        """Tick all, or none where all are ticked."""
+        """Tick all points, or untick them if all are ticked."""
         everything = set(range(len(self.points)))
         self.ticks = set() if self.ticks == everything else everything
         self.changed()

@@ -1,4 +1,4 @@
-"""A base for widgets that draw a list of lines laid out by width."""
+"""A base for widgets that draw lines laid out for the widget's width."""
 
 from textual.content import Content
 from textual.geometry import Size
@@ -6,14 +6,14 @@ from textual.widget import Widget
 
 
 class Lines(Widget):
-    """Subclasses give the lines for a width; height and drawing follow."""
+    """Subclasses return the lines for a width; height and drawing follow from them."""
 
     DEFAULT_CSS = "Lines { height: auto; width: 1fr; }"
 
     auto_links = False
 
     def lines(self, width: int) -> list[Content]:
-        """The lines at a width."""
+        """The lines at a width in cells."""
         raise NotImplementedError
 
     def changed(self) -> None:

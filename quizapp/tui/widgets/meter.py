@@ -1,15 +1,18 @@
-"""A bar of parts in a line of text."""
+"""A bar of colored parts for a line of text."""
 
 from collections.abc import Sequence
 
 from textual.content import Content
 
 REST = "$text-muted 60%"
-"""How the empty part of a bar is drawn."""
+"""The style of the empty part of a bar."""
 
 
 def meter(parts: Sequence[tuple[float, str, str]], width: int, rest: str = "░") -> Content:
-    """A bar ``width`` cells wide; each part is (share of the whole, style, character)."""
+    """A bar ``width`` cells wide; each part is (share of the whole, style, character).
+
+    A part with any share gets at least one cell, so that it does not disappear.
+    """
     pieces: list[Content] = []
     used = 0
     for share, style, character in parts:

@@ -11,7 +11,7 @@ from quizapp.util.text import number_text
 
 
 class NumberField(Vertical):
-    """A number with its unit."""
+    """A field for a number, with the unit and a line that says how the number is understood."""
 
     DEFAULT_CSS = """
     NumberField { height: auto; }
@@ -27,14 +27,14 @@ class NumberField(Vertical):
         """Enter was pressed in the field."""
 
     def compose(self) -> ComposeResult:
-        """The field, the unit, and what is understood."""
+        """The field, the unit, and how the number is understood."""
         with Horizontal():
             yield Input(placeholder="your number; enter checks")
             yield Label("", id="unit", markup=False)
         yield Label("", id="understood", classes="muted", markup=False)
 
     def show(self, unit: str) -> None:
-        """Empty the field for a question in a unit."""
+        """Empty the field for a question with this unit."""
         self._unit = unit
         field = self.query_one(Input)
         field.value = ""
@@ -54,21 +54,21 @@ class NumberField(Vertical):
         self.query_one("#understood", Label).update(plain(text))
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Say how the number is read, before it counts."""
+        """Show how the number is understood before it is checked."""
         self._show_reading(event.value)
 
     @property
     def text(self) -> str:
-        """What was typed."""
+        """The typed text."""
         return self.query_one(Input).value
 
     @property
     def understood(self) -> bool:
-        """Whether what was typed is a number in the unit asked for."""
+        """Whether the typed text is a number that can be converted to the unit."""
         return parse_number(self.text, self._unit) is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Enter checks."""
+        """Report that enter was pressed."""
         event.stop()
         self.post_message(self.Given())
 

@@ -12,7 +12,7 @@ from quizapp.tui.widgets.row_list import RowList
 
 
 class Order(RowList):
-    """``sequence`` holds indices into the right order, as the person has them now."""
+    """Steps that the learner puts in order. ``sequence`` holds indices into the right order."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -22,18 +22,18 @@ class Order(RowList):
         self._dragging = False
 
     def show(self, steps: Sequence[str], order: Sequence[int]) -> None:
-        """Show steps in a display order."""
+        """Show steps; ``order`` holds their indices in display order."""
         self.steps, self.sequence = steps, list(order)
         self.cursor, self.revealed, self._dragging = 0, False, False
         self.changed()
 
     def reveal(self) -> None:
-        """Show the right order with what was misplaced."""
+        """Show the right order and the misplaced steps."""
         self.revealed = True
         self.changed()
 
     def lift(self, step: int) -> None:
-        """Move the step under the cursor."""
+        """Move the step under the cursor by ``step`` places."""
         target = self.cursor + step
         if not self.revealed and 0 <= target < len(self.sequence):
             here = self.sequence
@@ -42,7 +42,7 @@ class Order(RowList):
             self.changed()
 
     def lines(self, width: int) -> list[Content]:
-        """The person's order; once revealed the right one, with where each step was put."""
+        """The learner's order; once revealed, the right order with the learner's place of each step."""
         return self._revealed(width) if self.revealed else super().lines(width)
 
     def count(self) -> int:
@@ -50,7 +50,7 @@ class Order(RowList):
         return len(self.sequence)
 
     def row(self, place: int, width: int) -> list[Content]:
-        """A step as the person has placed it."""
+        """A step at its current place."""
         here = place == self.cursor
         mark = "↕ " if here and self._dragging else "▸ " if here else "  "
         first = Content.assemble((mark, "$primary bold"), (f"{place + 1}  ", "$primary bold"))
@@ -73,19 +73,19 @@ class Order(RowList):
         return lines
 
     def _neighbours_fit(self, put: int) -> bool:
-        """Whether the step stands right after its forerunner (the first: at the start)."""
+        """Whether the step follows its predecessor, or for the first step, comes first."""
         step = self.sequence[put]
         return put == 0 if step == 0 else put > 0 and self.sequence[put - 1] == step - 1
 
     def picked(self, place: int) -> None:
-        """A click has moved the cursor already: see the mouse's own events."""
+        """Do nothing: the mouse events below have moved the cursor already."""
 
     def _place_at(self, line: int) -> int:
         place = self.row_at(line)
         return len(self.sequence) - 1 if place is None else place
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """Take hold of a step."""
+        """Start dragging a step."""
         if not self.revealed and self.sequence:
             self.cursor = self._place_at(event.y)
             self._dragging = True
@@ -93,7 +93,7 @@ class Order(RowList):
             self.changed()
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Drag it; the others make room."""
+        """Drag the step; the others make room."""
         if not self._dragging:
             return
         target = self._place_at(max(0, event.y))
@@ -104,7 +104,7 @@ class Order(RowList):
                 return
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """Let go."""
+        """Drop the step."""
         del event
         if self._dragging:
             self._dragging = False

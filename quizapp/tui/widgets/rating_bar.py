@@ -11,7 +11,7 @@ _NAMES = ("Again", "Hard", "Good", "Easy")
 _STYLES = ("$error", "$warning", "$success", "$primary")
 
 MEASURE = 100
-"""Cells of a card's text; on wider screens the bar stands under it."""
+"""The width of a card's text in cells; on wider screens the bar is aligned with it."""
 
 
 class RatingBar(Widget):

@@ -1,4 +1,4 @@
-"""The readings of an incident: what each one costs, and what the bought ones showed."""
+"""The readings of an incident with their prices, and the results of those that were bought."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +13,7 @@ from quizapp.tui.widgets.row_list import RowList
 
 
 class Readings(RowList):
-    """A list with a cursor. While ``asking``, the reading under it shows the outcomes to predict."""
+    """A list with a cursor. While ``asking``, the reading under the cursor shows the outcomes to predict."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -39,7 +39,7 @@ class Readings(RowList):
         return len(self.readings)
 
     def row(self, place: int, width: int) -> list[Content]:
-        """A reading: its price, or what it showed."""
+        """A reading with its price, or with its result if it was bought."""
         reading = self.readings[place]
         here = place == self.cursor
         bought = self.bought.get(reading.id)
@@ -79,7 +79,7 @@ class Readings(RowList):
 
 
 def _packed(row: str, width: int) -> list[str]:
-    """Break a row of pieces, separated by dots, only between pieces."""
+    """Wrap a row of pieces separated by dots, breaking it only between pieces."""
     lines: list[str] = []
     for piece in row.split(" · "):
         joined = f"{lines[-1]} · {piece}" if lines else piece

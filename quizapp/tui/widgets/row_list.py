@@ -1,4 +1,4 @@
-"""The base of every list with a cursor whose rows take one or more lines."""
+"""The base of every list with a cursor whose rows may take several lines."""
 
 from textual import events
 from textual.content import Content
@@ -12,7 +12,7 @@ CONTEXT = 2
 
 
 class RowList(Lines):
-    """Rows with a cursor; subclasses give their number and the lines of each."""
+    """Rows with a cursor. Subclasses return the number of rows and the lines of each."""
 
     cursor = 0
 
@@ -38,7 +38,7 @@ class RowList(Lines):
         raise NotImplementedError
 
     def heading(self, place: int, width: int) -> list[Content]:
-        """Lines above a row that belong to no row: a click on them does nothing."""
+        """Lines above a row that belong to no row; a click on them does nothing."""
         del place, width
         return []
 
@@ -48,24 +48,24 @@ class RowList(Lines):
         return []
 
     def picked(self, place: int) -> None:
-        """A click on a row: tell the screen, unless a subclass acts by itself."""
+        """Handle a click on a row by telling the screen; a subclass may handle it by itself."""
         self.post_message(self.Picked(self, place))
 
     # the cursor
 
     def move(self, step: int) -> bool:
-        """Move the cursor as far as there are rows; False where it stays."""
+        """Move the cursor, stopping at the first and the last row; False if it stays."""
         before = self.cursor
         self.cursor = max(0, min(self.count() - 1, self.cursor + step))
         self.changed()
         return self.cursor != before
 
     def keep_cursor(self) -> None:
-        """Bring the cursor back among the rows, whose number may have changed."""
+        """Put the cursor on an existing row after their number may have changed."""
         self.cursor = min(self.cursor, max(0, self.count() - 1))
 
     def move_or_scroll(self, step: int, scroll: Widget) -> None:
-        """Move the cursor and keep it in view; at either end bring the rest of the text into view."""
+        """Move the cursor and keep it in view; at either end, scroll instead."""
         if self.move(step):
             self.keep_cursor_in_view(scroll)
         else:
@@ -81,7 +81,7 @@ class RowList(Lines):
         return 0 <= line - scroll.scroll_target_y < scroll.size.height
 
     def span(self) -> tuple[int, int]:
-        """First and last line of the row under the cursor, with its heading."""
+        """The first and the last line of the row under the cursor, including its heading."""
         first = sum(self._height(place) for place in range(self.cursor))
         return first, first + max(1, self._height(self.cursor) if self.count() else 1) - 1
 
@@ -102,7 +102,7 @@ class RowList(Lines):
         return lines + self.footer(width)
 
     def row_at(self, line: int) -> int | None:
-        """The row on a line of the widget; None on a heading and below the last row."""
+        """The row at a line of the widget; None on a heading and below the last row."""
         width = self._width()
         for place in range(self.count()):
             line -= len(self.heading(place, width))
@@ -114,7 +114,7 @@ class RowList(Lines):
         return None
 
     def on_click(self, event: events.Click) -> None:
-        """A click picks a row, unless it meets a link."""
+        """Pick the clicked row, unless the click hits a link."""
         if event.style.meta.get("@click"):
             return
         place = self.row_at(event.y)
@@ -123,9 +123,9 @@ class RowList(Lines):
 
 
 def keep_in_view(scroll: Widget, widget: Widget, first: int, last: int) -> None:
-    """Scroll as little as shows the lines ``first`` to ``last`` of a widget inside ``scroll``.
+    """Scroll just enough to show the lines ``first`` to ``last`` of a widget inside ``scroll``.
 
-    Where not all of them fit, the first ones are shown.
+    If not all of them fit, the first ones are shown.
     """
     offset = _offset(scroll, widget)
     first, last, height = first + offset, last + offset, scroll.size.height
@@ -138,10 +138,10 @@ def keep_in_view(scroll: Widget, widget: Widget, first: int, last: int) -> None:
 
 
 def _offset(scroll: Widget, widget: Widget) -> int:
-    """The line of ``scroll``'s content on which the content of ``widget`` begins.
+    """The line of ``scroll``'s content at which the content of ``widget`` begins.
 
-    It comes from the layout, not from where the screen was last drawn: a burst of keys scrolls several times
-    before anything is drawn.
+    Computed from the layout instead of the last drawn positions, because a burst of keys can scroll several
+    times before anything is drawn.
     """
     offset = 0
     while widget is not scroll:

@@ -16,14 +16,14 @@ _BOX = {1.0: ("[x] ", "$success bold"), 0.5: ("[½] ", "$warning bold"), 0.0: ("
 
 @dataclass(frozen=True, slots=True)
 class RubricLine:
-    """One thing to decide: a key point, a misconception or a follow-up, by its place in the marking."""
+    """One decision: a key point, a misconception or a follow-up, by its index in the marking."""
 
     kind: str
     index: int
 
 
 class Rubric(RowList):
-    """Shows the lines decided so far and the next one. Later lines stay hidden: they would give hints."""
+    """Shows the decided lines and the next one. Later lines stay hidden, because they would give hints."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -35,9 +35,9 @@ class Rubric(RowList):
         self.blind = False
 
     def show(self, marking: WordsMarking, typed: Sequence[str], *, everything: bool, blind: bool) -> None:
-        """Show a marking, from its first line, or all of it where it was decided before.
+        """Show the first line of a marking, or all lines if ``everything`` was decided before.
 
-        ``typed`` holds the learner's answers to the follow-ups.
+        ``typed`` holds the learner's answers to the follow-ups. ``blind`` hides the matching words.
         """
         self.marking, self.typed, self.blind = marking, typed, blind
         self.order = [RubricLine(POINT, i) for i in range(len(marking.points))]
@@ -49,11 +49,11 @@ class Rubric(RowList):
 
     @property
     def line(self) -> RubricLine | None:
-        """What is to be decided."""
+        """The line to decide; None if there are no lines."""
         return self.order[self.cursor] if self.cursor < len(self.order) else None
 
     def decided(self) -> None:
-        """Show the next line."""
+        """Go to the next line, and show it."""
         self.cursor = min(len(self.order) - 1, self.cursor + 1)
         self.furthest = max(self.furthest, self.cursor)
         self.changed()
@@ -69,7 +69,7 @@ class Rubric(RowList):
         return [Content.styled(f"      {left} more", "$text-muted")] if left > 0 else []
 
     def row(self, place: int, width: int) -> list[Content]:
-        """A line with what was decided on it."""
+        """A line with its decision."""
         assert self.marking is not None
         line = self.order[place]
         here = Content.styled("▸ " if place == self.cursor else "  ", "$primary bold")

@@ -4,7 +4,7 @@ from textual.content import Content
 
 
 def ruler(total: int, low: int, high: int, mark: int, width: int) -> Content:
-    """A line ``width`` cells wide; ``total`` lies between ``low`` and ``high``, ``mark`` passes."""
+    """A line ``width`` cells wide with ``total``, its interval ``low`` to ``high``, and the pass ``mark``."""
     last = width - 1
     cells = ["─"] * width
     styles = ["$text-muted"] * width

@@ -10,13 +10,13 @@ from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.lines import Lines
 
 LEVEL_COLORS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
-"""By the level of a mark, see `level_of`."""
+"""Colors by the level of a mark; see `level_of`."""
 CardPart = Callable[[Report, int], list[Content]]
-"""Lays out one part of a report at a width; no lines where the report has nothing of the kind."""
+"""Lays out one part of a report at a width; returns no lines if the report lacks that part."""
 
 
 class ScoreCard(Lines):
-    """``parts`` decide what is shown: an interview has other parts than a single broken run."""
+    """Shows the given ``parts`` of a report; an interview has other parts than a single broken run."""
 
     def __init__(self, report: Report, parts: Sequence[CardPart], *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)

@@ -1,4 +1,4 @@
-"""The line at the head of a drill: done, left, time, accuracy, and what card this is."""
+"""The line at the head of a drill: cards done and left, time, accuracy, and labels of the card."""
 
 from textual.content import Content
 from textual.widget import Widget
@@ -8,7 +8,7 @@ from quizapp.util.text import clock, percent
 
 
 class SessionBar(Widget):
-    """Set by the screen after each card; the time moves by itself."""
+    """The screen updates the figures after each card and the time every second."""
 
     DEFAULT_CSS = "SessionBar { height: 1; dock: top; padding: 0 1; background: $panel; color: $text; }"
 
@@ -21,7 +21,7 @@ class SessionBar(Widget):
         self.about: tuple[str, ...] = ()
 
     def show(self, done: int, right: int, left: int, about: tuple[str, ...]) -> None:
-        """Show how many cards were answered, recalled and are left, and the labels of the one on screen."""
+        """Show the numbers of cards answered, recalled and left, and the labels of the current card."""
         self.done, self.right, self.left, self.about = done, right, left, about
         self.refresh()
 
@@ -40,7 +40,7 @@ class SessionBar(Widget):
         return left.append(" " * gap).append(about.stylize("$text-muted"))
 
     def _about(self, room: int) -> Content:
-        """As many of the labels as fit whole; the first is cut before none is shown."""
+        """As many whole labels as fit; a single label is cut if necessary."""
         labels = self.about
         while len(labels) > 1 and len(" · ".join(labels)) > room:
             labels = labels[:-1]

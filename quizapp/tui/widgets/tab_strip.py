@@ -1,4 +1,4 @@
-"""A line of names for panes or pages: the one in front stands out, and a click goes to another."""
+"""A line of tabs for panes or pages; the current one stands out, and a click goes to another."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ from quizapp.tui.rendering.text import link
 
 
 class TabStrip(Static):
-    """Set by its screen, which names the action of each tab."""
+    """A line of tabs; the screen sets their names and actions."""
 
     auto_links = False
 
@@ -18,11 +18,11 @@ class TabStrip(Static):
         super().__init__("", markup=False, **options)
 
     def show(self, names: Sequence[str], current: int, action: Callable[[int], str]) -> None:
-        """Show the tabs; ``action`` gives what a click on a tab runs."""
+        """Show the tabs; ``action`` maps the index of a tab to the action of a click on it."""
         tabs = [tab(name, action(index), current=index == current) for index, name in enumerate(names)]
         self.update(Content(" ").join(tabs))
 
 
 def tab(name: str, action: str, *, current: bool) -> Content:
-    """One tab, also for a head line that holds other things as well."""
+    """One tab, for use in other lines too."""
     return link(f" {name} ", action, "bold reverse $primary" if current else "$text-muted")

@@ -1,4 +1,4 @@
-"""A table that draws only the rows in view: ten thousand rows cost the same as ten."""
+"""A table that draws only the visible rows, so that ten thousand rows cost no more than ten."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar, cast
@@ -17,14 +17,14 @@ Row = TypeVar("Row")
 
 
 class Table(ScrollView, Generic[Row]):
-    """Rows drawn by a function of (row, width); a cursor moved by the screen's keys or by a click."""
+    """Rows drawn by a function of (row, width). The screen's keys or a click move the cursor."""
 
     DEFAULT_CSS = """
     Table { height: 1fr; background: $background; scrollbar-size-vertical: 1; overflow-x: hidden; }
     """
 
     class Moved(Message):
-        """The cursor is on another row."""
+        """The cursor has moved, or the rows have changed."""
 
     class Chosen(Message):
         """A row was clicked while the cursor was on it."""
@@ -34,14 +34,14 @@ class Table(ScrollView, Generic[Row]):
         self.rows: Sequence[Row] = ()
         self.cursor = 0
         self.by_hand = False
-        """Whether the user put the cursor where it is; code that shows other rows resets it."""
+        """Whether the user moved the cursor; code that shows other rows resets it."""
         self._draw_row = draw
         self._empty = empty
 
     can_focus = False
 
     def show(self, rows: Sequence[Row], cursor: int = 0) -> None:
-        """Show rows, the cursor on one of them."""
+        """Show rows with the cursor on the one at index ``cursor``."""
         self.rows = rows
         self.cursor = max(0, min(cursor, len(rows) - 1))
         self.virtual_size = Size(1, max(1, len(rows)))
@@ -55,7 +55,7 @@ class Table(ScrollView, Generic[Row]):
         return self.rows[self.cursor] if self.rows else None
 
     def move(self, step: int) -> None:
-        """Move the cursor by so many rows."""
+        """Move the cursor by ``step`` rows."""
         self.move_to(self.cursor + step)
 
     def move_to(self, index: int) -> None:
@@ -100,7 +100,7 @@ class Table(ScrollView, Generic[Row]):
         return self._get_style(style)
 
     def on_click(self, event: events.Click) -> None:
-        """A click moves the cursor; on the cursor's row it chooses."""
+        """Move the cursor to the clicked row, or choose it if the cursor is there already."""
         index = event.y + self.scroll_offset.y
         if index >= len(self.rows):
             return

@@ -44,7 +44,7 @@ class VerdictView(Lines):
         self.note = ""
 
     def lines(self, width: int) -> list[Content]:
-        """Everything in order."""
+        """Progress, message, verdict and hints."""
         lines: list[Content] = []
         if self.running is not None:
             dots = "●" * (1 + int(self.running * 2) % 3)
@@ -91,7 +91,7 @@ class VerdictView(Lines):
             lines += [Content(""), *_block(verdict.error, width)]
         lines += self._tests(verdict.tests, width)
         for note in verdict.notes:
-            if note == NO_CUDA_NOTE:  # the head says where it ran, and nothing else was asked for
+            if note == NO_CUDA_NOTE:  # the head already names the device
                 continue
             lines += [Content(""), *hanging(Content(""), plain(note, "$text-muted"), width)]
         if verdict.printed.strip():
@@ -105,12 +105,13 @@ class VerdictView(Lines):
         return lines
 
     def _tests(self, tests: "Sequence[TestResult]", width: int) -> list[Content]:
-        """By behaviour, the failed ones first; a message that most share is said once, before them."""
+        """Tests by behavior, failed ones first. A message that most of them share is shown once, on top."""
         lines: list[Content] = []
         groups: dict[int, list[TestResult]] = {}
         for test in tests:
             groups.setdefault(test.behaviour, []).append(test)
-        in_order = sorted(groups, key=lambda number: (number == 0, number))  # 0 stands beside the task's list
+        # 0 is the check of the means that the task allows, which is not on the task's list: it comes last.
+        in_order = sorted(groups, key=lambda number: (number == 0, number))
         failed = [number for number in in_order if not all(test.passed for test in groups[number])]
         held = [number for number in in_order if number not in failed]
         shared = _shared(groups[number] for number in failed)
@@ -138,12 +139,12 @@ class VerdictView(Lines):
 
 
 def _messages(group: "Sequence[TestResult]") -> list[str]:
-    """What the failed tests of a behavior say, each sentence once."""
+    """The messages of the failed tests of a behavior, without repetitions."""
     return list(dict.fromkeys(test.message for test in group if not test.passed and test.message))
 
 
 def _shared(groups: "Iterable[Sequence[TestResult]]") -> str:
-    """The message that at least three behaviors and most of the failed ones give."""
+    """The message that at least three failed behaviors, and most of them, share; empty without one."""
     by_behaviour = [_messages(group) for group in groups]
     counts = Counter(message for messages in by_behaviour for message in messages)
     message, times = counts.most_common(1)[0] if counts else ("", 0)
