@@ -38,6 +38,7 @@ def commands(tree: Path, home: Path) -> Figures:
             env=environment,
             stdout=subprocess.DEVNULL,
         )
+        # wait4 reports the CPU time of this child alone; RUSAGE_CHILDREN would add up all of them.
         _, status, usage = os.wait4(process.pid, 0)
         if status:
             raise SystemExit(f"`quizapp {line}` failed in {tree}")

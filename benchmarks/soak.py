@@ -54,6 +54,7 @@ def soak(saves: int, home: Path) -> dict[str, object]:
         nonlocal stale
         for verdict in watch(exercise, path, device="cpu"):
             verdicts.append((time.monotonic(), verdict))
+            # Within a second of a save, a verdict may still belong to the save before it.
             stale += verdict.passed != (last == RIGHT) and last_at < time.monotonic() - 1.0
             settled.set()
 

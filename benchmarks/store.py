@@ -117,6 +117,7 @@ def open_to_first(folder: Path, cards: int, reviews: int, repeats: int) -> dict[
     questions = bank(cards)
 
     times, closing, cpu = [], [], []
+    # The first round warms the file cache and is not counted.
     for _ in range(repeats + 1):
         start, busy = time.perf_counter(), time.process_time()
         store = Store.open(path)

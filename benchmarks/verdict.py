@@ -83,7 +83,7 @@ def warm(exercise: Exercise, source: bytes, tier: str, runs: int) -> tuple[list[
             verdict = answers.get(timeout=120)
             assert verdict.passed, verdict
             seconds.append(time.perf_counter() - begin)
-        return seconds[1:], memory(client.pid)
+        return seconds[1:], memory(client.pid)  # the first run includes the start of the judge
     finally:
         client.stop()
 

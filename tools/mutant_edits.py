@@ -189,7 +189,6 @@ def _joined(old: list[str], hunks: list[Hunk]) -> list[Hunk]:
 
 
 def _edit(solution: str, old: list[str], hunk: Hunk) -> MutantEdit:
-    """Return the shortest edit that makes exactly the hunk's change."""
     wanted = _replaced(old, [hunk])
     fitting = []
     for wider in _widened(old, hunk):

@@ -21,6 +21,7 @@ def write_book(bank: Bank, folder: Path) -> int:
             # The slug of a topic in a user's deck can be any text, even a path out of the folder.
             name = re.sub(r"[^\w-]+", "-", topic.slug) + ".md"
             index.append(f"- [{topic.name}]({name}): {plural(len(questions), 'question')}. {topic.about}")
+            # The text of a question has its own headings; move them below the topic's heading.
             pages = "\n\n".join(
                 question_text(q).replace("\n## ", "\n### ").replace("# ", "## ", 1) for q in questions
             )

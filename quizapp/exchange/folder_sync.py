@@ -110,6 +110,7 @@ def sync(study: "Study", folder: Path) -> SyncResult:
         theirs.documents.extend(content.documents)
     events, documents = study.merge(theirs.events, theirs.documents)
     try:
+        # The sync service may copy the file at any moment, so it must never be half written.
         write_atomic(file, _lines(study, theirs), durable=True)
     except OSError as error:
         raise QuizError(
@@ -119,7 +120,6 @@ def sync(study: "Study", folder: Path) -> SyncResult:
 
 
 def _lines(study: "Study", theirs: LogContent) -> Iterator[str]:
-    """Yield the lines of everything that this device has and no other file contains."""
     ids = {event.id for event in theirs.events}
     for event in study.events():
         if event.id not in ids:

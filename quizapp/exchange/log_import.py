@@ -92,6 +92,7 @@ def read_document(row: Mapping[str, object]) -> Document:
     if not isinstance(fields, dict) or set(fields) != set(types):
         raise LogLineError(f"is not a {kind} of this version")
     for name, value in fields.items():
+        # Not isinstance, which would accept true as an int.
         good = type(value) in types[name]
         if not good or (isinstance(value, str) and not _encodes(value)):
             raise LogLineError(f"is a {kind} with a bad '{name}'")

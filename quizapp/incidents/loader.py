@@ -80,7 +80,6 @@ def read_vocabulary(path: Path) -> IncidentLibrary:
 
 
 def _line_of_key(path: Path, key: str) -> int:
-    """Return the number of the first line with the key, or 1 if there is none."""
     pattern = re.compile(rf"\s*(?:- )?\{{?\s*{re.escape(key)}\s*:")
     for number, text in enumerate(path.read_text(encoding="utf-8-sig").splitlines(), 1):
         if pattern.match(text):

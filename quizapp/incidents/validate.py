@@ -53,7 +53,6 @@ def _unshown(incident: Incident) -> Iterator[tuple[RubricPoint, str]]:
 
 
 def _own_terms(point: RubricPoint, given: str) -> tuple[str, ...]:
-    """Return the terms that setup and symptom do not contain already."""
     given_away = set(shown_terms(KeyPoint(point.text, terms=point.terms), given))
     return tuple(term for term in point.terms if term not in given_away)
 

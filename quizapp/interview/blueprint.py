@@ -177,6 +177,7 @@ class Blueprint:
             lengths = ", ".join(map(str, self.format.phases))
             raise QuizError(f"A mock interview takes {lengths} minutes, not {minutes}.")
         seconds = dict(self.format.phases[minutes])
+        # The shortest interview has the same phases for every role.
         if minutes >= 30:
             for phase, shift in chosen.shift.items():
                 seconds[phase] += shift
@@ -205,6 +206,7 @@ def load_blueprint(folder: Path | None = None) -> Blueprint:
     import yaml
 
     folder = folder or paths.content() / "interviews"
+    # The C loader gives the same result many times faster, but not every build of PyYAML has it.
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     documents: dict[str, Any] = {}
     for path in sorted(folder.glob("*.yaml")):

@@ -52,6 +52,7 @@ def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleE
         why = "sure and wrong: asked again soon, twice" if caps else "below 50"
         return ScheduleEffect(why, Rating.AGAIN, caps)
     if isinstance(marking, WordsMarking):
+        # Points of weight 3 are musts: without one the answer is wrong, however good the rest.
         if any(point.weight == 3 and not point.held for point in marking.points):
             return ScheduleEffect("a must point is missing", Rating.AGAIN)
         if any(row.stated for row in marking.misconceptions):

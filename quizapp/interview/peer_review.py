@@ -48,7 +48,7 @@ def ask_reviewer(report: Report, ask: Ask, say: Say, width: int = 80) -> PeerRev
             say(_fit(_opening(step.question, questions), width))
         answer = _ask_held(_fit(step.text, width, "    "), step.halves, ask, say)
         if answer is None:
-            del held[-1:]
+            del held[-1:]  # a slice, because at the first step there is nothing to take back
         else:
             held.append(answer)
     return build_review(report, name, _columns(questions, steps, held))
@@ -116,7 +116,6 @@ class AnswerMarks:
 def _columns(
     questions: Sequence[MarkedQuestion], steps: Sequence[_Step], held: Sequence[float]
 ) -> dict[int, AnswerMarks]:
-    """Group the marks by the number of the question."""
     columns: dict[int, AnswerMarks] = {}
     for question in questions:
         marks = [

@@ -248,6 +248,7 @@ def _head(
     from importlib.metadata import PackageNotFoundError, version
 
     try:
+        # From the metadata, because importing torch takes seconds.
         torch = version("torch")
     except PackageNotFoundError:
         torch = ""

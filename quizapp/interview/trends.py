@@ -134,6 +134,7 @@ def standings(reports: Sequence[Report], now: datetime) -> list[RoleStanding]:
         latest = of_role[0]
         recent = sum((now - report.started_at).days <= WINDOW_DAYS for report in of_role)
         totals = [(report.started_at, report.totals.raw) for report in of_role]
+        # As of the newest interview and not of today, so that the figure equals the one in its report.
         total = pooled(latest.started_at, totals).total
         rows.append(RoleStanding(role, latest.title, len(of_role), total, latest.pass_mark, recent))
     return rows

@@ -86,6 +86,7 @@ def unknown_numbers(text: str, measured: Measured) -> list[str]:
     for figure in re.findall(r"(?<![\w.])\d+\.\d+(?:e[-+]?\d+)?", text):
         digits = len(figure.split("e")[0].partition(".")[2])
         unit = 10.0 ** (int(figure.partition("e")[2] or 0) - digits)
+        # Half a unit of the last printed digit, and a little more for binary fractions.
         if not any(abs(float(figure) - k) <= 0.51 * unit for k in shown):
             strange.append(figure)
     return strange

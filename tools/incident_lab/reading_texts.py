@@ -58,7 +58,6 @@ def _losses(record: TrainingRecord, at: Sequence[int] = STEPS) -> str:
 
 
 def _around(setup: Setup) -> tuple[int, ...]:
-    """Return the steps to print, including those around a restart."""
     at = setup.resume_at
     return tuple(sorted({*STEPS, at - 1, at, at + 1, at + 5, at + 10})) if at else STEPS
 

@@ -162,7 +162,6 @@ def past(*keys: str) -> Doing:
 
 
 def _run_done(pilot: Pilot[int], name: str, text: str) -> None:
-    """Sit a broken run and store its report."""
     interview = Interview.begin_incident(_study(pilot), name, seed=2, clock=(hand := Hand()))
     interview.start()
     hand.seconds += 200

@@ -142,7 +142,6 @@ def _machine(item: InterviewQuestion) -> MachineMarking:
 
 
 def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking:
-    """Mark the diagnosis for good, and propose marks for the answer in words."""
     points = _points(item)
     empty = _says_nothing(item, points)
     return IncidentMarking(

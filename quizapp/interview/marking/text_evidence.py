@@ -125,6 +125,7 @@ def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
         return False
     joined = [word for word in raw_words if word in _FUNCTION]
     chunks = [chunk for chunk in re.split(r"[,;/|•]+", sentence) if chunk.strip()]
+    # Sentences have commas too, but rarely four pieces of three words or fewer on average.
     listed = len(chunks) >= 4 and len(raw_words) / len(chunks) < 3.5
     if _only_rubric(sentence, rubric):
         return True

@@ -199,6 +199,7 @@ class _PaperSampler:
         weights = {topic: weight for topic, weight in weights.items() if topic in stocked}
         whole = sum(weights.values())
         self.quotas = {topic: self.questions * weight / whole for topic, weight in weights.items()}
+        # Unseen questions go to random places, or all of them would end up in the slots filled first.
         marks = [True] * ceil(UNSEEN_SHARE * self.questions)
         marks += [False] * (self.questions - len(marks))
         self.rng.shuffle(marks)
@@ -227,6 +228,7 @@ class _PaperSampler:
         self.cost += self._share_cost()
 
     def _share_cost(self) -> float:
+        # Quotas are fractions, so a topic may be off by up to one question at no cost.
         off = sum(max(0.0, abs(self.topics[t] - quota) - 1.0) for t, quota in self.quotas.items())
         unseen = sum(pick.unseen for pick in self.picks if pick.slot != "coding")
         short = max(0, ceil(UNSEEN_SHARE * self.questions) - unseen)

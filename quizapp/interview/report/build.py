@@ -112,7 +112,6 @@ def _mean_mark(questions: Sequence[MarkedQuestion]) -> int:
 def _next_steps(
     role: str, minutes: int, weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
 ) -> list[NextStep]:
-    """Suggest commands: drill weak topics, write the exercises of costly questions, sit again."""
     steps = [
         NextStep(f"Drill {row.topic}", f"quizapp drill --topic {row.topic}")
         for row in weak_topics[:2]

@@ -237,7 +237,6 @@ def _mark(held: float) -> str:
 
 
 def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    """Yield a table of the stated and the right diagnosis, then a table of the readings taken."""
     asked = question.asked
     number = question.asked.number + 1
     diagnosis = [

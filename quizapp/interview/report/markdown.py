@@ -103,7 +103,6 @@ def _away(report: Report) -> Iterator[str]:
 
 
 def _list(title: str, lines: Iterator[str]) -> Iterator[str]:
-    """Yield a section with a list, or nothing if there are no lines."""
     if rows := [f"- {line}" for line in lines]:
         yield from (f"## {title}", "", *rows, "")
 
@@ -233,7 +232,6 @@ def _verdict(question: MarkedQuestion) -> Iterator[str]:
 
 
 def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
-    """Yield a table of the stated and the right diagnosis, then a table of the readings taken."""
     asked = question.asked
     yield "| | your diagnosis | right |"
     yield "| --- | --- | --- |"

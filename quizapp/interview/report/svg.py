@@ -37,8 +37,8 @@ def scrollable(label: str, inside: str) -> str:
 
 
 def _question_bar(question: MarkedQuestion, report: Report, y: int, scale: float) -> Iterator[str]:
-    """Yield the name, the planned time, the time used, and the mark of one question."""
     mark, start = question.marks.total, question.asked.opened_ms or 0
+    # At least 2 pixels, so that a question left at once is still visible.
     width = max(2.0, (_end(question, report) - start) * scale)
     planned = 1000 * question.asked.planned * scale
     tone = "good" if mark >= 70 else "mid" if mark >= 50 else "bad"

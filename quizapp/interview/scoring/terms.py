@@ -30,7 +30,8 @@ from quizapp.util.text import plural
 DIMENSIONS = ("correctness", "depth", "code", "debugging", "clarity and time")
 CORRECTNESS, DEPTH, CODE, DEBUGGING, CLARITY = DIMENSIONS
 
-# The weights of an incident's terms.
+# The weights of an incident's terms: reproducibility 30 + 5, diagnosis 12 + 6 + 6 + 6, fix 20, and
+# explanation 10 + 5.
 REPLAY, STATE, CAUSE, PLACE, PREDICTIONS, EVIDENCE, FIX, EXPLAIN, COMPLETE = 30, 5, 12, 6, 6, 6, 20, 10, 5
 CAP_NO_EVIDENCE, CAP_NO_VERIFICATION = 10, 13
 PRICE, SECONDS_PER_MARK = 6, 10
@@ -118,7 +119,6 @@ def _share(part: int, whole: int) -> Fraction:
 
 
 def _less_misconceptions(share: Fraction | None, stated: int) -> Fraction:
-    """Subtract 0.1 for each misconception stated."""
     return max(Fraction(0), (share or Fraction(0)) - Fraction(stated, 10))
 
 

@@ -182,6 +182,7 @@ class InterviewSession:
         """Let time pass in steps that end at each limit, so that the limits take effect in order."""
         events: list[SessionEvent] = []
         while ms > 0 and not self.ended:
+            # At least 1 ms, so that the loop makes progress when no limit lies ahead.
             step = max(1, min(ms, self._to_next_limit()))
             ms -= step
             self.state.elapsed_ms += step
@@ -232,7 +233,6 @@ class InterviewSession:
         return item
 
     def _answering(self, item: InterviewQuestion, *, begun: bool = True) -> None:
-        """Record a change of the answer, and the time of its first key."""
         if begun and item.first_key_ms is None:
             item.first_key_ms = item.used_ms
         self.flow.changed = True
@@ -346,5 +346,6 @@ class InterviewSession:
             return
         stated = item.diagnosis
         stated.commit(field, value)
+        # An empty diagnosis counts as no answer.
         item.given = stated if stated != type(stated)() else None
         self._answering(item)
