@@ -1,4 +1,4 @@
-"""What all screens share: their actions come from the table, and the key bar is at their foot."""
+"""The bases of all screens: their actions come from the table, and a key bar is at their foot."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from quizapp.tui.widgets.table import Table
 
 WITHOUT_DATA = frozenset({"back", "leave_field"})
-"""What a screen can do before the data is open."""
+"""The actions that work before the data is open."""
 
 Result = TypeVar("Result")
 Row = TypeVar("Row")
@@ -26,8 +26,8 @@ Row = TypeVar("Row")
 class QuizScreen(Screen[Result]):
     """A screen whose actions, with their phases, come from the table of `quizapp.tui.actions`.
 
-    A burst of keys may close a screen before it is drawn. It then has no widgets to fill, so events that
-    would fill them, and what was put off until after drawing, are left out.
+    A burst of keys may close a screen before it is drawn. It then has no widgets to fill, so it ignores the
+    events that would fill them and the callbacks that were to run after drawing.
     """
 
     place: ClassVar[str] = ""
@@ -41,12 +41,12 @@ class QuizScreen(Screen[Result]):
         return cast("QuizApp", self.app)
 
     async def on_event(self, event: events.Event) -> None:
-        """Leave out what would fill a screen that is closed already."""
+        """Ignore events that would fill a screen that is already closed."""
         if not (isinstance(event, events.Mount | events.Resize | events.ScreenResume) and self._pruning):
             await super().on_event(event)
 
     def call_after_refresh(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
-        """As Textual's, unless the screen is closed by then."""
+        """Like Textual's method, but do nothing if the screen is closed by then."""
 
         def unless_closed() -> object:
             return None if self._pruning else callback(*args, **kwargs)
@@ -62,17 +62,17 @@ class QuizScreen(Screen[Result]):
 
     @property
     def phase(self) -> str:
-        """Which of the place's phases holds now; a focused field counts as typing."""
+        """The current phase of the place; a focused field counts as typing."""
         if not self.place:
             return ""
-        # The widget is asked, so that the first frame need not import every kind of field.
+        # Asking the widget instead of testing its type spares the first frame the import of every field.
         typing = self.focused is not None and self.focused.check_consume_key("a", "a")
         if typing and actions.TYPING in actions.phases(self.place):
             return actions.TYPING
         return self._phase or actions.phases(self.place)[0]
 
     def enter_phase(self, phase: str) -> None:
-        """Go to a phase: keys and the key bar follow."""
+        """Enter a phase, and update the keys and the key bar."""
         self._phase = phase
         self.refresh_keys()
 
@@ -82,7 +82,7 @@ class QuizScreen(Screen[Result]):
             bar.refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Let an action run only in the phases that the table gives it, and not below another screen."""
+        """Allow an action only in its phases, and only while this screen is on top."""
         del parameters
         name = action.partition("(")[0]
         if not (self.stands and self.is_active) or self.waits(name):
@@ -114,26 +114,26 @@ class QuizScreen(Screen[Result]):
         return None
 
     def move(self, step: int) -> None:
-        """One up (-1) or down (1): scroll, or what a screen with a cursor does instead."""
+        """Scroll a line up (-1) or down (1); a screen with a cursor moves the cursor instead."""
         if (widget := self.scroller()) is not None:
             widget.scroll_relative(y=step, animate=False)
 
     def action_up(self) -> None:
-        """One up."""
+        """Move up."""
         self.move(-1)
 
     def action_down(self) -> None:
-        """One down."""
+        """Move down."""
         self.move(1)
 
     def action_page(self, direction: int) -> None:
-        """Scroll a page, less a line that stays for orientation."""
+        """Scroll a page, keeping one line for orientation."""
         if (widget := self.scroller()) is not None:
             widget.scroll_relative(y=direction * max(1, widget.size.height - 1), animate=False)
 
 
 class Place(QuizScreen[None]):
-    """A full screen of the app. Those that show no data say so and act at once."""
+    """A full screen of the app. One that shows no data sets ``needs_data`` to False and works at once."""
 
     needs_data = True
 
@@ -152,7 +152,7 @@ class Place(QuizScreen[None]):
 
 
 class TablePlace(Place, Generic[Row]):
-    """A place whose rows are in a table ``#table``: its keys go through the rows."""
+    """A place with a table ``#table``, whose cursor the keys move."""
 
     @property
     def table(self) -> "Table[Row]":
@@ -160,11 +160,11 @@ class TablePlace(Place, Generic[Row]):
         return cast("Table[Row]", self.query_one("#table"))
 
     def move(self, step: int) -> None:
-        """To the next row."""
+        """Move to the next row."""
         self.table.move(step)
 
     def action_page(self, direction: int) -> None:
-        """A page up or down."""
+        """Move a page up or down."""
         self.table.move_page(direction)
 
 

@@ -1,4 +1,4 @@
-"""Browse: all questions in a table that filters as one types, with a preview."""
+"""Browse: all questions in a table that filters while the user types, with a preview."""
 
 from functools import lru_cache
 from typing import ClassVar
@@ -113,7 +113,7 @@ class BrowseScreen(TablePlace[SearchRow]):
         self._changed()
 
     def on_input_changed(self) -> None:
-        """CardFilter once the fingers rest a moment; a slash typed first only asks for this field."""
+        """Filter after a short pause in typing; a leading slash only asks for this field."""
         field = self.query_one("#filter", Input)
         if field.value.startswith("/"):
             field.value = field.value[1:]
@@ -175,19 +175,19 @@ class BrowseScreen(TablePlace[SearchRow]):
         self.action_read()
 
     def action_find(self) -> None:
-        """Back to the filter."""
+        """Go to the filter."""
         self.query_one("#filter").focus()
 
     def action_leave_field(self) -> None:
-        """To the list."""
+        """Leave the filter and go to the list."""
         self.set_focus(None)
 
     def action_first(self) -> None:
-        """The first row."""
+        """Go to the first row."""
         self.table.move_to(0)
 
     def action_last(self) -> None:
-        """The last row."""
+        """Go to the last row."""
         self.table.move_to(len(self.table.rows) - 1)
 
     def action_read(self) -> None:
@@ -203,7 +203,7 @@ class BrowseScreen(TablePlace[SearchRow]):
             self.quiz.go("drill", flt=CardFilter(ids=frozenset(row.question.id for row in rows)))
 
     def action_facts(self) -> None:
-        """The card's memory."""
+        """Show stability, due date and history of the card."""
         row = self.table.current
         if row is not None:
             study = self.quiz.study
@@ -231,7 +231,7 @@ class BrowseScreen(TablePlace[SearchRow]):
         self._changed()
 
     def action_undo(self) -> None:
-        """Take back the last act."""
+        """Undo the last action."""
         undone = self.quiz.study.undo()
         self.quiz.say(f"Undone: {undone.type} of {undone.card}." if undone else "Nothing to undo.")
         self._changed()

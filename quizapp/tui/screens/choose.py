@@ -1,4 +1,4 @@
-"""A small dialog: one of a list."""
+"""A small dialog to choose one of a list."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -19,7 +19,7 @@ _KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold 
 
 
 class Choose(ModalScreen[str | None], QuizScreen[str | None]):
-    """Asks for one of ``entries`` (value, text or a line already laid out); escape gives None."""
+    """Asks for one of ``entries``, pairs of a value and its text or content; escape returns None."""
 
     BINDINGS: ClassVar[list[object]] = [  # type: ignore[assignment]
         Binding("escape,q", "dismiss(None)", "cancel", show=False),
@@ -42,7 +42,7 @@ class Choose(ModalScreen[str | None], QuizScreen[str | None]):
             yield Static(_KEYS, classes="muted", markup=False)
 
     def on_mount(self) -> None:
-        """Start at the present value."""
+        """Start at the current value."""
         values = [value for value, _ in self._entries]
         choices = self.query_one(OptionList)
         choices.highlighted = values.index(self._chosen) if self._chosen in values else 0
@@ -54,7 +54,7 @@ class Choose(ModalScreen[str | None], QuizScreen[str | None]):
         (choices.action_cursor_down if step > 0 else choices.action_cursor_up)()
 
     def on_resize(self) -> None:
-        """Break the entries anew."""
+        """Wrap the entries again."""
         choices = self.query_one(OptionList)
         for place, (_, text) in enumerate(self._entries):
             choices.replace_option_prompt_at_index(place, _laid_out(text, self._room()))
@@ -64,12 +64,12 @@ class Choose(ModalScreen[str | None], QuizScreen[str | None]):
         return int(0.9 * self.app.size.width) - 6
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Give the value back, once: a second key in a burst finds the dialog gone."""
+        """Return the value once; a second key in a burst may come after the dialog has closed."""
         if self.is_active:
             self.dismiss(self._entries[event.option_index][0])
 
 
 def _laid_out(text: str | Content, width: int) -> Content:
-    """An entry; what does not fit on its line goes on indented, so that it looks like no entry of its own."""
+    """An entry, wrapped with an indent so that its second line does not look like another entry."""
     line = Content(one_line(text)) if isinstance(text, str) else text
     return line if line.cell_length <= width else Content("\n  ").join(wrap(line, max(8, width - 2)))

@@ -1,4 +1,4 @@
-"""What can be done in the screen below, made from the table of keys."""
+"""The help: all actions of the screen below, made from the table of actions."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def help_lines(place: str, phase: str) -> "Iterator[tuple[str, str, bool]]":
-    """(keys, sentence, possible now) of a place, the app's own last."""
+    """Yield (keys, sentence, possible now) for the actions of a place, those of the app last."""
     for act in acts(place):
         pressed = " ".join(map(actions.display, act.key_list()))
         yield pressed, act.help, act.place == "app" or act.alive(phase)
 
 
 def acts(place: str) -> list[actions.Act]:
-    """What the help of a place speaks of, in the order of `help_lines`."""
+    """The actions in the help of a place, in the order of `help_lines`."""
     return [act for source in dict.fromkeys((place, "app")) for act in actions.of_place(source)]
 
 
@@ -81,7 +81,7 @@ class HelpScreen(Dialog):
             yield KeyBar()
 
     def action_run(self, number: int) -> None:
-        """Do what a row speaks of, on the screen below: the way of the mouse to every action."""
+        """Run the action of a clicked row on the screen below."""
         act = acts(self._place)[number]
         below = self._below
         self.dismiss()

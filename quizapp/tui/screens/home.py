@@ -37,7 +37,7 @@ class TopicList(Lines):
         self.changed()
 
     def lines(self, width: int) -> list[Content]:
-        """A line per topic: name, bar, learned of all, what is due, whether weak."""
+        """A line per topic: name, bar, learned of all cards, due cards, and whether the topic is weak."""
         if not self._topics:
             return [Content.styled("…", "$text-muted")]
         longest = max(len(topic.name) for topic in self._topics)
@@ -68,7 +68,7 @@ def _standing(topic: "TopicProgress") -> Content:
 
 
 class HomeScreen(Place):
-    """The first screen of the morning."""
+    """The first screen."""
 
     place = "home"
     needs_data = False
@@ -76,7 +76,8 @@ class HomeScreen(Place):
     CSS_PATH = "home.tcss"
 
     def body(self) -> ComposeResult:
-        """Fixed heights, so that nothing jumps when the data arrives."""
+        """Today's counts, the calendar, the next steps, the topics."""
+        # The style sheet fixes the heights, so that nothing jumps when the data arrives.
         yield Static("", id="head", classes="bar", markup=False)
         with VerticalScroll(id="home", can_focus=False):
             with Horizontal(id="top"):
@@ -102,14 +103,14 @@ class HomeScreen(Place):
         self.query_one("#counts", Static).update(Content.styled("…", "$text-muted"))
 
     def opened(self) -> None:
-        """The data is open: fill the screen."""
+        """Fill the screen when the data is open."""
         self.enter_phase("ready")
         self.fill()
 
     returned = opened
 
     def on_screen_resume(self) -> None:
-        """Counts change while other screens are open."""
+        """Fill the screen again, because other screens change the counts."""
         if self.quiz.ready:
             self.call_after_refresh(self.fill)
 
@@ -121,7 +122,7 @@ class HomeScreen(Place):
             self.call_after_refresh(self._fill_next)
 
     def fill(self) -> None:
-        """Show what the data says now."""
+        """Show the current data."""
         study = self.quiz.study
         counts = study.counts()
         self.enter_phase("ready")
@@ -159,7 +160,6 @@ class HomeScreen(Place):
         self.query_one("#start", Static).update(text)
 
     def _next_slug(self) -> str | None:
-
         return self.quiz.study.next_exercise()
 
     def _fill_next(self) -> None:
@@ -194,7 +194,7 @@ class HomeScreen(Place):
         self.query_one("#onward", Static).update(Content("\n").join(lines))
 
     def _left(self, *, single: bool) -> tuple[str, str] | None:
-        """The state of an interview, or of a ``single`` incident, that is not finished."""
+        """The state and style of an unfinished interview, or of a ``single`` incident; None without one."""
         left = self.quiz.study.mocks("running")
         if not left:
             return None

@@ -18,7 +18,7 @@ from quizapp.util.sanitize import one_line
 
 
 class _Code(Lines):
-    """Code or a diff: lines too long are cut as code is, not as prose."""
+    """Code or a diff, whose long lines are broken as code and not as prose."""
 
     def __init__(self, source: Content) -> None:
         super().__init__()
@@ -58,11 +58,11 @@ class Pager(Dialog):
             yield KeyBar()
 
     def on_resize(self) -> None:
-        """What fits need not be scrolled: the key bar follows once the text is laid out."""
+        """Update the key bar after layout, because page keys are offered only if the text does not fit."""
         self.call_after_refresh(self.refresh_keys)
 
     def offers(self, act: actions.Act) -> bool:
-        """Pages only where the text is longer than the box."""
+        """Offer page keys only if the text is longer than the box."""
         return not act.action.startswith("page") or self.scroller().max_scroll_y > 0
 
     def action_copy(self) -> None:

@@ -95,7 +95,7 @@ class SettingsScreen(Place):
             self.opened()
 
     def _retheme(self) -> None:
-        """The key of the whole app changed the theme."""
+        """Show the new theme after a key of the app changed it."""
         if self.quiz.ready:
             self.opened()
 
@@ -113,19 +113,19 @@ class SettingsScreen(Place):
         return SHOWN[self._list.cursor]
 
     def move(self, step: int) -> None:
-        """To the next setting."""
+        """Move to the next setting."""
         self._list.move(step)
         self._list.keep_cursor_in_view(self.query_one("#scroll"))
 
     def on_row_list_picked(self, event: RowList.Picked) -> None:
-        """A click goes to a setting; on the cursor's own it changes the value."""
+        """Go to the clicked setting, or change its value if the cursor is there already."""
         if event.place == self._list.cursor:
             self.action_change(1)
         else:
             self._list.move(event.place - self._list.cursor)
 
     def action_change(self, direction: int) -> None:
-        """The next choice, or a field for a new value."""
+        """Step to the next choice, or open a field for a new value."""
         setting = self._chosen
         value = getattr(self._list.settings, setting.key)
         if setting.choices:
@@ -139,7 +139,7 @@ class SettingsScreen(Place):
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the typed value."""
+        """Save the typed value."""
         setting = self._chosen
         try:
             value = typed_value(setting, event.value)
@@ -155,7 +155,7 @@ class SettingsScreen(Place):
         self.set_focus(None)
 
     def action_default(self) -> None:
-        """Back to the default."""
+        """Restore the default value."""
         self._write(getattr(DEFAULTS, self._chosen.key))
 
     def _write(self, value: Value) -> bool:
@@ -172,7 +172,7 @@ class SettingsScreen(Place):
         return True
 
     def action_reset_model(self) -> None:
-        """Back to the weights that the memory model comes with, once confirmed."""
+        """Restore the default weights of the memory model, after a confirmation."""
         from quizapp.tui.screens.choose import Choose
 
         study = self.quiz.study
@@ -189,7 +189,7 @@ class SettingsScreen(Place):
         self.quiz.push_screen(Choose("Reset the memory model?", entries), chosen)
 
     def action_open_file(self) -> None:
-        """Edit the file itself, then take what it says."""
+        """Edit the settings file, then apply it."""
         from quizapp.tui.terminal import edit_file
 
         path = paths.config()

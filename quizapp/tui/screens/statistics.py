@@ -1,4 +1,4 @@
-"""Statistics: figures with plots beside them, five pages."""
+"""Statistics: five pages of figures and plots."""
 
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StatisticsScreen(Place):
-    """The pages share one text and one plot, whose content changes."""
+    """Five pages that share one text widget and one plot."""
 
     place = "statistics"
     BINDINGS: ClassVar[list[object]] = actions.bindings("statistics")  # type: ignore[assignment]
@@ -48,7 +48,7 @@ class StatisticsScreen(Place):
         self._show()
 
     def on_resize(self) -> None:
-        """Bars are laid out by width."""
+        """Lay out the bars for the new width."""
         self._show()
 
     def _show(self) -> None:
@@ -92,11 +92,11 @@ class StatisticsScreen(Place):
         self._plot.refresh()
 
     def _marks(self) -> tuple[str, str]:
-        """What reviews done and cards falling due are drawn with: without color, two shades."""
+        """The characters of the bars for reviews done and cards due; two shades if there is no color."""
         return "█", "▒" if self.app.no_color else "█"
 
     def _room(self) -> int:
-        """Lines for a plot: what the page's text leaves, so that its axis is seen without scrolling."""
+        """The height of a plot in lines: what the text leaves, so that the axis is visible."""
         text = self.query_one("#figures", Static)
         used = text.get_content_height(self.size, self.size, max(40, self.size.width - 5))
         return max(7, min(24, self.size.height - used - 4))
@@ -136,7 +136,7 @@ class StatisticsScreen(Place):
         plot.xticks(marks, [f"{mark:+d}" if mark else "today" for mark in marks])
 
     def _color(self, name: str) -> Any:
-        """A theme color as the plotter takes it: a triple, or an index where the terminal chooses."""
+        """A theme color for the plotter: an RGB triple, an ANSI index, or "default"."""
         value = self.app.theme_variables.get(name, "").split()
         color = Color.parse(value[0]) if value and not value[0].startswith("auto") else None
         if color is None or color.ansi is not None:
@@ -148,7 +148,7 @@ class StatisticsScreen(Place):
         return self.query_one("#scroll")
 
     def action_page(self, direction: int) -> None:
-        """Another page."""
+        """Go to another page."""
         self._page = (self._page + direction) % len(statistics_text.PAGES)
         self._show()
 

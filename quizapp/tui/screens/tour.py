@@ -1,4 +1,4 @@
-"""The first minutes: three pages, skipped with one key."""
+"""A short tour of three pages for new users."""
 
 from typing import ClassVar
 
@@ -43,7 +43,7 @@ and `escape` goes back.
 
 
 class TourScreen(Place):
-    """Shown once to a new user; later from home and from the palette."""
+    """Shown once to a new user; later available from the home screen and the palette."""
 
     place = "tour"
     needs_data = False
@@ -61,7 +61,7 @@ class TourScreen(Place):
             yield Static("", id="page", markup=False)
 
     def on_mount(self) -> None:
-        """The first page."""
+        """Show the first page."""
         self._show()
 
     def _show(self) -> None:
@@ -75,7 +75,7 @@ class TourScreen(Place):
         return self.query_one("#scroll")
 
     def action_page(self, direction: int) -> None:
-        """Another page; after the last the tour ends."""
+        """Go to another page; after the last one, end the tour."""
         if self._page + direction >= len(PAGES):
             self.action_skip()
             return
@@ -83,6 +83,6 @@ class TourScreen(Place):
         self._show()
 
     def action_skip(self) -> None:
-        """End the tour."""
+        """End the tour and remember that it was seen."""
         mark_tour_seen()
         self.quiz.go_back(self)

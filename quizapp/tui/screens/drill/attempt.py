@@ -1,4 +1,4 @@
-"""One answer in the making: from the card's first look to its rating."""
+"""One attempt at a card, from the moment it is shown to its rating."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ LONGEST_S = 600.0
 
 @dataclass(slots=True)
 class Attempt:
-    """What is known so far of an answer to a card; times are the screen's clock, in seconds."""
+    """The state of an answer to a card. Times are seconds on the screen's clock."""
 
     card: PreparedCard
     shown_at: float
     revealed_after: float = 0.0
     position: int | None = None
-    """The chosen option, counted as the options are shown."""
+    """The chosen option, counted from 0 in display order."""
     confidence: int | None = None
     """In percent, where it was asked."""
     mark: Mark | None = None

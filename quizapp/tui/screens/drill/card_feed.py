@@ -1,4 +1,4 @@
-"""Where the drill's cards come from: the schedule's queue, with the next card prepared ahead of time."""
+"""Feeds the drill from the schedule's queue, and prepares the next card ahead of time."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class CardFeed:
-    """Prepares cards of a filtered queue; ``report`` takes a sentence about a card that cannot be shown."""
+    """Prepares the cards of a filtered queue. ``report`` receives a sentence if a card cannot be shown."""
 
     def __init__(self, flt: CardFilter, report: Callable[[str], None]) -> None:
         self.flt = flt
@@ -20,7 +20,7 @@ class CardFeed:
         self._ahead: PreparedCard | None = None
 
     def next(self, study: "Study") -> PreparedCard | None:
-        """The card to show now; None when nothing is due. Cards that cannot be shown are passed over."""
+        """The card to show now; None if nothing is due. Cards that cannot be shown are skipped."""
         while (due := study.next_card(self.flt)) is not None:
             ahead, self._ahead = self._ahead, None
             card = ahead if ahead is not None and ahead.id == due.id else self._prepare(study, due)
@@ -29,7 +29,7 @@ class CardFeed:
         return None
 
     def again(self, study: "Study", card_id: str) -> PreparedCard | None:
-        """A card that was answered or set aside, after an undo; None where it cannot be shown."""
+        """A card to show again, such as after an undo; None if it cannot be shown."""
         question = study.bank.questions.get(card_id)
         if question is None:
             return None
@@ -39,7 +39,7 @@ class CardFeed:
         )
 
     def prepare_ahead(self, study: "Study", current: PreparedCard, width: int) -> None:
-        """Prepare what comes after ``current`` while the person thinks about it."""
+        """Prepare the card after ``current`` while the learner thinks."""
         current.lay_out(width)
         due = study.next_card(self.flt, after={current.id})
         if due is not None and (self._ahead is None or self._ahead.id != due.id):
@@ -48,7 +48,7 @@ class CardFeed:
                 self._ahead.lay_out(width)
 
     def clear(self) -> None:
-        """Forget what was prepared."""
+        """Discard the prepared card."""
         self._ahead = None
 
     def _prepare(self, study: "Study", due: "DueCard") -> PreparedCard | None:
@@ -60,7 +60,7 @@ class CardFeed:
             if card is not None:
                 return card
             reason = "the bank no longer has it."
-        # The fault is the deck's: the card is passed over, and nothing about it is logged.
+        # The deck is at fault, so the card is skipped and nothing about it is logged.
         if study.leave_out(due.id):
             self._report(f"{due.id} is left out: {reason}")
         return None

@@ -1,4 +1,4 @@
-"""The card on the screen: the question with its fields, then the answer with what is asked next."""
+"""The card on the screen: the question with its fields, then the answer with its follow-ups."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ _PARTS = ("aside", "typed", "recognized", "work", "note", "own", "points", "answ
 
 
 class CardView(VerticalScroll):
-    """One card at a time. It shows and reads back; what an answer leads to is the screen's business."""
+    """Shows one card and reads the answer back; the screen decides what follows from it."""
 
     can_focus = False
 
@@ -39,7 +39,7 @@ class CardView(VerticalScroll):
         self._follow_ups = 0  # how many questions and answers of the follow-ups are shown
 
     def compose(self) -> ComposeResult:
-        """Every part that some kind of question needs."""
+        """The parts for all kinds of questions; most are hidden at any time."""
         with Container(id="column"):
             yield Static("", id="prompt", markup=False)
             yield Static(ASIDE, id="aside", classes="muted", markup=False)
@@ -67,7 +67,7 @@ class CardView(VerticalScroll):
     # the question
 
     def show_notice(self, text: str) -> None:
-        """A sentence in place of a card."""
+        """Show a sentence instead of a card."""
         self.query_one("#prompt", Static).update(Content.styled(text, "$text-muted"))
 
     def show(self, card: PreparedCard) -> None:
@@ -102,7 +102,7 @@ class CardView(VerticalScroll):
             self.query_one(f"#{self.card.kind} Input", Input).focus()
 
     def open_answer_box(self, card: PreparedCard) -> None:
-        """Offer a box for an answer in one's own words, and go to it."""
+        """Open a box for an answer in the learner's own words, and focus it."""
         box = self.query_one(AnswerBox)
         if not box.display:
             box.show(card.question.key_points)
@@ -132,7 +132,7 @@ class CardView(VerticalScroll):
         line.display = True
 
     def hide_aside(self) -> None:
-        """Take the hint on how to answer away."""
+        """Hide the hint on how to answer."""
         self._hide("aside")
 
     def show_note(self, text: str, style: str) -> None:

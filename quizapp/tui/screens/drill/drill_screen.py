@@ -29,11 +29,11 @@ from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.session_bar import SessionBar
 
 PREPARE_AFTER_S = 0.03
-"""Seconds after which the next card is prepared: by then this one is on the screen."""
+"""Delay before the next card is prepared; by then the current one is on the screen."""
 
 
 class DrillScreen(Place):
-    """``flt`` narrows the queue; ``limit`` ends the session after so many answers."""
+    """Shows, reveals and rates cards. ``flt`` narrows the queue; ``limit`` is a maximum of answers."""
 
     place = "drill"
     BINDINGS: ClassVar[list[object]] = actions.bindings("drill")  # type: ignore[assignment]
@@ -101,7 +101,7 @@ class DrillScreen(Place):
         self._fit_weights()
 
     def _fit_weights(self) -> None:
-        """No more cards come: the memory model may be fitted to those answered since the last fit."""
+        """Fit the memory model if cards were answered since the last fit."""
         if self.session.done > self._answers_fitted:
             from quizapp.tui.weights_bridge import session_ended
 
@@ -192,7 +192,7 @@ class DrillScreen(Place):
         self.set_focus(None)
 
     def on_number_field_given(self) -> None:
-        """Enter in the number's field: a slip of the keys is not yet an answer, an empty field is one."""
+        """Reveal on enter. An empty field is an answer, but a typing error is not."""
         number = self.query_one(NumberField)
         if number.text.strip() and not number.understood:
             self.quiz.say("This is not a number yet: correct it, or press ctrl+r to see the answer.")
@@ -215,7 +215,7 @@ class DrillScreen(Place):
             self.action_pick(event.place)
 
     def action_reveal(self) -> None:
-        """Show the answer, after the confidence where the user wants it asked."""
+        """Show the answer; ask for the confidence first if the settings say so."""
         attempt = self.attempt
         if attempt is None:
             return
@@ -234,7 +234,7 @@ class DrillScreen(Place):
     action_check = action_reveal
 
     def action_confide(self, percent: int) -> None:
-        """Confidence given: reveal."""
+        """Store the confidence and reveal the answer."""
         if self.attempt is not None:
             self.attempt.confidence = percent
             self._reveal(self.attempt)
@@ -268,7 +268,7 @@ class DrillScreen(Place):
         self.query_one(RatingBar).show(intervals, rating, reason)
 
     def on_key_points_ticked(self) -> None:
-        """The evidence changed."""
+        """Propose a rating again after a tick has changed."""
         if self.attempt is not None:
             self._propose(self.attempt)
 
@@ -296,15 +296,15 @@ class DrillScreen(Place):
     # moving and ticking
 
     def offers(self, act: actions.Act) -> bool:
-        """A card without follow-ups does not offer them."""
+        """Offer follow-ups only if the card has some."""
         return act.action != "follow_up" or (self.card is not None and bool(self.card.question.follow_ups))
 
     def scroller(self) -> Widget:
-        """What page keys scroll."""
+        """The card."""
         return self.view
 
     def move(self, step: int) -> None:
-        """To the next row of the card's list, or scroll."""
+        """Move to the next row of the card's list, or scroll."""
         rows = {"choice": "#choice", "order": "#order", "points": "#points"}.get(self.phase)
         if rows is None:
             super().move(step)
@@ -365,7 +365,7 @@ class DrillScreen(Place):
             self._act(study.flag, "Flagged.", leave=False)
 
     def action_undo(self) -> None:
-        """Take back the last act and show its card again."""
+        """Undo the last action and show its card again."""
         undone = self.quiz.study.undo()
         if undone is None:
             self.quiz.say("Nothing to undo.")
@@ -375,7 +375,7 @@ class DrillScreen(Place):
         self._show_again(undone.card)
 
     def action_redo(self) -> None:
-        """Take back the undo."""
+        """Redo what was undone."""
         redone = self.quiz.study.redo()
         if redone is None:
             self.quiz.say("Nothing to redo.")

@@ -24,7 +24,7 @@ class _Answered:
 
 
 class DrillSession:
-    """Answers in order; an undo takes back the last of its card."""
+    """The answers of one drill in order; an undo removes the last answer to its card."""
 
     def __init__(self, started: float) -> None:
         self.started = started
@@ -53,7 +53,7 @@ class DrillSession:
                 return
 
     def end_text(self, study: "Study", clock: float) -> str:
-        """What is shown at the end, as Markdown: the summary, or that nothing was due, and the next cards."""
+        """The text at the end, as Markdown: the summary or that nothing was due, and the next due date."""
         parts = ["## Nothing is due\n\nNo card is waiting here now."]
         if self.done:
             parts = self._summary(study.clock.now(), clock, study.bank)
@@ -66,7 +66,7 @@ class DrillSession:
         return "\n\n".join(parts)
 
     def _summary(self, now: datetime, clock: float, bank: Bank) -> list[str]:
-        """What went well, what comes back when, weak topics, the next step."""
+        """The ratings, when cards come back, weak topics, and the next step."""
         share = self.right / max(1, self.done)
         parts = [
             f"## {plural(self.done, 'card')} in {duration(clock - self.started)}",

@@ -1,4 +1,4 @@
-"""The user's file behind the editor: saved in one step, and watched for changes by another editor."""
+"""The user's file behind the editor, saved in one step and watched for changes by other editors."""
 
 from pathlib import Path
 
@@ -20,8 +20,9 @@ class EditedFile:
         self.read()
 
     def read(self) -> bool:
-        """Read the file; whether its text has changed. Raises `QuizError`, once per change of the file."""
+        """Read the file; return whether its text has changed. Raises `QuizError`."""
         before = self.text
+        # Set before reading, so that an unreadable file raises once per change and not at every look.
         self._modified = self._modified_now()
         try:
             self.text = self.path.read_text(encoding="utf-8-sig")
@@ -30,7 +31,7 @@ class EditedFile:
         return self.text != before
 
     def save(self, text: str) -> None:
-        """Write a text that differs from the file's. Raises `QuizError`."""
+        """Write the text if it differs from the file's. Raises `QuizError`."""
         if text == self.text and self.path.exists():
             return
         try:
@@ -41,9 +42,9 @@ class EditedFile:
         self._modified = self._modified_now()
 
     def should_autosave(self, text: str) -> bool:
-        """Whether unsaved text has rested between two looks, so that no ending can cost what was typed.
+        """Whether unsaved text has stayed the same since the last call, and should be saved.
 
-        A text is offered once only: one that cannot be saved must not raise the same error every second.
+        True only once per text, so that a text that cannot be saved does not raise an error every second.
         """
         rested = text == self._last_look and text != self._last_autosave
         self._last_look = text

@@ -125,7 +125,7 @@ class ExercisesScreen(TablePlace[ExerciseRow]):
         field.focus()
 
     def action_leave_field(self) -> None:
-        """Back to the list; an empty filter closes."""
+        """Go back to the list; hide the filter if it is empty."""
         field = self.query_one("#filter", Input)
         field.display = bool(field.value)
         self.set_focus(None)

@@ -93,7 +93,7 @@ class ExerciseScreen(Place):
     # opening and closing
 
     def on_mount(self) -> None:
-        """Open the exercise once the data is there."""
+        """Open the exercise once the data is open."""
         self.set_interval(0.25, self._tick)
         self.set_interval(1.0, self._look_at_file)
         if self.quiz.ready:
@@ -125,7 +125,7 @@ class ExerciseScreen(Place):
         self.call_later(self.quiz.go_back, self)
 
     def _is_unread(self, text: str) -> bool:
-        """Whether the task comes first: nothing is written yet, and only one pane is visible at a time."""
+        """Whether to show the task first: nothing is written yet, and only one pane is visible."""
         narrow = self.app.size.width < SIDE_BY_SIDE
         return narrow and text == self.exercise.starter and not self.quiz.study.submissions(self.slug)
 
@@ -135,7 +135,7 @@ class ExerciseScreen(Place):
         return closed or super().waits(action)
 
     def closing(self) -> None:
-        """The program ends: keep what is typed."""
+        """Save the code when the program ends."""
         if self._file is not None:
             self._save()
 
@@ -145,12 +145,12 @@ class ExerciseScreen(Place):
             self.quiz.go_back(self)
 
     def on_unmount(self) -> None:
-        """Whatever was being graded is void."""
+        """Cancel a running grading."""
         self.quiz.judge.cancel()
 
     @property
     def phase(self) -> str:
-        """Judging and finding go before typing, since escape means something else then."""
+        """Judging and finding take precedence over typing, because escape cancels or closes them."""
         return self._phase if self._phase in {"judging", "find"} else super().phase
 
     # the file
@@ -165,7 +165,7 @@ class ExerciseScreen(Place):
         return True
 
     def _look_at_file(self) -> None:
-        """Save what was typed once the fingers rest; take and grade what another editor saved."""
+        """Save the code after a pause in typing; load and grade what another editor saved."""
         if self._file is None:
             return
         text = self.editor.text
@@ -188,7 +188,7 @@ class ExerciseScreen(Place):
             self._grade(asked=False)
 
     def action_edit(self) -> None:
-        """Hand the file to the user's editor; a change is graded."""
+        """Open the file in the user's editor, and grade a change."""
         if self._save():
             line = self.editor.cursor_location[0] + 1
             if terminal.edit_file(self.quiz, self.file.path, line):
@@ -223,7 +223,7 @@ class ExerciseScreen(Place):
         self.enter_phase("idle")
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """A verdict on older code is marked as such."""
+        """Mark a verdict on older code as outdated."""
         event.stop()
         if self._grading is not None:
             self._grading.compare(self.editor.text)
@@ -289,7 +289,7 @@ class ExerciseScreen(Place):
         self.quiz.read("Since the last submission", _diff(past[-1].source, self.editor.text))
 
     def action_solution(self) -> None:
-        """Show a solution: free after a pass, else on demand and rated Again."""
+        """Show a solution; before a pass, ask first and rate the exercise Again."""
 
         def chosen(way: str | None) -> None:
             if way == "yes" and self.grading.record_opened_solution(self.editor.text):
@@ -314,7 +314,7 @@ class ExerciseScreen(Place):
     # finding
 
     def action_find(self) -> None:
-        """Find in the code; asked again, find the next."""
+        """Open the search field; if it is open, find the next match."""
         if self.panes.open_find():
             self.enter_phase("find")
         else:
@@ -339,11 +339,12 @@ class ExerciseScreen(Place):
     def refresh_keys(self) -> None:
         """Mark the pane that takes the keys as well."""
         super().refresh_keys()
+        # A query and not `self.panes`: the focus may change before the panes are mounted.
         for panes in self.query(ExercisePanes):
             panes.mark_focus(writing=self.focused is not None)
 
     def on_key(self, event: events.Key) -> None:
-        """With no field in focus, the arrows scroll the pane in front."""
+        """Let the arrows scroll the current pane while no field has the focus."""
         step = {"up": -1, "down": 1, "pageup": -10, "pagedown": 10}.get(event.key)
         if step is not None and self.focused is None and self.panes.current != "code":
             self.panes.pane(self.panes.current).scroll_relative(y=step, animate=False)
@@ -370,7 +371,7 @@ class ExerciseScreen(Place):
         title = title.truncate(max(8, width - len(right) - 2), ellipsis=True)
         gap = " " * max(1, width - title.cell_length - len(right))
         head = title.append(Content.styled(gap + right, "$text-muted"))
-        if self._head is None or not head.is_same(self._head):  # it is asked for four times a second
+        if self._head is None or not head.is_same(self._head):  # this runs four times a second
             self._head = head
             self.query_one("#head", Static).update(head)
 

@@ -1,4 +1,4 @@
-"""Grading on the exercise screen: code goes to the judge, its verdict into the view and the schedule."""
+"""Grading on the exercise screen: sends code to the judge, and shows and records the verdict."""
 
 from collections.abc import Callable
 from functools import partial
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
 
 class ExerciseGrading:
-    """Shows in ``view`` what the judge does and finds; ``on_end`` is called when nothing is graded any more.
+    """Shows the judge's progress and verdict in ``view``; calls ``on_end`` when grading has ended.
 
-    Whether a verdict counts as a submission is the schedule's decision. It only has to know whether the user
-    asked for it by a key, or whether a save was graded.
+    The schedule decides whether a verdict counts as a submission. It needs to know whether the user asked for
+    the grade (``asked``) or a save was graded.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class ExerciseGrading:
         view.exercise = exercise
 
     def show_last_verdict(self, text: str) -> None:
-        """Show the last verdict again where the file has not changed since."""
+        """Show the last verdict again if the file has not changed since."""
         from quizapp.judge.verdict import Verdict
 
         past = self._quiz.study.submissions(self._exercise.slug)
@@ -53,7 +53,7 @@ class ExerciseGrading:
             return
         try:
             self._view.verdict = Verdict.from_json(dict(past[-1].verdict))
-        except (KeyError, TypeError, ValueError):  # a verdict of another version: it takes a new one
+        except (KeyError, TypeError, ValueError):  # another version of the program wrote the verdict
             return
         self.graded = text
         self._view.changed()
@@ -129,7 +129,7 @@ class ExerciseGrading:
             self._view.changed()
 
     def show_hint(self) -> bool:
-        """Show the next hint, first those that help with what failed; False where none is left."""
+        """Show the next hint, first those about failed behaviors; False if none is left."""
         from quizapp.judge.verdict import ordered_hints
 
         view = self._view
@@ -142,7 +142,7 @@ class ExerciseGrading:
         return True
 
     def record_opened_solution(self, text: str) -> bool:
-        """Write that the solution was opened before a pass; False, with a notice, where that fails."""
+        """Record that the solution was opened before a pass; False, with a notice, if that fails."""
         try:
             self._quiz.study.record_verdict(
                 self._exercise.slug,

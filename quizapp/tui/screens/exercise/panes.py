@@ -1,4 +1,4 @@
-"""The panes of an exercise: task, code and verdict, side by side where there is room, else behind tabs."""
+"""The panes of an exercise (task, code, verdict), side by side on wide screens and in tabs on others."""
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
@@ -16,7 +16,7 @@ SIDE_BY_SIDE = 118
 
 
 class ExercisePanes(Vertical):
-    """One pane is in front; the code also has a field to search in it."""
+    """Three panes, one of them current, and a search field above the code."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -67,17 +67,17 @@ class ExercisePanes(Vertical):
             self.pane(name).set_class(name == pane, "current")
         tabs = [f"{key} {title}" for _, key, title in PANES]
         self.query_one(TabStrip).show(tabs, names.index(pane), lambda index: f"screen.show('{names[index]}')")
-        if focus:  # at once: the next key may have been pressed together with this one
+        if focus:  # at once and not after the next frame, because the next key may already be on its way
             self.screen.set_focus(self.editor if pane == "code" else None)
 
     def mark_focus(self, *, writing: bool) -> None:
-        """Mark the pane that takes the keys: the code while a field has the focus, whatever is in front."""
+        """Mark the pane that receives the keys, which is the code while a field has the focus."""
         self.query_one("#panes").set_class(writing, "writing")
 
     # searching in the code
 
     def open_find(self) -> bool:
-        """Open the search field; False, after looking for the next match, where it was open already."""
+        """Open and focus the search field; False if it is open with a search already."""
         field = self.query_one("#find", Input)
         if field.display and field.value:
             return False

@@ -1,4 +1,4 @@
-"""Broken runs, before the clock starts: the one to sit next, and all others with how they went."""
+"""The list of broken runs, with the suggested next one first and the marks of earlier attempts."""
 
 from typing import ClassVar
 
@@ -42,7 +42,7 @@ def draw(case: ListedIncident, width: int) -> Content:
 
 
 class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
-    """The list of runs, with the cursor on the next one or on ``wanted``, an id or a name."""
+    """The list of runs. The cursor starts on ``wanted`` (an id or a name) or on the suggested run."""
 
     place = "incident"
     BINDINGS: ClassVar[list[object]] = actions.bindings("incident")  # type: ignore[assignment]
@@ -70,7 +70,7 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
             self.opened()
 
     def opened(self) -> None:
-        """List the runs, with the cursor on the one that was named or on the first."""
+        """List the runs, with the cursor on the wanted one or on the first."""
         self.look_for_unfinished()
         self._seconds = load_blueprint().incident_seconds
         incidents = self._read()
@@ -83,7 +83,7 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
         self._list(incidents, place)
 
     def returned(self) -> None:
-        """Back from a run: go to the next one if it was marked, else leave the cursor where it was."""
+        """After a run, go to the next one if the run was marked; otherwise leave the cursor."""
         self.look_for_unfinished()
         before, incidents = self.table.current, self._read()
         stays = [

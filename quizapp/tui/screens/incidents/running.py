@@ -83,7 +83,7 @@ class IncidentView(Container):
 
     @property
     def item(self) -> InterviewQuestion | None:
-        """The incident in hand; None if it was cut meanwhile."""
+        """The current incident; None if it has been cut."""
         item = self.session.item
         return item if item is not None and item.number == self.loaded and item.state == "open" else None
 
@@ -94,7 +94,7 @@ class IncidentView(Container):
     # showing
 
     def show(self, item: InterviewQuestion) -> str:
-        """Show an incident, whose words are loaded once; returns the phase."""
+        """Show an incident and return the phase. The typed answer is loaded only the first time."""
         if self.loaded != item.number:
             self.loaded = item.number
             self.warned = set()
@@ -153,7 +153,7 @@ class IncidentView(Container):
         return self.form if self.pane == "diagnosis" else self.readings
 
     def pick(self, pane: str, place: int) -> None:
-        """A click moves the cursor to a line of a pane; on the cursor's own line it acts like enter."""
+        """Move the cursor to the clicked line of a pane; if it is there already, act like enter."""
         if self.item is None:
             return
         widget = self.form if pane == "diagnosis" else self.readings
@@ -265,7 +265,7 @@ class IncidentView(Container):
         self.form.show(item.incident, item.diagnosis)
 
     def ready(self, item: InterviewQuestion) -> bool:
-        """Whether the answer may be frozen. What is missing is named once; after that the learner decides."""
+        """Whether the answer may be frozen. Warns about missing parts once; then the learner decides."""
         fields = item.diagnosis.missing()
         missing = {*fields, *(() if item.typed.strip() else ("words",))}
         if missing <= self.warned:

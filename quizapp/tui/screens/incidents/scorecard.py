@@ -62,4 +62,4 @@ def _term(term: MarkTerm) -> str:
 
 
 RUN_PARTS = (_result, _marks, _schedule)
-"""Neither band nor interval: a single question says nothing about a whole interview."""
+"""The parts of the scorecard. No band and no interval: one question says nothing about an interview."""

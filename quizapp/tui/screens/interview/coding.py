@@ -37,7 +37,7 @@ EXPLAIN = "Explain what must hold in your code and why: invariants, shapes, edge
 
 
 class CodingView(Container):
-    """Three panes and a few lines of output. Of a verdict it shows only how many tests passed."""
+    """Three panes and a few lines of output. A verdict appears only as the number of passed tests."""
 
     def __init__(self, interview: "Interview", *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -75,7 +75,7 @@ class CodingView(Container):
         return self.query_one("#explained", AnswerBox)
 
     def show(self, item: InterviewQuestion) -> str:
-        """Show a question, whose code is loaded once; returns the phase."""
+        """Show a question and return the phase. Its code is loaded only the first time."""
         if self.loaded != item.number:
             self.loaded = item.number
             self.query_one("#task", Static).update(document(item.asked.prompt))
@@ -115,7 +115,7 @@ class CodingView(Container):
     # running and submitting
 
     def _start(self, source: str, text: str) -> None:
-        """Say that a check or a submission runs now, beside the other one where that runs as well."""
+        """Say that a check or a submission has started; the other may be running too."""
         self._pending.add(source)
         self._say(source, text)
 
@@ -126,8 +126,8 @@ class CodingView(Container):
     def _say(self, source: str, text: str, style: str = "$text-muted") -> None:
         """Show a few lines below the panes.
 
-        Check and judge have their own lines: a submission must not hide a check that still runs, nor the
-        check's output the verdict. What either said before the other started makes room.
+        Check and judge have separate lines, so that neither hides the progress or the result of the other.
+        Older output disappears when either of them starts.
         """
         lines = escape_controls(text.strip()).splitlines()
         shown = lines if len(lines) <= OUTPUT_LINES else ["…", *lines[-OUTPUT_LINES:]]
@@ -207,12 +207,12 @@ class CodingView(Container):
         self.run_screen.react(happened)
 
     def _outside(self, item: InterviewQuestion) -> Path:
-        """Where the code is while another editor has it; it is found again if the terminal is lost then."""
+        """The file for another editor; its fixed place allows recovery if the terminal is lost meanwhile."""
         folder = paths.home() / "mock" / f"{self.interview.id}-{item.number}"
         return folder / item.coding.module
 
     def _left_outside(self, item: InterviewQuestion) -> str:
-        """What another editor saved before the terminal was lost; empty in the usual case."""
+        """Code that another editor saved before the terminal was lost; usually empty."""
         try:
             return self._outside(item).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):

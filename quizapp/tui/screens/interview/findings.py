@@ -1,4 +1,4 @@
-"""What the marking screen shows of an answer: the learner's words, and what the machine found."""
+"""The texts of the marking screen for an answer: the learner's words and the machine's findings."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
 
 
 def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
-    """What the machine found; empty if it found nothing that the rubric does not show."""
+    """The machine's findings; empty if the rubric shows all of them."""
     if not item.reached:
         later = "." if item.kind == INCIDENT else ", first in tomorrow's queue."
         return Content.styled(f"Not reached: no review{later}", "$text-muted")

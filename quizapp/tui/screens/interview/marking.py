@@ -1,4 +1,4 @@
-"""Marking after the end: the learner's words beside the key points, which appear one at a time."""
+"""Marking after an interview: the learner's words beside the key points, which appear one at a time."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
@@ -111,7 +111,7 @@ class RubricScreen(Place):
     def _show_found(self) -> None:
         """Show what the machine found.
 
-        For an incident that waits until every point is decided: the diagnosis would give the points away.
+        For an incident, wait until every point is decided, because the diagnosis would give the points away.
         """
         early = self.item.kind == INCIDENT and is_self_marked(self.item) and not self._decided()
         findings = Content("") if self.blind or early else found_text(self.item, self.marking)
@@ -143,7 +143,7 @@ class RubricScreen(Place):
     # deciding
 
     def action_yes(self) -> None:
-        """The point was said; if no words match, ask for the phrase."""
+        """Decide that the point was said; if no words match, ask for the phrase."""
         line = self.rubric.line
         if line is None or self._out_of_view():
             return
@@ -158,12 +158,12 @@ class RubricScreen(Place):
         self._decide(line, 1.0)
 
     def action_no(self) -> None:
-        """The point was not said."""
+        """Decide that the point was not said."""
         if (line := self.rubric.line) is not None and not self._out_of_view():
             self._decide(line, 0.0)
 
     def action_half(self) -> None:
-        """Half of the point was said."""
+        """Decide that half of the point was said."""
         if (line := self.rubric.line) is not None and not self._out_of_view():
             self._decide(line, 0.5)
 
@@ -210,7 +210,7 @@ class RubricScreen(Place):
         self.action_phrase()
 
     def action_leave_field(self) -> None:
-        """No phrase: the point counts half, as unsupported."""
+        """Give no phrase; the point counts half, as unsupported."""
         line = self.rubric.line
         self._close_phrase()
         if line is not None:
@@ -221,7 +221,7 @@ class RubricScreen(Place):
         self.set_focus(None)
 
     def on_row_list_picked(self, event: RowList.Picked) -> None:
-        """A click goes to a line; on the cursor's own line it reverses the decision."""
+        """Go to the clicked line; if the cursor is there already, reverse the decision."""
         rubric = self.rubric
         if event.place != rubric.cursor:
             rubric.move(event.place - rubric.cursor)
@@ -240,7 +240,7 @@ class RubricScreen(Place):
         return True
 
     def move(self, step: int) -> None:
-        """To the next line, or scroll."""
+        """Move to the next line, or scroll."""
         if self.phase == "marks":
             self.rubric.move(step)
             self.rubric.keep_cursor_in_view(self.scroller())
@@ -291,7 +291,7 @@ class MarkScreen(RubricScreen):
         self.interview = interview
 
     def changed(self) -> None:
-        """Every decision is on disk."""
+        """Save every decision at once."""
         self.interview.save()
         if self.interview.taken:
             self.call_later(self._leave_taken)
@@ -319,7 +319,7 @@ class MarkScreen(RubricScreen):
 
 
 class BlindScreen(RubricScreen):
-    """Marks an old answer without its marks. Every point has to be decided, to compare both decisions."""
+    """Marks an old answer again without showing its marks. Every point must be decided, for comparison."""
 
     blind = True
 
@@ -351,7 +351,7 @@ class BlindScreen(RubricScreen):
         self._show_head()
 
     def action_take(self) -> None:
-        """Finish once everything is decided: an open point would count as not said."""
+        """Finish once every point is decided, because an open point would count as not said."""
         left = len(self.rubric_marking.points) - len(self.held)
         if left:
             self.quiz.say(f"Decide every point: {plural(left, 'point')} left (y, h or n).")

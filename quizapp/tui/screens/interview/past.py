@@ -1,4 +1,4 @@
-"""The mock interviews so far: totals, dimensions and topics over time, and the way to each scorecard."""
+"""The history of mock interviews: totals, dimensions and topics over time, and their scorecards."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -28,11 +28,11 @@ from quizapp.util.text import plural
 _NAME, _NUMBER, _CHANGE = 17, 6, 8
 _RULER = 31
 _LEAST_TITLE = 18
-_ROOMY = 70  # below it the sentences that the help holds too give way to figures
+_ROOMY = 70  # cells; narrower screens leave out the sentences that the help contains too
 
 
 class PastLines(Lines):
-    """Standing and trend, then the interviews, newest first, with a cursor, then the topics."""
+    """Standing and trend, then the interviews (newest first, with a cursor), then the topics."""
 
     def __init__(self, *, id: str) -> None:  # noqa: A002 - Textual's word
         super().__init__(id=id)
@@ -46,14 +46,14 @@ class PastLines(Lines):
         self.changed()
 
     def lines(self, width: int) -> list[Content]:
-        """All three parts; a sentence where there is no interview."""
+        """All three parts, or a sentence if there is no interview yet."""
         if not self.reports:
             text = "No interview yet. The first will show its marks here, the second how they move."
             return Content.styled(text, "$text-muted").wrap(width)
         return [*self._above(width), *self._interviews(width), Content(""), *self._topics(width)]
 
     def cursor_line(self, width: int) -> int:
-        """The line on which the cursor stands."""
+        """The line of the cursor, counted from 0."""
         return len(self._above(max(8, width))) + 1 + self.cursor if self.reports else 0
 
     def _above(self, width: int) -> list[Content]:
@@ -67,9 +67,10 @@ class PastLines(Lines):
     # over time
 
     def _trend(self, width: int) -> list[Content]:
-        """A row for the total and each dimension: a sparkline, the newest numbers, the change."""
+        """A row for the total and for each dimension: a sparkline, the newest marks, the change."""
         rows = [trends.total_line(self.reports), *trends.dimension_lines(self.reports)]
         several = len(self.reports) > 1
+        # One interview makes no curve, so the sparkline and the column of changes are left out.
         sparks = min(len(self.reports), 24 if width >= 90 else 8) if several else 0
         room = width - _NAME - sparks - 1 - _CHANGE
         shown = max(1, min(len(self.reports), room // _NUMBER))
@@ -102,7 +103,7 @@ class PastLines(Lines):
     # the interviews
 
     def _interviews(self, width: int) -> list[Content]:
-        fixed = 45
+        fixed = 45  # cells of the columns before ruler and title
         wide = width >= fixed + _RULER + 2 + _LEAST_TITLE
         room = width - fixed - (_RULER + 2 if wide else 0)
         scale = f"  {'0':<{_RULER // 2 - 1}}50{'100':>{_RULER - _RULER // 2 - 1}}" if wide else ""
@@ -192,17 +193,17 @@ class PastScreen(Place):
         self._show()
 
     def returned(self) -> None:
-        """Back from a scorecard, where an interview can be undone."""
+        """Read the reports again, because the scorecard can undo an interview."""
         self.opened()
 
     def on_resize(self) -> None:
-        """The head is laid out by width."""
+        """Lay out the head for the new width."""
         if self.quiz.ready:
             self._show_head()
 
     @property
     def reports(self) -> list[Report]:
-        """The reports that are shown, oldest first."""
+        """The reports of the chosen role, oldest first."""
         return trends.oldest_first(self.all, self.roles[self.chosen])
 
     def _show(self) -> None:
@@ -233,13 +234,13 @@ class PastScreen(Place):
         return self.query_one("#scroll")
 
     def offers(self, act: actions.Act) -> bool:
-        """Another role only where there is one."""
+        """Offer other roles only if there are some."""
         return not act.action.startswith("role") or len(self.roles) > 1
 
     # acting
 
     def move(self, step: int) -> None:
-        """To the next interview, or scroll."""
+        """Move to the next interview, or scroll."""
         last = len(self.reports) - 1
         to = self.cursor + step
         if not 0 <= to <= last:  # past the list the page scrolls: above it is the trend, below the topics
@@ -256,14 +257,14 @@ class PastScreen(Place):
         keep_in_view(scroll, lines, line, line)
 
     def action_at(self, place: int) -> None:
-        """A click: go there; on the cursor's own line it opens."""
+        """Go to the clicked interview; if the cursor is there already, open it."""
         if place == self.cursor:
             self.action_open()
         else:
             self._to(place)
 
     def action_role(self, step: int) -> None:
-        """The interviews of another role, or all."""
+        """Show the interviews of another role, or all."""
         self.chosen = (self.chosen + step) % len(self.roles)
         self.cursor = 0
         self._show()
@@ -274,14 +275,14 @@ class PastScreen(Place):
         return newest[self.cursor] if newest else None
 
     def action_open(self) -> None:
-        """The scorecard of the interview under the cursor."""
+        """Open the scorecard of the interview under the cursor."""
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         if (report := self._here()) is not None:
             self.quiz.push_screen(CardScreen(report))
 
     def action_report(self) -> None:
-        """Its whole report."""
+        """Show the whole report of the interview under the cursor."""
         from quizapp.interview.report.markdown import as_markdown
 
         if (report := self._here()) is not None:

@@ -1,4 +1,4 @@
-"""A question of a running interview, its follow-ups, and what comes before and after all questions."""
+"""A question of a running interview, its follow-ups, and the texts before and after all questions."""
 
 from typing import TYPE_CHECKING
 
@@ -31,9 +31,9 @@ BRIEF = (
 
 
 class QuestionView(VerticalScroll):
-    """Shows whatever is in hand except code and incidents, and reads the answer back from its fields.
+    """Shows everything except code and incidents, and reads the answer back from its fields.
 
-    Each ``show_…`` method returns the phase that the screen is in from then on.
+    Each ``show_…`` method returns the screen's new phase.
     """
 
     def __init__(self, interview: "Interview", *, id: str) -> None:  # noqa: A002 - Textual's word
@@ -56,7 +56,7 @@ class QuestionView(VerticalScroll):
             yield Static("", id="sure", markup=False)
 
     def on_mount(self) -> None:
-        """Leave the colors of clickable text to this view."""
+        """Keep this view's own colors for clickable text."""
         self.query_one("#sure").auto_links = False
 
     @property

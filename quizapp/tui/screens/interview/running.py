@@ -39,17 +39,16 @@ WHERE_TO_WRITE = {
     "diagnosis": "f3 is where you write; here you choose and tick.",
     "coding": "f3 is where you write the code, f4 where you explain it.",
 }
-"""What to say to letters typed in a pane without a field."""
+"""Hints for a learner who types in a pane without a field, by phase."""
 HINT_EVERY_S = 3.0
 UNTYPED = {"confidence", "brief", "wrap", "coding", *actions.INCIDENT, "predict"}
 """Phases that hold no matter which field has the focus."""
 
 
 class RunScreen(Place):
-    """Ticks an interview that has begun and shows what is in hand.
+    """Runs the clock of an interview and shows the current question in one of three views.
 
-    A question fills one of three views. Every action freezes, moves or ends something, and is on disk
-    before its effect is shown.
+    Every action is on disk before its effect is shown.
     """
 
     place = "mockrun"
@@ -84,13 +83,13 @@ class RunScreen(Place):
 
     @property
     def phase(self) -> str:
-        """A focused field counts as typing, but not while something else is asked."""
+        """The current phase; a focused field counts as typing except in the phases of ``UNTYPED``."""
         return self._phase if self._phase in UNTYPED else super().phase
 
     # the clock
 
     def tick(self) -> None:
-        """Collect what is typed, let the clock catch up, show what changed."""
+        """Collect the typed text, advance the clock, and show what changed."""
         if self._over:
             return
         self.collect()
@@ -108,7 +107,7 @@ class RunScreen(Place):
         before = self._shown
         self._sync()
         if self._shown != before:
-            # A notice about the question before would be taken for one about the question in hand.
+            # A notice about the previous question would seem to be about the current one.
             self.quiz.clear_notifications()
         for event in happened:
             if event in NOTICES:
@@ -118,7 +117,7 @@ class RunScreen(Place):
             self.quiz.push_screen(TimeUp(CUT))
 
     def collect(self) -> None:
-        """Hand what is typed to the session, to which it belongs before the clock moves on."""
+        """Pass the typed text to the session, which needs it before the clock moves on."""
         item = self.session.item
         if item is None or self._in_hand() != self._shown:
             return
@@ -132,7 +131,7 @@ class RunScreen(Place):
     # showing
 
     def _in_hand(self) -> tuple[object, ...]:
-        """What the screen shows; equal as long as nothing else is to be shown."""
+        """A key of what the screen shows; it changes when something else has to be shown."""
         item = self.session.item
         if item is None:
             return (self.session.phase, None)
@@ -203,7 +202,7 @@ class RunScreen(Place):
         self.quiz.switch_screen(MarkScreen(self.interview))
 
     def _leave_taken(self) -> None:
-        """Another window has the interview now, with its clock and its answers."""
+        """Leave, because another window has taken over the interview."""
         if self._left:
             return
         self._over = self._left = True
@@ -212,13 +211,13 @@ class RunScreen(Place):
         self.quiz.go_back(self)
 
     def _close_dialogs(self) -> None:
-        """Close what was asked over this screen: it was about a question that is closed now."""
+        """Close the dialogs over this screen, which are about a question that is closed now."""
         stack = self.app.screen_stack
         while self in stack and self.app.screen is not self:
             self.app.pop_screen()
 
     def action_back(self) -> None:
-        """Leave: the interview goes on by the clock and can be resumed."""
+        """Leave the screen; the clock keeps running, and the interview can be resumed."""
         self.collect()
         self.interview.save()
         self._over = True
@@ -232,7 +231,7 @@ class RunScreen(Place):
         return self.interview.form.has_total or act.action not in {"skip", "return_to"}
 
     def on_key(self, event: events.Key) -> None:
-        """Say where the fields are, now and then, when letters reach neither a field nor an action."""
+        """Say where the fields are if letters reach neither a field nor an action, but not too often."""
         bound = any(event.key in act.key_list() for act in actions.live(self.place, self.phase))
         letter = event.is_printable and event.key != "space"
         if self.focused is not None or bound or not letter or self.phase not in WHERE_TO_WRITE:

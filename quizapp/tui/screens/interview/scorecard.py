@@ -170,19 +170,19 @@ class CardScreen(Place):
         return self.query_one("#scroll")
 
     def action_report(self) -> None:
-        """The whole report."""
+        """Show the whole report."""
         from quizapp.interview.report.markdown import as_markdown
 
         self.quiz.read("Report", as_markdown(self.named))
 
     def action_explain(self) -> None:
-        """The arithmetic."""
+        """Show how the marks were computed."""
         from quizapp.interview.report.explain import explain
 
         self.quiz.read("Arithmetic", explain(self.named), markdown=False)
 
     def action_export(self) -> None:
-        """Write the report in all three forms."""
+        """Write the report as HTML, Markdown and JSON."""
         from quizapp.interview.report.files import write_reports
 
         folder = paths.home() / "exports"

@@ -1,4 +1,4 @@
-"""Mock interview, before it begins: role, length, code, seed; and the interviews so far."""
+"""The setup of a mock interview (role, length, code, seed), and the list of past interviews."""
 
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
@@ -25,7 +25,7 @@ FIELDS = ("role", "minutes", "code", "seed")
 
 
 class MockScreen(StartScreen):
-    """``role``, ``minutes``, ``code`` and ``seed`` preset the fields; ``resume`` goes straight on."""
+    """Sets up a mock interview; ``role``, ``minutes``, ``code`` and ``seed`` preset the fields."""
 
     place = "mock"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mock")  # type: ignore[assignment]
@@ -145,7 +145,7 @@ class MockScreen(StartScreen):
         keep_in_view(scroll, scroll, line, line)
 
     def action_at(self, index: int) -> None:
-        """A click: go there; on the cursor's own line it changes or opens."""
+        """Go to the clicked line; if the cursor is there already, change the field or open the interview."""
         if index == self.cursor:
             if index < len(FIELDS):
                 self.action_change(1)
@@ -191,11 +191,11 @@ class MockScreen(StartScreen):
         self.set_focus(field, scroll_visible=False)
 
     def on_key(self, event: events.Key) -> None:
-        """A digit on the seed's line begins to type it."""
+        """Start typing the seed if a digit is pressed on its line."""
         digit = event.character or ""
         if self.blueprint is None or not self._on_seed or not digit.isdecimal():
             return
-        if self.query_one("#entry").display:  # the key was on its way before the field had the focus
+        if self.query_one("#entry").display:  # the key was pressed before the field had the focus
             self.query_one("#seed", Input).insert_text_at_cursor(digit)
         else:
             self.action_type_seed(digit)
@@ -212,7 +212,7 @@ class MockScreen(StartScreen):
         self._show()
 
     def action_begin(self) -> None:
-        """Make the paper and show the brief."""
+        """Assemble the paper and show the brief."""
         from quizapp.interview.service import Interview
 
         if self.must_finish_first():

@@ -1,4 +1,4 @@
-"""The screens that begin an interview or a broken run: only one clock runs at a time."""
+"""The base of the screens that begin an interview or a broken run; only one can run at a time."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ class StartScreen(Place):
         self.look_for_unfinished()
 
     def must_finish_first(self) -> bool:
-        """Whether something is unfinished, also in another window; if so, ask what to do with it."""
+        """Whether an interview is unfinished, in any window; if so, ask what to do with it."""
         self.look_for_unfinished()
         if self.unfinished is None:
             return False
@@ -69,7 +69,7 @@ class StartScreen(Place):
         self.sit(interview)
 
     def sit(self, interview: "Interview") -> None:
-        """Show the question in hand, or the marking if the clock has ended."""
+        """Show the current question, or the marking if the interview has ended."""
         if interview.session.ended:
             from quizapp.tui.screens.interview.marking import MarkScreen
 

@@ -8,9 +8,9 @@ from textual.widgets import Static
 
 
 class TimeUp(ModalScreen[None]):
-    """Says ``text`` over what has opened meanwhile, and closes by itself.
+    """Shows ``text`` over the next question for a moment, and closes by itself.
 
-    For that moment it swallows keys: whoever is still typing means the question that was cut.
+    It swallows keys meanwhile, because a learner who is still typing means the question that was cut.
     """
 
     AUTO_FOCUS = ""
