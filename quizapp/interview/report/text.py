@@ -164,7 +164,7 @@ def prompt_text(asked: InterviewQuestion) -> str:
 
 
 def given_text(item: InterviewQuestion) -> str:
-    """The learner's answer as text, whatever its kind."""
+    """The learner's answer as text, for every kind of question."""
     if item.kind in IN_WORDS:
         return item.typed.strip()
     if item.kind == "coding":

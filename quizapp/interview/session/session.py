@@ -73,7 +73,7 @@ class InterviewSession:
         """Everything that a resume needs."""
         return self.state.as_json()
 
-    # what is in hand
+    # the current state
 
     @property
     def items(self) -> list[InterviewQuestion]:
