@@ -1,4 +1,4 @@
-"""The user's own exercise files: where they are, how they start, and how a submission is read."""
+"""Finds, creates and reads the user's own exercise files."""
 
 import errno
 import os
@@ -22,12 +22,15 @@ _KINDS = (
 
 
 def user_path(exercise: Exercise) -> Path:
-    """Where the user's file for ``exercise`` is, whether it exists or not."""
+    """The path of the user's file for ``exercise``, whether it exists or not."""
     return paths.workspace() / exercise.slug / exercise.module
 
 
 def user_file(exercise: Exercise) -> Path:
-    """The user's file for ``exercise``; created from the starter if missing, never overwritten."""
+    """The user's file for ``exercise``, created from the starter if missing and never overwritten.
+
+    Raises `QuizError` if it cannot be created.
+    """
     path = user_path(exercise)
     if os.path.lexists(path):
         return path
@@ -41,15 +44,16 @@ def user_file(exercise: Exercise) -> Path:
 
 
 def read_source(path: Path) -> bytes:
-    """The bytes of a submission.
+    """Read the bytes of a submission.
 
     Raises `QuizError` for anything but a regular UTF-8 file of at most 256 KiB.
     """
     try:
         _refuse_special(path, path.stat().st_mode)
+        # Without O_NONBLOCK, opening a pipe that appeared meanwhile would wait for a writer.
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as stream:
-            # Check again: between stat and open, another process may have put something else there.
+            # Check again, since another process may have put something else there between stat and open.
             _refuse_special(path, os.fstat(descriptor).st_mode)
             source = stream.read(MAX_SOURCE + 1)
     except OSError as error:
@@ -76,7 +80,7 @@ def _reason(error: OSError) -> str:
 
 
 def check_source(source: bytes, name: str) -> bytes:
-    """Return ``source``; raise `QuizError` if it is too large or is not Python source in UTF-8."""
+    """Return ``source`` unchanged. Raises `QuizError` if it is too large or not UTF-8 text."""
     if len(source) > MAX_SOURCE:
         raise QuizError(f"{name} is larger than {MAX_SOURCE >> 10} KiB; submit the exercise's module alone.")
     try:

@@ -1,4 +1,4 @@
-"""The judge's finding on one submission, and its JSON form."""
+"""The judge's verdict on one submission, and its JSON form."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,16 +20,16 @@ ISOLATION = {
 """What each isolation tier means for the code that was graded."""
 
 NO_CUDA_NOTE = "No CUDA device here: graded on the CPU."
-"""The note on a verdict for device ``auto``. A verdict that is shown to a person names the device anyway."""
+"""A note for device ``auto``. Views for people may drop it, since they name the device anyway."""
 
 
 def isolation(tier: str) -> str:
-    """A tier with its meaning."""
+    """Describe a tier with its meaning."""
     return f"isolation {tier}: {ISOLATION[tier]}" if tier in ISOLATION else f"isolation {tier}"
 
 
 class VerdictStatus(StrEnum):
-    """How a grade ended. Everything but the first two means that there is no complete evidence."""
+    """How a grade ended. All but the first two mean that there is no complete evidence."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -71,7 +71,7 @@ class VerdictJson(TypedDict):
 class TestResult:
     """One hidden test's part of a verdict.
 
-    ``message`` is for the learner and empty if the test passed; ``seconds`` is the test's own running time.
+    ``message`` is for the learner and empty if the test passed. ``seconds`` is the test's own running time.
     """
 
     name: str
@@ -79,7 +79,7 @@ class TestResult:
     passed: bool
     message: str = ""
     seconds: float = 0.0
-    __test__ = False  # or pytest would collect it
+    __test__ = False  # otherwise pytest would collect this class
 
     def as_json(self) -> TestResultJson:
         """This result as a part of `Verdict.as_json`."""
@@ -94,10 +94,10 @@ class TestResult:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The judge's finding on one submission.
+    """The judge's verdict on one submission.
 
-    ``error`` says why there is no evidence, ``printed`` is what the submission printed, ``notes`` are about
-    the device and the isolation, ``versions`` hold the source's hash and what it was graded with.
+    ``error`` says why there is no evidence. ``printed`` is what the submission printed. ``notes`` are about
+    the device and the isolation. ``versions`` holds the source's hash and the versions that graded it.
     """
 
     exercise: str
@@ -147,7 +147,7 @@ class Verdict:
         return {test.behaviour for test in self.tests if not test.passed}
 
     def as_json(self) -> VerdictJson:
-        """The contract of ``grade --json``."""
+        """The JSON form, which ``grade --json`` prints."""
         return {
             "schema": SCHEMA,
             "exercise": self.exercise,
@@ -167,10 +167,10 @@ class Verdict:
 
 
 def ordered_hints(exercise: "Exercise", verdict: Verdict | None = None) -> list[str]:
-    """All hints of an exercise in the order in which to show them: first those that help with what fails.
+    """All hints of an exercise in the order to show them, beginning with those that help with what fails.
 
-    Within both groups they keep their order, from a nudge to nearly the answer. A hint that names no
-    behavior helps with all of them.
+    Apart from that they keep their order, from a nudge to nearly the answer. A hint that names no behavior
+    helps with all of them.
     """
     failing = set() if verdict is None else verdict.failing_behaviours
 

@@ -1,1 +1,1 @@
-"""The trusted judge: owns hidden tests, expected values, seeds and the verdict."""
+"""The trusted judge, which owns hidden tests, expected values, seeds and the verdict."""

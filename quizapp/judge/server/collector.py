@@ -1,4 +1,4 @@
-"""Reads what workers send, under caps and a deadline, and ends them whatever happens."""
+"""Reads what workers send, within limits and a deadline, and always ends them."""
 
 import contextlib
 import os
@@ -21,14 +21,14 @@ MAX_THREADS = 1000
 PRINTED_HEAD = PRINTED_TAIL = 4000  # bytes
 _TICK = 0.02
 _DUMP_WAIT = 0.1
-# The pages of shared libraries count as resident too.
+# Resident memory includes the pages of shared libraries, so allow more than the limit on private memory.
 _MAX_RESIDENT = limits.MEMORY + (768 << 20)
 _MAX_RESULT = MAX_BYTES + MAX_HEADER + 1024
 _FRAME = re.compile(r'^  File "(?P<file>[^"\n]*)", line (?P<line>[0-9]{1,7}) in ', re.MULTILINE)
 
 
 class WorkerState(StrEnum):
-    """How far a worker has come, or what ended it."""
+    """The progress of a worker, or what ended it."""
 
     RUNNING = "running"
     COMPLETE = "complete"  # it sent a whole transcript
@@ -38,7 +38,7 @@ class WorkerState(StrEnum):
     MEMORY_LIMIT = "memory limit"
     DISK_LIMIT = "disk limit"
     THREAD_LIMIT = "thread limit"
-    PROTOCOL_VIOLATION = "protocol violation"  # the result pipe holds something else or too much
+    PROTOCOL_VIOLATION = "protocol violation"  # the result pipe holds too much or no transcript
 
 
 _OVER_A_LIMIT = (WorkerState.MEMORY_LIMIT, WorkerState.DISK_LIMIT, WorkerState.THREAD_LIMIT)
@@ -46,7 +46,7 @@ _FAILED = (*_OVER_A_LIMIT, WorkerState.ENDED, WorkerState.PROTOCOL_VIOLATION)
 
 
 class PrintedOutput:
-    """What a submission printed: its head and tail, collected in bounded memory."""
+    """The head and tail of what a submission printed, collected in bounded memory."""
 
     def __init__(self) -> None:
         self._head = bytearray()
@@ -63,7 +63,7 @@ class PrintedOutput:
             del self._tail[:-PRINTED_TAIL]
 
     def text(self) -> str:
-        """Head and tail as text that is harmless for a terminal, with a note of how much is left out."""
+        """Head and tail as text that is safe to print, with a note of how many bytes are left out."""
         tail = bytes(self._tail[-PRINTED_TAIL:])
         missing = self._total - len(self._head) - len(tail)
         gap = f"\n... {missing} more bytes ...\n".encode() if missing else b""
@@ -72,7 +72,7 @@ class PrintedOutput:
 
 @dataclass
 class WorkerReport:
-    """What came from one worker. ``code`` is its wait status, None if it had to be killed."""
+    """What one worker sent. ``code`` is its wait status; None if it had to be killed."""
 
     worker: RunningWorker
     state: WorkerState = WorkerState.RUNNING
@@ -90,7 +90,7 @@ class WorkerReport:
         return os.WTERMSIG(self.code)
 
     def read(self, descriptor: int) -> bool:
-        """Read what one of the worker's pipes holds; False once nothing more is wanted from it."""
+        """Read what one of the worker's pipes holds. Returns False once the pipe is no longer needed."""
         try:
             part = os.read(descriptor, 1 << 18)
         except BlockingIOError:
@@ -122,8 +122,9 @@ def collect_reports(
 ) -> list[WorkerReport]:
     """Wait until every worker has sent its transcript, one has failed, or the deadline has passed.
 
-    ``module`` is the user's file, whose line is looked for when a worker has to be killed; ``deadline`` is on
-    the monotonic clock. All workers are killed before this returns. Raises `ZygoteLost`.
+    ``module`` is the name of the user's file, which is looked for in the stack of a worker that has to be
+    killed. ``deadline`` is a time of the monotonic clock. All workers are killed before this returns. Raises
+    `ZygoteLost` if the zygote died meanwhile.
     """
     reports = [WorkerReport(worker) for worker in workers]
     try:
@@ -172,7 +173,10 @@ def _stop_running(reports: list[WorkerReport], state: WorkerState) -> None:
 
 
 def _check_limits(reports: list[WorkerReport], *, folders: bool) -> None:
-    """Check what no kernel limit covers: shared memory, threads with small stacks, the sum of all files."""
+    """Check what no kernel limit covers: shared memory, threads with small stacks, the size of all files.
+
+    ``folders`` turns the check of the files on, which costs more than the others.
+    """
     for report in reports:
         if report.state == WorkerState.RUNNING and report.pid > 0:
             threads, resident = _usage(report.pid)
@@ -185,7 +189,7 @@ def _check_limits(reports: list[WorkerReport], *, folders: bool) -> None:
 
 
 def _usage(pid: int) -> tuple[int, int]:
-    """The process's threads and resident bytes; zeros where the system does not say."""
+    """The process's threads and resident bytes; zeros if the system does not tell."""
     with contextlib.suppress(OSError, ValueError, IndexError):
         # The process name comes before this, in parentheses, and may contain anything.
         fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
@@ -194,7 +198,7 @@ def _usage(pid: int) -> tuple[int, int]:
 
 
 def _collect_stacks(reports: list[WorkerReport], module: str) -> None:
-    """Have the workers that are still running write where they are, before they are killed."""
+    """Have the workers that are still running write their stacks before they are killed."""
     asked = [report for report in reports if report.state in (WorkerState.TIMED_OUT, *_OVER_A_LIMIT)]
     for report in asked:
         report.worker.handle.dump()
@@ -223,10 +227,10 @@ def _kill(report: WorkerReport, module: str) -> bool:
 
 
 def read_stack(path: Path, module: str, seconds: float) -> str:
-    """The stacks in ``path``, which a worker is about to write: everything that is there after ``seconds``.
+    """Wait up to ``seconds`` for a worker to write its stacks to ``path``, and return what is there.
 
-    A worker writes them piece by piece and may be interrupted between two pieces. Only the user's line in
-    the main thread ends the wait early.
+    A worker writes them piece by piece and may be interrupted in between. The wait therefore ends early only
+    once the user's line in the main thread is there.
     """
     limit = time.monotonic() + seconds
     while True:
@@ -253,7 +257,7 @@ def _main_thread_line(stack: str, module: str) -> int:
 def line_in(stack: str, module: str) -> int:
     """The innermost line of the user's module in a stack dump; 0 if there is none.
 
-    The thread that received the signal, which is the main one, is searched first, then the others.
+    Searches the main thread, which received the signal, before the others.
     """
     threads = re.split(r"\n(?=(?:Current thread|Thread) 0x)", "\n" + stack)
     for thread in sorted(threads, key=lambda text: not text.lstrip("\n").startswith("Current")):
@@ -264,7 +268,7 @@ def line_in(stack: str, module: str) -> int:
 
 
 def code_location(stack: str, module: str, source: str) -> str:
-    """Where the code was, for a sentence: the line's number and text; empty if unknown."""
+    """A phrase that says where the code was: the line's number and text; empty if unknown."""
     number = line_in(stack, module)
     lines = source.splitlines()
     if not number:

@@ -1,4 +1,4 @@
-"""The evidence of one run, assembled from its workers' transcripts, and what it means for the verdict."""
+"""Assembles the evidence of one run from its workers' transcripts, and derives the verdict's status."""
 
 import secrets
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _FORGED = RunFailure(
 
 @dataclass
 class RunEvidence:
-    """What one run of the probes gave: values and errors by path, or the failure that prevented it."""
+    """The result of running the probes: values and errors by path, or the failure that prevented them."""
 
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, Any] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class RunEvidence:
 
     @property
     def status(self) -> VerdictStatus | None:
-        """The verdict's status if there is no evidence."""
+        """The verdict's status if there is no evidence, otherwise None."""
         return None if self.failure is None else self.failure.status
 
     @property
@@ -38,7 +38,7 @@ class RunEvidence:
         return "" if self.failure is None else self.failure.text
 
     def fail(self, failure: RunFailure) -> None:
-        """Note why there is no evidence; the first reason stands."""
+        """Note why there is no evidence. Only the first reason is kept."""
         if self.failure is None:
             self.failure = failure
 
@@ -47,7 +47,7 @@ class RunEvidence:
     ) -> None:
         """Add what one group of workers sent: a single worker, or the ranks of a process group."""
         for report in reports:
-            # The scratch folder's name means nothing to the learner.
+            # Remove the scratch folder's name, which means nothing to the learner.
             folder = f"{report.worker.scratch.work}/rank{report.worker.rank}/"
             text = report.printed.text().replace(folder, "")
             if text and len(reports) > 1:
@@ -79,8 +79,8 @@ class RunEvidence:
             return
         for source, target in ((answer.values, self.values), (answer.errors, self.errors)):
             for path, value in source.items():
-                name, _, rest = str(path).partition("/")
-                key = f"{name}/world{world}/rank{report.worker.rank}/{rest}".rstrip("/")
+                name, _, below = str(path).partition("/")
+                key = f"{name}/world{world}/rank{report.worker.rank}/{below}".rstrip("/")
                 target[key if world > 1 else str(path)] = value
 
 
@@ -88,7 +88,7 @@ class RunEvidence:
 class SeededRun:
     """One run of a submission with the inputs of one seed.
 
-    The ``second`` run of a grade has its probes in reverse order.
+    ``given`` holds the inputs. The ``second`` run of a grade has its probes in reverse order.
     """
 
     seed: int
@@ -100,7 +100,7 @@ class SeededRun:
 
     @property
     def worker_seed(self) -> int:
-        """A seed for the worker. The values that ``seed`` gave cannot be sampled again from it."""
+        """A seed for the worker, from which it cannot reconstruct what ``seed`` generated."""
         return int.from_bytes(sha256(f"worker {self.seed}".encode()).digest()[:4])
 
     @property
@@ -109,7 +109,7 @@ class SeededRun:
         return self.evidence.failure is None and bool(self.tests) and all(t.passed for t in self.tests)
 
     def outcome(self, module: str) -> tuple[VerdictStatus, str]:
-        """Status and error text of a verdict that this run decides."""
+        """The status and error text of the verdict if this run decides it."""
         evidence = self.evidence
         if evidence.failure is not None:
             return evidence.failure.status, evidence.failure.text

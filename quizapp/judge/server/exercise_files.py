@@ -1,4 +1,4 @@
-"""Loads an exercise's own code: its probes and its hidden tests, which are trusted."""
+"""Loads an exercise's own code, which is trusted: its probes and its hidden tests."""
 
 import ast
 import importlib.util
@@ -21,8 +21,8 @@ from quizapp.judge.testing.probes import probe_names
 class LoadedExercise:
     """An exercise with its probes and hidden tests loaded.
 
-    ``probe_code`` is the marshalled code of the part of the probes that workers get; ``preload`` names the
-    modules that the probes import.
+    ``probe_code`` is marshaled code, the part of the probes that workers get. ``preload`` names the modules
+    that the probes import.
     """
 
     exercise: Exercise
@@ -38,14 +38,14 @@ _Stamp = tuple[tuple[str, int, int], ...]
 
 
 class ExerciseCache:
-    """Keeps exercises loaded until one of their files changes; several threads may use it."""
+    """Keeps exercises loaded until one of their files changes. Safe for several threads."""
 
     def __init__(self) -> None:
         self._loaded: dict[Path, tuple[_Stamp, LoadedExercise]] = {}
         self._lock = threading.Lock()
 
     def load(self, folder: Path) -> LoadedExercise:
-        """The exercise in ``folder``; a broken one is a `QuizError`."""
+        """The exercise in ``folder``. Raises `QuizError` if it is broken."""
         with self._lock:
             stamp = _stamp(folder)
             cached = self._loaded.get(folder)
@@ -55,13 +55,13 @@ class ExerciseCache:
 
 
 def _stamp(folder: Path) -> _Stamp:
-    """Path, time of change and size of every file that loading the exercise reads."""
+    """Path, modification time and size of every file that loading the exercise reads."""
     files = [folder / "exercise.yaml", folder / "probes.py", *sorted((folder / "hidden").glob("*.py"))]
     return tuple((str(p), p.stat().st_mtime_ns, p.stat().st_size) for p in files if p.is_file())
 
 
 def load_exercise_code(folder: Path) -> LoadedExercise:
-    """Load the exercise in ``folder``; a broken one is a `QuizError` that names the file and line."""
+    """Load the exercise in ``folder``. Raises a `QuizError` that names the file if it is broken."""
     exercise, faults = load_exercise(folder)
     if exercise is None:
         raise QuizError(str(faults[0]))
@@ -91,7 +91,7 @@ def _imports(text: str) -> list[str]:
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            # In "from a import b", b may be a module. `preload` skips what is not.
+            # In "from a import b", b may be a module. `preload` skips it if it is not.
             names += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
     return names
 

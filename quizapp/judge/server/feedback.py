@@ -1,4 +1,4 @@
-"""Sentences for a run that gave no evidence: what happened, in which rank, at which line."""
+"""Explains a run that gave no evidence in a sentence: what happened, in which rank, at which line."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -46,7 +46,7 @@ def explain_failure(
 
 
 def import_failure(raised: Raised, module: str) -> RunFailure:
-    """What the exception that importing a submission raised means for the learner."""
+    """Explain the exception that importing a submission raised."""
     if raised.is_memory and not raised.line:
         text = "Python ran out of memory while reading your module: it is nested too deeply."
         return RunFailure(VerdictStatus.ERROR, text)
@@ -59,7 +59,7 @@ def import_failure(raised: Raised, module: str) -> RunFailure:
 
 
 def memory_failure(raised: Raised, module: str) -> RunFailure:
-    """What to say if an allocation failed."""
+    """Explain that an allocation failed."""
     where = f" at line {raised.line} of {module}" if raised.line else ""
     return RunFailure(
         VerdictStatus.MEMORY, f"Your code asked for more memory than the {_MEMORY} limit{where}."
@@ -139,7 +139,7 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-# In order of precedence: if several workers failed, the first of these states explains the grade.
+# In order of precedence: if workers ended in several of these states, the first one explains the grade.
 _EXPLANATIONS: dict[WorkerState, Callable[[WorkerReport, str, float], RunFailure]] = {
     WorkerState.MEMORY_LIMIT: _memory_limit,
     WorkerState.DISK_LIMIT: _disk_limit,

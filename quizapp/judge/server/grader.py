@@ -1,4 +1,4 @@
-"""The trusted judge: fresh inputs out to the workers, evidence back, and a verdict."""
+"""The trusted judge: sends fresh inputs to the workers, gets evidence back, and decides the verdict."""
 
 import platform
 import random
@@ -40,7 +40,7 @@ _SECOND_SEED = 0x5DEECE66D
 
 @dataclass(frozen=True)
 class GradingTask:
-    """A submission with everything that its runs share. ``seconds`` is the limit for each run."""
+    """A submission and what all its runs share. ``seconds`` is the time limit of each run."""
 
     loaded: LoadedExercise
     source: bytes
@@ -62,24 +62,24 @@ class GradingTask:
 
 @dataclass(frozen=True)
 class _Group:
-    """Probes that run together in ``world`` workers of each run: one, or the ranks of a process group."""
+    """Probes that each run executes together in ``world`` workers: one, or the ranks of a process group."""
 
     names: tuple[str, ...]
     world: int = 1
 
 
 class GradingEngine:
-    """Grades submissions; several threads may call it."""
+    """Grades submissions. Safe for several threads."""
 
     def __init__(self, pool: WorkerPool, tiers: list[TierReport]):
         self._pool = pool
         self._tiers = tiers
         self._exercises = ExerciseCache()
-        # Probes' inputs and hidden tests may use torch's global random numbers: one thread at a time.
+        # Generating inputs and hidden tests may use torch's global random state, so one thread at a time.
         self._lock = threading.Lock()
 
     def grade(self, order: GradeOrder, canceled: threading.Event | None = None) -> Verdict:
-        """The verdict on one submission. Raises `QuizError` for an absent device or a broken exercise."""
+        """Grade one submission. Raises `QuizError` if the device is absent or the exercise is broken."""
         begin = time.monotonic()
         device, notes = resolve(order.device)
         task = self._task(order, device, canceled or threading.Event())
@@ -114,7 +114,7 @@ class GradingEngine:
         )
 
     def judge_once(self, order: GradeOrder, seed: int) -> SeededRun:
-        """One run under one seed, with its tests: for the check of an exercise."""
+        """Run a submission once under one seed and test it, as the check of an exercise needs."""
         task = self._task(order, resolve(order.device)[0], threading.Event())
         run = self._new_run(task, seed)
         self._observe(task, [run])
@@ -148,7 +148,7 @@ class GradingEngine:
     def _observe_group(
         self, task: GradingTask, runs: list[SeededRun], inputs: list[bytes], group: _Group, left: float
     ) -> None:
-        """Run one group of workers per run, within ``left`` seconds; again if the zygote died meanwhile."""
+        """Run one group of workers per run, within ``left`` seconds. Try again once if the zygote dies."""
         for _ in range(2):
             try:
                 reports = self._run_workers(task, runs, inputs, group, left)
@@ -170,7 +170,7 @@ class GradingEngine:
                 for rank in range(group.world):
                     job = _job(task, run, group, rank, given, scratch)
                     workers.append(self._pool.start(job, scratch))
-            # The time starts here: a spawned worker may have had to load torch first.
+            # Start the clock only now, because a spawned worker may have had to load torch first.
             reports = collect_reports(workers, task.module, time.monotonic() + left, task.canceled)
             workers.clear()
         finally:
@@ -194,7 +194,7 @@ class GradingEngine:
             return
         for run, group in zip(runs, reports, strict=True):
             if any(report.state == WorkerState.STOPPED for report in group):
-                # Stopped because the other run failed, so the reason is the same.
+                # It was stopped because the other run failed, so it gets the same reason.
                 run.evidence.fail(failed.evidence.failure)
 
     def _test(self, task: GradingTask, runs: Iterable[SeededRun]) -> None:
@@ -233,7 +233,7 @@ def _job(
 
 
 def _versions(source: bytes) -> dict[str, str]:
-    """What a verdict was made with: the source's hash, and the versions of the engine, torch and Python."""
+    """What a verdict depends on: the source's hash and the versions of the engine, torch and Python."""
     return {
         "source": sha256(source).hexdigest(),
         "engine": quizapp.__version__,

@@ -1,4 +1,4 @@
-"""The judge as a process: answers the client that started it, and other programs of the same user."""
+"""The judge's process: serves the client that started it, and other programs of the same user."""
 
 import contextlib
 import os
@@ -33,7 +33,7 @@ class JudgeServer:
         self._slots = threading.Semaphore(os.cpu_count() or 1)
 
     def serve(self, owner: socket.socket, listener: socket.socket | None) -> None:
-        """Serve until ``owner``, the client that started this judge, closes, or no order came for a while."""
+        """Serve until the client that started this judge closes ``owner``, or no order came for a while."""
         threading.Thread(target=self._serve_owner, args=(owner,), daemon=True).start()
         if listener is not None:
             threading.Thread(target=self._accept_guests, args=(listener,), daemon=True).start()
@@ -58,7 +58,7 @@ class JudgeServer:
                 guest.close()
 
     def grade(self, ticket: int, order: GradeOrder, canceled: threading.Event) -> GradeReply:
-        """The reply to one order; waits for a free processor."""
+        """Grade one order as soon as a processor is free. Never raises: errors become replies."""
         with self._slots:
             with self._lock:
                 self._busy += 1
@@ -75,7 +75,7 @@ class JudgeServer:
 
 
 class ClientConnection:
-    """One client's connection: the orders that are being graded, and which of them are canceled."""
+    """One client's connection, which knows the orders that are being graded and can cancel them."""
 
     def __init__(self, server: JudgeServer, sock: socket.socket):
         self._server = server
@@ -84,7 +84,7 @@ class ClientConnection:
         self._lock = threading.Lock()
 
     def serve(self) -> None:
-        """Accept requests until the client closes; then cancel what it asked for."""
+        """Accept requests until the client closes, then cancel what it asked for."""
         with contextlib.suppress(OSError):
             while (request := protocol.receive_request(self._sock)) is not None:
                 self._handle(request)
@@ -126,14 +126,14 @@ class ClientConnection:
 
 
 def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
-    """Be a judge, as `quizapp.judge.client.process.start_judge` asks for it.
+    """Run a judge until it is no longer needed; `quizapp.judge.client.process.start_judge` starts it.
 
-    ``descriptor`` is the socket of the client, ``cache`` the folder where the tiers are noted, ``key`` where
-    other programs find this judge (empty: nowhere), ``wanted`` the tier to warm up for (empty: the best one),
-    ``idle`` the seconds without an order after which to end.
+    ``descriptor`` is the client's socket and ``cache`` the folder that remembers the tiers. Other programs
+    find this judge by ``key`` (empty: not at all). ``wanted`` is the tier to warm up for (empty: the best
+    one). After ``idle`` seconds without an order, the judge ends.
     """
     owner = socket.socket(fileno=int(descriptor))
-    # Listen before the slow imports: a grade that is asked for meanwhile waits here instead of starting a
+    # Listen before the slow imports, so that an order that comes meanwhile waits here instead of starting a
     # second judge.
     listener = protocol.listen(key) if key else None
     reports = describe(Path(cache))
@@ -141,7 +141,7 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
     from quizapp.judge.worker.preload import warm
 
     warm()
-    # The pool forks, so it comes before the first thread and before any hidden test is in memory.
+    # The pool forks, so create it before the first thread and before any hidden test is in memory.
     pool = WorkerPool(best(reports, wanted or None).name)
     from quizapp.judge.server.grader import GradingEngine
 
@@ -154,4 +154,4 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
             protocol.stop_listening(listener)
         pool.close()
     sys.stdout.flush()
-    os._exit(0)  # does not wait for threads that are grading for a client that has gone
+    os._exit(0)  # do not wait for threads that still grade for a client that has gone

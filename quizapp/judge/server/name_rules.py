@@ -1,8 +1,8 @@
 """Finds the names that an exercise forbids in a submission's source, without running it.
 
-The submission chooses the source, up to 256 KiB, so everything here must take time and memory in proportion
-to its length. That is why names are cut at `MAX_NAME`, and why nothing is stored per prefix of a name or per
-pair of an object and a method.
+A submission may consist of any 256 KiB, so time and memory must grow only linearly with its length. That is
+why names are cut at `MAX_NAME`, and why nothing is stored per prefix of a name or per pair of an object and
+a method.
 """
 
 import ast
@@ -14,9 +14,9 @@ from quizapp.bank.model import Forbidden
 from quizapp.judge.verdict import TestResult
 
 MAX_NAME = 300
-"""Characters of a dotted name that are looked at; torch has no public name of a third of that."""
+"""Characters of a dotted name that are compared. torch's longest public name is less than a third of that."""
 
-# Where torch offers its functions to everybody, and where it keeps what they call.
+# Where torch offers its public functions, and where it keeps the private ones that they call.
 _PUBLIC_PLACES = ("", "torch", "torch.nn.functional", "torch.special")
 _PRIVATE_PLACES = ("torch._", "torch.ops.")
 
@@ -25,13 +25,13 @@ NameUse = tuple[str, int]
 
 
 def check_names(rules: Sequence[Forbidden], source: bytes) -> list[TestResult]:
-    """One result for each of an exercise's rules on forbidden names."""
+    """Check a submission against an exercise's rules on forbidden names. Returns one result per rule."""
     if not rules:
         return []
     try:
         uses = list(used_names(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Python has run this code, so it is valid; `ast` gives up earlier on deep nesting.
+        # Python has run this code, so it is valid. But `ast` gives up on nesting that Python still accepts.
         text = "Your module is nested too deeply to check it for names that are not allowed."
         return [TestResult("not_allowed", rule.behaviour, passed=False, message=text) for rule in rules]
     results = []
@@ -45,10 +45,10 @@ def check_names(rules: Sequence[Forbidden], source: bytes) -> list[TestResult]:
 def used_names(source: str | bytes) -> Iterator[NameUse]:
     """Every dotted name that ``source`` refers to, imports resolved, with its line.
 
-    Attributes of unknown objects come as ``.name``. Names given as constant strings to ``getattr``,
-    ``__import__`` and ``import_module`` are included. Comments, docstrings and names that the source gives to
-    its own things (a variable ``adapters``, ``self._scale`` in one of its classes) are not. Bytes are decoded
-    as Python decodes them. Raises what `ast.parse` raises.
+    An attribute of an unknown object is reported as ``.name``. Names given as constant strings to
+    ``getattr``, ``__import__`` and ``import_module`` are included. Not included are comments, docstrings, and
+    names that the source defines itself (a variable ``adapters``, ``self._scale`` in one of its classes).
+    Bytes are decoded as Python does. Raises what `ast.parse` raises.
     """
     nodes = list(ast.walk(ast.parse(source)))
     aliases: dict[str, str] = {}
@@ -84,7 +84,7 @@ def used_names(source: str | bytes) -> Iterator[NameUse]:
 
 
 def _own_names(nodes: Iterable[ast.AST]) -> set[str]:
-    """Names bound by assignment, as arguments or by a definition; none if modules are imported by a call."""
+    """Names that the source binds itself; none if a call imports modules, since a name may then be one."""
     names: set[str] = set()
     for node in nodes:
         if isinstance(node, ast.Name) and node.id == "__import__":
@@ -103,8 +103,8 @@ def _own_names(nodes: Iterable[ast.AST]) -> set[str]:
 class _OwnMembers:
     """The attributes that the source defines itself: what it sets on self, and the methods of its classes.
 
-    Methods belong to the class, to a call of it, and to a name or an attribute of self that is bound once,
-    and to such a call.
+    A method counts as defined on the class, on a call of the class, and on a name or an attribute of self
+    that is bound only once, to such a call.
     """
 
     def __init__(self, nodes: Sequence[ast.AST]):
@@ -122,7 +122,7 @@ class _OwnMembers:
         self._class_of = dict(_instances(nodes))
 
     def has(self, holder: str | None, attribute: str) -> bool:
-        """Whether ``attribute`` of ``holder`` (as `_holder` calls it) is defined by the source."""
+        """Whether the source defines ``attribute`` of ``holder``, which is written as `_holder` does."""
         if holder is None:
             return False
         if (holder, attribute) in self._members:
@@ -131,7 +131,7 @@ class _OwnMembers:
 
 
 def _instances(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
-    """Names and attributes of self that are bound once, and to a call, with the name that is called."""
+    """Yield names and attributes of self that are bound only once, to a call, with the called name."""
     bound: Counter[str | None] = Counter()
     called_for: dict[str, str] = {}
     for node in nodes:
@@ -148,7 +148,7 @@ def _instances(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
 
 
 def _holder(node: ast.expr) -> str | None:
-    """How a name, an attribute of self or a call of a name is written here; None for anything else."""
+    """A key for a name, an attribute of self or a call of a name; None for anything else."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -175,7 +175,7 @@ def _dotted(node: ast.expr, aliases: dict[str, str]) -> str | None:
 
 
 def _names_in_strings(node: ast.Call, aliases: dict[str, str]) -> Iterator[NameUse]:
-    """The names that a call gets or imports by a constant string."""
+    """Yield the names that a call looks up or imports by a constant string."""
     called = _dotted(node.func, aliases) if isinstance(node.func, ast.Name | ast.Attribute) else None
     texts = [a.value for a in node.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     if not texts:
@@ -190,11 +190,11 @@ def _names_in_strings(node: ast.Call, aliases: dict[str, str]) -> Iterator[NameU
 
 
 def first_forbidden(uses: Iterable[NameUse], names: Iterable[str]) -> NameUse | None:
-    """The first of ``uses`` that is one of the forbidden ``names``, or None.
+    """The use of a forbidden name with the lowest line, or None.
 
-    A name such as ``torch.optim.Adam`` also forbids everything below it; ``.nan_to_num`` forbids the
-    attribute on any object; ``Adam`` alone forbids the bare name. ``torch.dropout`` and ``.dropout`` also
-    forbid torch's private functions and operators behind them, such as ``torch._VF.dropout``.
+    ``torch.optim.Adam`` also forbids everything below it. ``.nan_to_num`` forbids the attribute on any
+    object. ``Adam`` forbids the bare name only. ``torch.dropout`` and ``.dropout`` also forbid the private
+    functions and operators that they call, such as ``torch._VF.dropout``.
     """
     wanted = set(names)
     places = [(place, name.strip("_")) for place, dot, name in (n.rpartition(".") for n in wanted) if dot]
@@ -213,7 +213,7 @@ def first_forbidden(uses: Iterable[NameUse], names: Iterable[str]) -> NameUse | 
 
 
 def _uses_operator(used: str, operators: set[str]) -> bool:
-    """Whether a part of ``used`` is one of the operators or a form of it, such as ``_fused_dropout``."""
+    """Whether a part of ``used`` is one of the operators or a variant such as ``_fused_dropout``."""
     parts = [part.strip("_") for part in used.split(".", 8)[1:]]
     return any(
         part == operator or part.startswith(f"{operator}_") or part.endswith(f"_{operator}")

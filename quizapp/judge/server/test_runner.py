@@ -1,6 +1,6 @@
 """Runs an exercise's hidden tests on the evidence of one run, within a limit on processor time.
 
-A submission chooses the evidence, so it can make a test slow: a test may look at every value it is given.
+The limit is needed because the submission chooses the evidence, and a test may look at every value in it.
 """
 
 import ctypes
@@ -26,23 +26,22 @@ _raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
 class TooLong(BaseException):
     """The tests have used up their processor time.
 
-    Not an `Exception`: a test that catches those must not swallow it.
+    This is not an `Exception`, so a test that catches those cannot swallow it.
     """
 
 
 class CpuTimeLimit:
-    """Interrupts the test that is running once this thread has computed for ``seconds``.
+    """Interrupts the running test once this thread has used ``seconds`` of processor time.
 
-    Counts the thread's processor time where the system can measure it, so that a busy machine does not make
-    a test look slow. A call into C cannot be interrupted, but the limits of a transcript bound how long it
-    takes.
+    A busy machine therefore does not make a test look slow. On systems that cannot measure a thread's time,
+    the wall clock counts. A call into C cannot be interrupted, but a transcript's size bounds its duration.
     """
 
     def __init__(self, seconds: float = CPU_SECONDS):
         self.spent = False
         self._thread = threading.get_ident()
-        # Reentrant: the interrupt may arrive right after this thread has acquired the lock in `test`, and
-        # leaving the test acquires it again.
+        # The lock is reentrant because the interrupt may arrive right after this thread has acquired it in
+        # `test`, and leaving the test acquires it again.
         self._lock = threading.RLock()
         self._in_test = False
         self._closed = threading.Event()
@@ -79,7 +78,7 @@ class CpuTimeLimit:
         with self._lock:
             self._in_test = False
             if self.spent:
-                # Withdraws an interrupt that was requested but not raised yet: it would hit the judge itself.
+                # Withdraw an interrupt that was requested but not raised yet. It would hit the judge itself.
                 _raise_in_thread(self._thread, ctypes.py_object())
 
     def _watch(self) -> None:
@@ -96,13 +95,13 @@ class CpuTimeLimit:
 def run_tests(
     tests: Iterable[HiddenTest], observe: Observe, seconds: float = CPU_SECONDS
 ) -> list[TestResult]:
-    """Run hidden tests on the evidence. Those still to run once ``seconds`` are spent fail."""
+    """Run hidden tests on the evidence. Once ``seconds`` are spent, the remaining tests fail."""
     with CpuTimeLimit(seconds) as limit:
         return [run_test(test, observe, limit) for test in tests]
 
 
 def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = None) -> TestResult:
-    """Run one hidden test on the evidence; whatever it raises makes it fail with a sentence."""
+    """Run one hidden test on the evidence. Any exception makes it fail with a sentence for the learner."""
     begin = time.perf_counter()
     message = ""
     try:

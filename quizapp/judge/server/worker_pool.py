@@ -1,4 +1,4 @@
-"""Where the judge gets its workers from: forked by a zygote, or spawned ahead of time and used once."""
+"""Provides the judge's workers, either forked by a zygote or spawned ahead of time and used once."""
 
 import contextlib
 import os
@@ -30,10 +30,13 @@ class WorkerHandle(Protocol):
     """How the judge controls a running worker."""
 
     def dump(self) -> None:
-        """Have the worker write where it is."""
+        """Have the worker write the stacks of its threads."""
 
     def end(self, grace: float) -> int | None:
-        """Kill the worker and what it left; its wait status, None if it was still running after ``grace``."""
+        """Kill the worker and the processes that it left.
+
+        Returns its wait status; None if it was still running after ``grace`` seconds.
+        """
 
 
 @dataclass(frozen=True)
@@ -55,21 +58,21 @@ class RunningWorker:
 
 
 class SpawnedHandle:
-    """A worker with an interpreter of its own; a `WorkerHandle`."""
+    """The `WorkerHandle` of a worker with an interpreter of its own."""
 
     def __init__(self, process: subprocess.Popen[bytes], kill_orphans: Callable[[], None]):
         self._process = process
         self._kill_orphans = kill_orphans
 
     def dump(self) -> None:
-        """Have the worker write where it is."""
+        """Have the worker write the stacks of its threads."""
         with contextlib.suppress(ProcessLookupError):
             # A stopped process must continue before it can write its stack.
             self._process.send_signal(STACK_SIGNAL)
             self._process.send_signal(signal.SIGCONT)
 
     def end(self, grace: float) -> int | None:
-        """Kill the worker and what it left; its wait status, None if it was still running after ``grace``."""
+        """Kill the worker and the processes that it left, as `WorkerHandle.end` says."""
         kill_tree(self._process.pid)
         status = None
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -101,7 +104,7 @@ class PrewarmedWorker:
             os.close(descriptor)
 
     def wait(self) -> None:
-        """Wait until it has loaded: the submission's time begins after that."""
+        """Wait until it has loaded torch, which must not count as the submission's time."""
         select.select([self.result], [], [], _LOADING_TIMEOUT_S)
 
     def close(self) -> None:
@@ -115,13 +118,13 @@ class PrewarmedWorker:
 class WorkerPool:
     """Hands out workers.
 
-    Create it while this process has a single thread and nothing secret in memory, since it forks.
+    It forks, so create it while this process has a single thread and nothing secret in memory.
     """
 
     def __init__(self, tier: str):
         self._links: dict[bool, ZygoteLink] = {}  # by whether the workers get namespaces
         self._lock = threading.Lock()
-        # One lasting thread spawns workers: the kernel kills them when the thread that spawned them ends.
+        # Spawn from one permanent thread: the kernel kills a worker when the thread that spawned it ends.
         self._spawner = ThreadPoolExecutor(1, "worker-spawner")
         self._prewarmed: dict[str, list[Future[PrewarmedWorker]]] = {}
         self._spawned: list[PrewarmedWorker] = []
@@ -138,7 +141,7 @@ class WorkerPool:
     def preload(self, tier: str, modules: Iterable[str], forbidden: Iterable[str] = ()) -> None:
         """Have the zygote of ``tier`` import modules that probes need, and resolve forbidden names.
 
-        Done once before forking, neither costs any time in a worker.
+        Doing this once, before the fork, saves the time in every worker.
         """
         wanted = ({*modules} - self._preloaded[0], {*forbidden} - self._preloaded[1])
         if any(wanted) and tier != "T0":
@@ -205,8 +208,8 @@ class WorkerPool:
     def _kill_orphans(self) -> None:
         """Kill what spawned workers left behind.
 
-        Runs in the thread that spawns them: otherwise a worker could be taken for an orphan before it is in
-        the list.
+        This runs in the thread that spawns them. Otherwise a new worker could be taken for an orphan before
+        it is in the list.
         """
         if sys.platform != "linux":
             return
@@ -232,6 +235,6 @@ class WorkerPool:
 
 
 def _send_job(descriptor: int, job: WorkerJob) -> None:
-    # If the worker has gone already, its result pipe shows it.
+    # A worker that has already gone is noticed at its result pipe.
     with contextlib.suppress(BrokenPipeError), os.fdopen(descriptor, "wb") as pipe:
         pipe.write(job.pack())

@@ -9,7 +9,7 @@ from typing import Any
 
 
 def strip_expected_answers(given: Any) -> Any:
-    """The inputs without the values under the key ``kept`` of any dict in them: those are answers."""
+    """Copy the inputs without the values under the key ``kept`` of any dict, which are answers."""
     if isinstance(given, dict):
         return {key: strip_expected_answers(value) for key, value in given.items() if key != "kept"}
     if isinstance(given, list | tuple):
@@ -20,9 +20,9 @@ def strip_expected_answers(given: Any) -> Any:
 def probe_code_without_inputs(text: str) -> ast.Module:
     """The syntax tree of ``text``, a ``probes.py``, without what only its ``inputs`` needs.
 
-    Code that generates inputs often computes the answers to them. Left out are ``inputs`` and every function,
-    class and plain assignment at the top level that no other statement uses, directly or through others.
-    Line numbers stay as they are.
+    Code that generates inputs often computes the answers too. This leaves out ``inputs`` and every top-level
+    function, class and plain assignment that no other statement uses, directly or indirectly. Line numbers
+    stay the same.
     """
     tree = ast.parse(text)
     definitions: dict[str, list[ast.stmt]] = {}
@@ -47,7 +47,7 @@ def probe_code_without_inputs(text: str) -> ast.Module:
 
 
 def _bound_names(statement: ast.stmt) -> Iterator[str]:
-    """The names that a definition or a plain assignment binds; none for a statement that must stay."""
+    """Yield the names that a definition or a plain assignment binds; none for a statement that must stay."""
     if isinstance(statement, ast.FunctionDef | ast.ClassDef):
         yield statement.name
     elif isinstance(statement, ast.Assign) and not _contains_call(statement.value):
@@ -57,7 +57,7 @@ def _bound_names(statement: ast.stmt) -> Iterator[str]:
 
 
 def _contains_call(node: ast.AST) -> bool:
-    """Whether evaluating ``node`` calls something; the body of a lambda is not evaluated with it."""
+    """Whether evaluating ``node`` calls something. The body of a lambda does not count."""
     if isinstance(node, ast.Call):
         return True
     return not isinstance(node, ast.Lambda) and any(map(_contains_call, ast.iter_child_nodes(node)))

@@ -1,7 +1,7 @@
-"""A minimal process with torch warmed and nothing secret in memory; it forks the workers.
+"""The zygote: a minimal process that forks workers, with torch loaded and nothing secret in memory.
 
-It obeys the judge over one socket, reaps its workers, and ends with the judge. `ZygoteLink` is the judge's
-side of that socket.
+It takes commands from the judge over one socket, reaps its workers, and ends with the judge. `ZygoteLink` is
+the judge's side of that socket.
 """
 
 import contextlib
@@ -39,8 +39,8 @@ class ZygoteOperation(StrEnum):
 class ZygoteCommand:
     """One message to a zygote.
 
-    FORK comes with three descriptors: the job, result and output pipes. ``worker`` is the judge's number for
-    a worker, ``grace`` the seconds that END waits for it, ``modules`` and ``forbidden`` are for PRELOAD.
+    FORK comes with three descriptors, for the job, result and output pipes. ``worker`` is the judge's number
+    for a worker. END waits ``grace`` seconds for it. ``modules`` and ``forbidden`` are for PRELOAD.
     """
 
     operation: ZygoteOperation
@@ -50,42 +50,42 @@ class ZygoteCommand:
     forbidden: tuple[str, ...] = ()
 
     def pack(self) -> bytes:
-        """The command as bytes."""
+        """Serialize the command."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def unpack(cls, raw: bytes) -> "ZygoteCommand":
-        """The command that `pack` made bytes of."""
+        """Restore a command from the output of `pack`."""
         fields = json.loads(raw)
         return cls(**fields | {"operation": ZygoteOperation(fields["operation"])})
 
 
 @dataclass(frozen=True)
 class ZygoteAnswer:
-    """The answer to every command: ``status`` of an ended worker, ``pid`` of the zygote, or an ``error``."""
+    """The answer to a command: the ``status`` of an ended worker, the zygote's ``pid``, or an ``error``."""
 
     error: str = ""
     status: int | None = None
     pid: int = 0
 
     def pack(self) -> bytes:
-        """The answer as bytes."""
+        """Serialize the answer."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def unpack(cls, raw: bytes) -> "ZygoteAnswer":
-        """The answer that `pack` made bytes of."""
+        """Restore an answer from the output of `pack`."""
         return cls(**json.loads(raw))
 
 
 class Zygote:
-    """Serves one judge; with ``namespaces`` every worker gets a pid namespace of its own."""
+    """Serves one judge. With ``namespaces``, every worker gets its own pid namespace."""
 
     def __init__(self, control: socket.socket, *, namespaces: bool):
         self._control = control
         self._pid_namespaces = PidNamespaces() if namespaces else None
         self._workers: dict[int, int] = {}
-        # Killed but still there: freeing gigabytes takes the kernel a second, and no verdict waits for that.
+        # Killed but not reaped: freeing gigabytes takes the kernel a second, and no verdict should wait.
         self._dying: set[int] = set()
 
     def serve(self) -> None:
@@ -150,9 +150,9 @@ class Zygote:
             os.kill(self._workers[number], signal.SIGCONT)
 
     def _end(self, number: int, grace: float) -> int | None:
-        """Kill one worker and all that it left; its status as ``waitpid`` gives it, None if it was running.
+        """Kill one worker and all that it left. Returns its wait status; None if it was still running.
 
-        A worker that has closed its pipe gets ``grace`` seconds to leave by itself: its status says why.
+        A worker that has closed its pipe gets ``grace`` seconds to end by itself: its status says why.
         """
         pid = self._workers.pop(number, None)
         if pid is None:
@@ -178,7 +178,7 @@ class Zygote:
         return None
 
     def _reap_dying(self) -> None:
-        """Reap killed workers that have gone, and kill the orphans that only their end has made visible."""
+        """Reap killed workers that have ended, and kill the orphans that become visible only then."""
         gone = {pid for pid in self._dying if os.waitpid(pid, os.WNOHANG)[0]}
         self._dying -= gone
         if gone and self._pid_namespaces is None:
@@ -186,12 +186,12 @@ class Zygote:
 
 
 def run(control: socket.socket, *, namespaces: bool) -> None:
-    """Be a zygote in this single-threaded process, until the judge goes."""
+    """Run as a zygote in this single-threaded process until the judge ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if namespaces:
         enter()
         if os.fork():
-            # The first process of the new pid namespace serves; this one stays outside of it.
+            # The child is the first process of the new pid namespace and serves. This one stays outside it.
             os._exit(0)
         os.setsid()
     else:
@@ -202,14 +202,17 @@ def run(control: socket.socket, *, namespaces: bool) -> None:
 
 
 def main(descriptor: str, namespaces: str) -> int:
-    """Start a zygote in an interpreter of its own: what the judge does when its first one has died."""
+    """Run a zygote in an interpreter of its own, which the judge starts when its first one has died."""
     warm()
     run(socket.socket(fileno=int(descriptor)), namespaces=namespaces == "1")
     return 0
 
 
 def fork_zygote(*, namespaces: bool) -> tuple[socket.socket, int]:
-    """Fork a zygote off this warmed process, which must have no second thread and no secret yet."""
+    """Fork a zygote from this process, which must be warm, single-threaded and without secrets.
+
+    Returns the judge's end of the socket and the process id of the direct child.
+    """
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     pid = os.fork()
     if pid == 0:
@@ -228,5 +231,5 @@ def fork_zygote(*, namespaces: bool) -> tuple[socket.socket, int]:
             os._exit(0)
     theirs.close()
     if namespaces:
-        os.waitpid(pid, 0)  # it made the namespaces, forked the zygote and left
+        os.waitpid(pid, 0)  # it entered the namespaces, forked the zygote and ended
     return ours, pid

@@ -1,4 +1,4 @@
-"""The judge's side of a zygote: commands over a socket, and a new zygote when the old one has died."""
+"""The judge's link to a zygote: sends commands over a socket, and replaces a zygote that has died."""
 
 import contextlib
 import itertools
@@ -23,13 +23,13 @@ _ANSWER_TIMEOUT_S = 60.0
 
 
 class ZygoteLost(ConnectionError):
-    """The zygote has died; the next worker comes from a new one."""
+    """The zygote has died. The next worker comes from a new one."""
 
 
 class ZygoteLink:
     """Sends commands to a zygote; starts another one when it has died.
 
-    With ``fork`` the first zygote is forked off this process, which is fast but needs a single thread.
+    With ``fork``, the first zygote is forked from this process, which is fast but needs a single thread.
     """
 
     def __init__(self, *, namespaces: bool, fork: bool):
@@ -41,7 +41,7 @@ class ZygoteLink:
         if fork:
             self._control, self._forked = fork_zygote(namespaces=namespaces)
             if namespaces:
-                self._forked = None  # that process has left already; the zygote is its child
+                self._forked = None  # that process has already ended; the zygote is its child
         else:
             self._control = self._spawn()
 
@@ -72,7 +72,7 @@ class ZygoteLink:
         return ZygoteAnswer.unpack(answer)
 
     def _receive(self) -> bytes:
-        """Wait for the zygote. At T1 a submission can stop it with a signal, so tell it to continue."""
+        """Wait for the answer. At T1 a submission may stop the zygote by a signal, so tell it to continue."""
         limit = time.monotonic() + _ANSWER_TIMEOUT_S
         pid = self._process.pid if self._process is not None else self._forked
         while not select.select([self._control], [], [], 0.5)[0]:
@@ -96,7 +96,7 @@ class ZygoteLink:
             self._forked = None
 
     def fork(self, descriptors: tuple[int, int, int]) -> "ForkedHandle":
-        """A new worker on the given pipe ends: job, result, output. Raises `OSError`."""
+        """Fork a worker with these ends of the job, result and output pipes. Raises `OSError`."""
         number = next(self._numbers)
         answer = self.ask(ZygoteCommand(ZygoteOperation.FORK, number), descriptors)
         if answer.error:
@@ -104,30 +104,27 @@ class ZygoteLink:
         return ForkedHandle(self, number)
 
     def pid(self) -> int:
-        """The zygote's process."""
+        """The zygote's process id."""
         return self.ask(ZygoteCommand(ZygoteOperation.PID)).pid
 
     def close(self) -> None:
-        """Let the zygote end."""
+        """End the zygote."""
         self._control.close()
         self._reap()
 
 
 class ForkedHandle:
-    """A worker forked by a zygote; a `WorkerHandle`."""
+    """The `WorkerHandle` of a worker that a zygote forked."""
 
     def __init__(self, link: ZygoteLink, number: int):
         self._link = link
         self._number = number
 
     def dump(self) -> None:
-        """Have the worker write where it is."""
+        """Have the worker write the stacks of its threads."""
         with contextlib.suppress(ZygoteLost):
             self._link.ask(ZygoteCommand(ZygoteOperation.DUMP, self._number))
 
     def end(self, grace: float) -> int | None:
-        """Kill the worker and what it left; its wait status, None if it was still running after ``grace``.
-
-        Raises `ZygoteLost` if the zygote died meanwhile.
-        """
+        """Kill the worker and what it left, as `WorkerHandle.end` says. Raises `ZygoteLost`."""
         return self._link.ask(ZygoteCommand(ZygoteOperation.END, self._number, grace)).status

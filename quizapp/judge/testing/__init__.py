@@ -1,1 +1,1 @@
-"""What authors of exercises import: checks for hidden tests, recording and random inputs for probes."""
+"""Imported by exercise authors: checks for hidden tests, and recording and random inputs for probes."""

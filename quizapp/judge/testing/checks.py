@@ -1,4 +1,4 @@
-"""What hidden tests are written with: evidence in, a sentence for the learner out.
+"""The functions that hidden tests use to check evidence and explain a failure to the learner.
 
 Exercise authors import this module. The judge runs the tests with `quizapp.judge.server.test_runner`.
 """
@@ -15,7 +15,7 @@ from quizapp.judge.worker.transcript import Opaque
 
 F = TypeVar("F", bound=Callable[..., None])
 
-# Relative and absolute tolerance by dtype. An accelerator adds in another order, hence the factor below.
+# Relative and absolute tolerance by dtype. An accelerator sums in a different order, hence the factors below.
 TOLERANCES = {
     torch.float64: (1e-7, 1e-9),
     torch.float32: (1e-4, 1e-6),
@@ -23,18 +23,18 @@ TOLERANCES = {
     torch.float16: (3e-3, 1e-3),
 }
 DEVICE_FACTOR = {"cpu": 1.0, "cuda": 4.0, "mps": 10.0}
-MAX_MESSAGE = 2000  # characters; a submission chooses the evidence that a message quotes, and its length
+MAX_MESSAGE = 2000  # characters; a message quotes evidence, whose length the submission chooses
 
 
 class Finding(AssertionError):
-    """A behavior that does not hold, in the learner's words."""
+    """A behavior does not hold. The message is a sentence for the learner."""
 
 
 class CodeRaised(Finding):
     """The submission raised where a value was needed."""
 
 
-# Parts of torch's errors about code that reads values of a tensor on meta, which has none.
+# Parts of torch's error messages for code that reads the values of a meta tensor, which has none.
 _WITHOUT_VALUES = (
     "cannot be called on meta tensors",
     "Cannot copy out of meta tensor",
@@ -47,8 +47,8 @@ _WITHOUT_VALUES = (
 class Raised:
     """An exception that the submission raised.
 
-    ``types`` are the names of its class and base classes. ``line`` is in the user's file, 0 if unknown.
-    ``where`` is construct, call or backward.
+    ``types`` holds the names of its class and base classes, most specific first. ``line`` is a line of the
+    user's file, 0 if unknown. ``where`` is construct, call or backward.
     """
 
     def __init__(self, details: Mapping[str, Any], module: str):
@@ -64,12 +64,12 @@ class Raised:
 
     @property
     def is_memory(self) -> bool:
-        """Whether memory ran out: Python's own error, or the one of torch's allocator."""
+        """Whether memory ran out, according to Python or to torch's allocator."""
         return self.is_a("MemoryError", "OutOfMemoryError") or "can't allocate memory" in self.message
 
     @property
     def wants_values(self) -> bool:
-        """Whether the code reads values of a tensor on meta: on every other device it would work."""
+        """Whether the code failed because it reads the values of a meta tensor."""
         return any(text in self.message for text in _WITHOUT_VALUES)
 
     def is_a(self, *names: str) -> bool:
@@ -88,9 +88,9 @@ class Raised:
 
 
 class Observe:
-    """The evidence of one run, which a hidden test gets: ``observe["probe/step/name"]`` is a recorded value.
+    """The evidence of one run for a hidden test. ``observe["probe/step/name"]`` is a recorded value.
 
-    ``given`` are the inputs that the judge made itself from the same seed.
+    ``given`` holds the inputs, which the judge generated itself, so a submission cannot have changed them.
     """
 
     def __init__(
@@ -114,7 +114,7 @@ class Observe:
         raise Finding(f"The run ended before {path!r} could be observed.")
 
     def tensor(self, path: str, says: str = "A tensor is expected here.") -> Tensor:
-        """The value at ``path``, which must be a tensor."""
+        """The value at ``path``. Fails with the sentence ``says`` unless it is a tensor."""
         value = self[path]
         expect(isinstance(value, Tensor), says, f"got {describe(value)}")
         assert isinstance(value, Tensor)
@@ -146,7 +146,7 @@ def describe(value: Any) -> str:
         values = " without values, on meta" if value.device.type == "meta" else ""
         return f"a {str(value.dtype).removeprefix('torch.')} tensor of shape {tuple(value.shape)}{values}"
     if isinstance(value, Opaque):
-        # The text of a tensor or an integer that could not be sent says why.
+        # A tensor or an integer that could not be sent comes with a text that says why.
         return value.text if value.kind in ("torch.Tensor", "int") else f"an object of type {value.kind}"
     text = repr(value)
     return text if len(text) <= 80 else f"{text[:77]}..."
@@ -186,14 +186,14 @@ def close(
 ) -> None:
     """Fail with the sentence ``says`` unless ``got`` equals ``want`` within the tolerance.
 
-    Both are tensors, numbers or lists of numbers, and are compared in float64; NaN equals NaN. Without
-    ``rtol`` and ``atol`` the tolerance depends on the dtype of ``got`` (`TOLERANCES`). ``mistakes`` maps
-    sentences to the values that typical mistakes give: if ``got`` equals one of them, its sentence is shown
-    instead of ``says``. ``call`` says what was called.
+    Both are tensors, numbers or lists of numbers. They are compared in float64, and NaN equals NaN. Without
+    ``rtol`` and ``atol``, the tolerance depends on the dtype of ``got`` (`TOLERANCES`). ``mistakes`` maps
+    sentences to the values that typical mistakes produce. If ``got`` equals one of them, its sentence is
+    shown instead of ``says``. ``call`` describes the call that gave the result.
     """
     expected = _numbers(want)
     assert expected is not None, "the expected value must be numeric"
-    # Compare shapes before computing anything: evidence of another shape may be as large as a transcript.
+    # Compare shapes before computing anything, since evidence of a wrong shape may be huge.
     actual = None if _much_longer(got, expected) else _numbers(got, expected.shape)
     context = f" Called: {call}." if call else ""
     if actual is None or (actual.is_complex() and not expected.is_complex()):
@@ -244,7 +244,7 @@ def _equal(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> bool:
 
 
 def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
-    """A sentence on the element that is furthest off."""
+    """A sentence about the element that is furthest off."""
     bad = ~torch.isclose(actual, expected, rtol=rtol, atol=atol, equal_nan=True)
     error = torch.nan_to_num((actual - expected).abs(), nan=float("inf")) * bad
     error = torch.nan_to_num(error, nan=0.0, posinf=float("inf"))

@@ -1,4 +1,4 @@
-"""Random inputs for probes, which the seed of a grade reproduces."""
+"""Random inputs for probes, reproducible from the seed of a grade."""
 
 import random
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ class Draw:
         return self._plain.choice(values)
 
     def sample(self, values: Sequence[T], count: int) -> list[T]:
-        """``count`` different ones of ``values``, in random order."""
+        """``count`` of ``values``, without replacement, in random order."""
         return self._plain.sample(values, count)
 
     def shuffled(self, values: Sequence[T]) -> list[T]:
@@ -38,11 +38,11 @@ class Draw:
         return self._plain.sample(values, len(values))
 
     def sizes(self, count: int, low: int = 3, high: int = 11) -> list[int]:
-        """``count`` different sizes, none a power of two, so that a transposed tensor has another shape."""
+        """``count`` different sizes, none a power of two. Transposing a tensor then changes its shape."""
         return self.sample([n for n in range(low, high + 1) if n & (n - 1)], count)
 
     def seed(self) -> int:
-        """A seed to hand to other generators."""
+        """A seed for another generator, below 2**31."""
         return self._plain.getrandbits(31)
 
     def normal(

@@ -1,4 +1,4 @@
-"""The worker's side of a probe: call the submission, write down what happened, judge nothing."""
+"""The worker's side of a probe: calls the submission and records what happens, without judging it."""
 
 import random
 from collections.abc import Callable, Iterator
@@ -28,7 +28,7 @@ class Recorder:
         self.errors: dict[str, dict[str, Any]] = {}
         self._filename = filename
         self._path: list[str] = []
-        # Filling memory takes seconds. Once it ran out the verdict is certain, so no further step is run.
+        # Filling memory takes seconds. Once it has run out, the verdict is certain, so run no further step.
         self.exhausted = False
 
     def __call__(self, name: str | int, value: Any) -> None:
@@ -37,7 +37,7 @@ class Recorder:
 
     @contextmanager
     def step(self, name: str | int) -> Iterator[None]:
-        """Run a part of a probe: an exception ends this part only, and is recorded."""
+        """Run a part of a probe. An exception is recorded and ends only this part."""
         if self.exhausted:
             raise MemoryError("memory ran out before")
         self._path.append(str(name))
@@ -56,10 +56,10 @@ class Recorder:
             self("returned", call())
 
     def describe(self, error: BaseException) -> dict[str, Any]:
-        """An exception as plain data.
+        """Describe an exception as plain data.
 
-        ``types`` are the names of its class and base classes, most specific first; ``line`` is in the
-        submission's file, 0 if it is not in the traceback; ``where`` is construct, call or backward.
+        ``types`` holds the names of its class and base classes, most specific first. ``line`` is a line of
+        the submission's file, 0 if the traceback has none. ``where`` is construct, call or backward.
         """
         trace = _trace_of(error)
         message = _text(error).replace(self._filename, self._filename.rpartition("/")[2])
@@ -73,8 +73,8 @@ class Recorder:
         }
 
 
-# A submission can define an exception class whose attributes raise when they are read. These are the
-# interpreter's own accessors, which its code cannot override.
+# A submission can define an exception class whose attributes raise when they are read. It cannot override
+# these accessors, which are the interpreter's own.
 _trace_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__["__traceback__"].__get__
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
@@ -93,7 +93,7 @@ def _text(error: BaseException) -> str:
 
 
 def _line_of_syntax(error: BaseException, filename: str) -> int:
-    """The line that a syntax error in the submission's file names; 0 for others."""
+    """The line of a syntax error in the submission's file; 0 for any other exception."""
     kind = type(error)
     if not issubclass(kind, SyntaxError):
         return 0
@@ -125,9 +125,9 @@ def _where(trace: TracebackType | None, filename: str) -> str:
 
 
 def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
-    """A copy of tensors and containers, safe from later in-place changes; other objects are not copied.
+    """Copy tensors and containers, so that later in-place changes do no harm. Other objects are not copied.
 
-    A container that contains itself, or is nested deeper than a transcript allows, is returned as it is.
+    A container that contains itself, or is nested deeper than a transcript allows, is returned unchanged.
     ``inside`` holds the ids of the containers around ``value``.
     """
     if isinstance(value, Tensor):
@@ -144,12 +144,15 @@ def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
 
 
 def number(value: Any) -> Any:
-    """A number of a subclass of float, such as numpy's, as a plain float; any other value unchanged."""
+    """Turn an instance of a float subclass, such as numpy's, into a plain float; keep any other value."""
     return float(value) if isinstance(value, float) else value
 
 
 def filled_linear(weight: Tensor, bias: Tensor | None, dtype: torch.dtype | None = None) -> torch.nn.Linear:
-    """A linear layer with this weight (out, in) and bias (out,), on their device, in ``dtype`` if given."""
+    """A linear layer with this weight (out, in) and bias (out,), on the weight's device.
+
+    Its dtype is ``dtype``, by default the weight's.
+    """
     layer = torch.nn.Linear(
         weight.shape[1],
         weight.shape[0],
@@ -182,7 +185,7 @@ def to_device(value: Any, device: torch.device) -> Any:
 
 
 def probe_names(probes: ModuleType, *, distributed: bool) -> list[str]:
-    """The names of the module's probes without ``probe_``, in the order of the file."""
+    """The names of the module's probes without the prefix ``probe_``, in the order of the file."""
     return [
         name.removeprefix("probe_")
         for name, value in vars(probes).items()

@@ -1,7 +1,7 @@
-"""Finds ranks of a distributed probe that are about to wait for each other forever, and says why.
+"""Detects that the ranks of a distributed probe are about to wait for each other forever, and says why.
 
-Inside `together`, every collective of a submission is announced to its group before it is called. If the
-members are about to make different calls, each of them raises `OutOfStep`, which names the others' calls.
+Inside `together`, a submission's collective is announced to its group before it is called. If the members
+are about to make different calls, each of them raises `OutOfStep`, which names the calls of the others.
 """
 
 import array
@@ -32,9 +32,9 @@ SAME_SIZE = ("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8)
 
 calls: list[tuple[str, int, str]] = []
-"""The collectives that this rank called in the current step: name, number of elements, dtype.
+"""The collectives that this rank has called in the current step: name, number of elements, dtype.
 
-Probes may clear it.
+Probes may clear the list.
 """
 
 _state = {"active": False, "busy": False}
@@ -42,11 +42,11 @@ _boards: list["Board"] = []
 
 
 class OutOfStep(RuntimeError):
-    """The ranks of a group are about to make different calls: without this exception they would hang."""
+    """The ranks of a group are about to make different calls, on which they would hang."""
 
 
 class Board:
-    """A page of memory that all ranks of a run share, on which each writes what it is about to call."""
+    """A page of memory that all ranks of a run share. Each rank writes to it what it is about to call."""
 
     def __init__(self) -> None:
         page = os.open(Path.cwd().parent / "board", os.O_RDWR | os.O_CREAT, 0o600)
@@ -56,13 +56,17 @@ class Board:
         self._turns: dict[tuple[int, ...], int] = {}
 
     def meet(self, group: Any, row: list[int]) -> list[list[int]]:
-        """Exchange one row of four numbers with the other members of ``group`` (None: the whole world)."""
+        """Exchange one row of four integers with the other members of ``group`` (None: the whole world).
+
+        Waits for every member and returns their rows in the order of ``group``.
+        """
         key = _members(group)
         turn = self._turns[key] = self._turns.get(key, 0) + 1
-        # Two lines per rank and group, used in turn: no rank can be two meetings ahead of another.
+        # Two lines per rank and group are enough: no rank can be two meetings ahead of another.
         place = 40 * (sum(1 << rank for rank in key) * 2 + turn % 2)
         line = place + 8 * dist.get_rank()
         self._cells[line + 1 : line + 5] = memoryview(array.array("q", row))
+        # Write the turn last, because it tells the others that the row is complete.
         self._cells[line] = turn
         rows = []
         for rank in key:
@@ -75,9 +79,9 @@ class Board:
 
 
 def watch() -> bool:
-    """Watch this rank's collectives from now on. Returns False in a process without a group (the judge).
+    """Watch this rank's collectives from now on. Returns False without a process group, as in the judge.
 
-    Probes call it when they are loaded, before the submission can import the original functions.
+    Probes call this while they are loaded, before the submission can import the original functions.
     """
     if not (dist.is_available() and dist.is_initialized()):
         return False
@@ -108,9 +112,9 @@ def together(record: Recorder, name: str | int, group: Any = None) -> Iterator[N
 
 
 def first_and_last() -> Any:
-    """A group of the world's first and last rank, or None if there are no others.
+    """A group of the world's first and last rank, or None if there are no other ranks.
 
-    Every rank must call it, while the probes are loaded: later the sandbox allows no new connection.
+    Every rank must call it while the probes are loaded. Later the sandbox allows no new connection.
     """
     if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() < 3:
         return None
@@ -124,7 +128,7 @@ def _members(group: Any) -> tuple[int, ...]:
 
 
 def _finish(group: Any, failed: int) -> None:
-    """Wait until every member has ended the step; a member that still calls something raises `OutOfStep`."""
+    """Wait until every member has ended the step. A member that still calls something raises `OutOfStep`."""
     while any(row[0] for row in _boards[0].meet(group, [0, failed, 0, 0])):
         pass
 

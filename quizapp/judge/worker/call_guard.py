@@ -1,8 +1,8 @@
-"""Makes what an exercise forbids refuse calls from the submission, at run time.
+"""Makes forbidden functions and classes refuse calls from the submission at run time.
 
-`quizapp.judge.server.name_rules` finds forbidden names that are written in the source. This guard is for
-names that are computed at run time. It only looks at the caller, so torch and the probes can call the same
-functions. It can be circumvented on purpose; no verdict depends on it.
+`quizapp.judge.server.name_rules` finds forbidden names that are written in the source. This guard catches
+names that are computed at run time. It refuses by caller, so torch and the probes can still call the same
+functions. It can be circumvented on purpose, so no verdict depends on it.
 """
 
 import builtins
@@ -21,8 +21,8 @@ _PLACES = (
     *(torch, torch.Tensor, torch.special, torch._C._nn),
     *(torch.nn, torch.nn.Module, torch.nn.functional, torch.nn.utils),
 )
-# What these offer is allowed even if it is defined in a forbidden module: torch.no_grad is defined in
-# torch.autograd.
+# What these modules offer is allowed even if a forbidden module defines it, as torch.autograd defines
+# torch.no_grad.
 _SHARED = (torch, torch.nn, torch.utils.data, torch.profiler)
 _FUNCTIONS = (
     types.FunctionType,
@@ -33,7 +33,7 @@ _FUNCTIONS = (
 
 
 class NotAllowed(RuntimeError):
-    """The submission called what its exercise asks it to write."""
+    """The submission called something that its exercise forbids."""
 
 
 @functools.cache
@@ -41,8 +41,8 @@ def targets(name: str) -> list[tuple[Any, str]]:
     """The classes and functions of torch that a forbidden name means, as pairs of holder and attribute.
 
     A dotted name is a class, a function, or everything public that a module and its direct submodules define.
-    A name with a leading dot is that attribute wherever torch has it. The result is cached: the zygote asks
-    before it forks, so that it costs a worker nothing.
+    A name with a leading dot is that attribute wherever torch has it. The result is cached, and the zygote
+    asks for it before it forks, so that it costs a worker nothing.
     """
     if name.startswith("."):
         candidates = [(place, name[1:]) for place in _PLACES]
@@ -76,7 +76,10 @@ def _defined_below(name: str) -> Iterator[tuple[types.ModuleType, str]]:
 
 
 def install(rules: Iterable[tuple[Iterable[str], str]], path: str) -> None:
-    """Make everything that ``rules`` (names, sentence) forbid refuse calls from the file ``path``."""
+    """Make everything that ``rules`` forbid refuse calls from the file ``path``.
+
+    A rule is a pair of names and the sentence to say about them. Unknown names are ignored.
+    """
     modules: dict[str, str] = {}
     for names, says in rules:
         refuse = _Refusal(path, says)
@@ -101,18 +104,18 @@ class _Refusal:
         self._says = says
 
     def check(self, name: str) -> None:
-        """Look at the caller of the function that calls this."""
+        """Raise `NotAllowed` if the submission called the function that calls this one."""
         file = sys._getframe(2).f_code.co_filename
-        # Code compiled from a string is the submission's as well; frozen modules belong to Python.
+        # Code compiled from a string also belongs to the submission, but frozen modules belong to Python.
         if file == self._path or (file.startswith("<") and not file.startswith("<frozen")):
             raise NotAllowed(f"{self._says} ({name})")
 
 
 def _guard_class(kind: type, name: str, refuse: _Refusal) -> None:
-    """Make creating an instance refuse. The class itself stays, so that ``isinstance`` works.
+    """Refuse to create instances. The class itself stays, so that ``isinstance`` works.
 
-    A class whose instances are created by ``__new__`` alone (an enum, a named tuple) is left as it is: with
-    an ``__init__`` on top of object's, which takes no arguments, torch itself could not create one.
+    A class that has only ``__new__`` (an enum, a named tuple) is left alone. An added ``__init__`` would call
+    object's, which takes no arguments, so torch itself could not create an instance.
     """
     constructor = vars(kind).get("__init__", _inherited(kind))
     if isinstance(constructor, types.FunctionType) and isinstance(kind.__init__, types.FunctionType):  # type: ignore[misc]
@@ -133,14 +136,14 @@ def _guarded(function: Callable[..., Any], name: str, refuse: _Refusal) -> Calla
         return function(*arguments, **options)
 
     guarded.__name__ = getattr(function, "__name__", name)
-    # Copy the attributes that torch's decorators set, since torch unwraps functions by them. functools.wraps
-    # would also set __wrapped__ to the function that is guarded here.
+    # Copy the attributes that torch's decorators set, since torch relies on them to unwrap functions.
+    # functools.wraps would also set __wrapped__, which would hand out the unguarded function.
     guarded.__dict__.update(getattr(function, "__dict__", {}))
     return guarded
 
 
 def _watch_imports(modules: dict[str, str], path: str) -> None:
-    """Refuse imports of the named modules by the submission, however it got the name."""
+    """Refuse imports of these modules by the submission, even under a computed name."""
 
     def watch(function: Callable[..., Any]) -> Callable[..., Any]:
         def watched(*arguments: Any, **options: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a worker receives, and what it sends back: the formats shared by the judge and the worker."""
+"""The formats shared by judge and worker: the job that a worker receives and the answer that it sends."""
 
 import json
 import os
@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
 _LENGTHS = struct.Struct("<IQQQ")
-# What a worker writes first: a mark, and the number of its process as the judge sees it.
+# A worker first writes a magic number and its process id as the judge sees it.
 HELLO = struct.Struct("<4sI")
 HELLO_MAGIC = b"QZPD"
 
@@ -17,8 +17,8 @@ HELLO_MAGIC = b"QZPD"
 class WorkerJob:
     """One worker's job.
 
-    ``probes`` is marshalled code, ``given`` an encoded transcript with the inputs, ``forbidden`` holds pairs
-    of names and what to say about them. ``base`` is the scratch folder. ``nonce`` comes back in the answer.
+    ``probes`` is marshaled code. ``given`` is an encoded transcript with the inputs. ``forbidden`` holds
+    pairs of names and a sentence about them. ``base`` is the scratch folder. The answer carries ``nonce``.
     """
 
     module: str
@@ -37,7 +37,7 @@ class WorkerJob:
     given: bytes
 
     def pack(self) -> bytes:
-        """The job as bytes: four lengths, a JSON header, and the three byte strings."""
+        """Serialize the job: four lengths, a JSON header, and the three byte strings."""
         plain = {k: v for k, v in asdict(self).items() if not isinstance(v, bytes)}
         head = json.dumps(plain).encode()
         sizes = _LENGTHS.pack(len(head), len(self.source), len(self.probes), len(self.given))
@@ -45,7 +45,7 @@ class WorkerJob:
 
 
 def read_job(descriptor: int) -> WorkerJob | None:
-    """The job that comes through a pipe, or None if the judge closed it without one."""
+    """Read the job from a pipe. Returns None if the judge closed the pipe without sending one."""
     parts = []
     while part := os.read(descriptor, 1 << 20):
         parts.append(part)
@@ -65,8 +65,8 @@ def read_job(descriptor: int) -> WorkerJob | None:
 class WorkerAnswer:
     """What a worker sends back in its transcript. The submission may have forged all of it.
 
-    ``values`` and ``errors`` are by path, ``import_error`` describes the exception that importing the
-    submission raised. ``problem`` is a sentence that replaces the evidence where there is none.
+    ``values`` and ``errors`` are by path. ``import_error`` describes the exception that importing the
+    submission raised. ``problem`` is a sentence that replaces missing evidence.
     """
 
     nonce: str
@@ -90,7 +90,7 @@ class WorkerAnswer:
     def from_message(cls, message: Any) -> Self:
         """The answer in a decoded transcript.
 
-        Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if it is anything else.
+        Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if the message is malformed.
         """
         if "problem" in message:
             return cls(message["nonce"], problem=str(message["problem"]))

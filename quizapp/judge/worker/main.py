@@ -1,7 +1,7 @@
-"""The untrusted side: one process that runs a submission's probes once and leaves.
+"""The untrusted side: one process that runs a submission's probes once and ends.
 
-What it sends is evidence about the submission, which the submission may have forged. That is why no test
-relies on anything but numbers, which only a solution can compute.
+The submission may have forged the evidence that this process sends. Hidden tests therefore rely only on
+numbers, which only a solution can compute.
 """
 
 import contextlib
@@ -29,12 +29,13 @@ from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerAnswer, WorkerJob
 from quizapp.judge.worker.preload import warm, warm_device
 from quizapp.judge.worker.transcript import TranscriptError, decode, encode
 
+# Bound before the submission runs, which may replace them in the module os.
 _leave = os._exit
 _write = os.write
 
 
 def work(job_pipe: int, result_pipe: int, printed_pipe: int, *, own_network: bool = False) -> NoReturn:
-    """Read one job from its pipe, run it, write the transcript, and leave without any clean-up."""
+    """Read one job from its pipe, run it, write the transcript, and end the process without any cleanup."""
     try:
         _detach(printed_pipe)
         result = _hide_result_pipe(job_pipe, result_pipe)
@@ -48,7 +49,7 @@ def work(job_pipe: int, result_pipe: int, printed_pipe: int, *, own_network: boo
 
 
 def _detach(printed_pipe: int) -> None:
-    with contextlib.suppress(OSError):  # a spawned worker leads a session already
+    with contextlib.suppress(OSError):  # a spawned worker already leads a session
         os.setsid()
     if COLUMN >= 0:
         die_with_parent(signal.SIGKILL)
@@ -63,7 +64,7 @@ def _detach(printed_pipe: int) -> None:
 
 
 def _hide_result_pipe(job_pipe: int, result_pipe: int) -> int:
-    """Move the result pipe to a number that is hard to guess and close everything inherited."""
+    """Move the result pipe to a descriptor that is hard to guess, and close all other inherited ones."""
     result = random.SystemRandom().randint(100, 220)
     os.dup2(result_pipe, result)
     os.set_inheritable(result, False)
@@ -74,7 +75,7 @@ def _hide_result_pipe(job_pipe: int, result_pipe: int) -> int:
 
 
 def host_pid() -> int:
-    """This process's number in the namespace of /proc, which is the one that the judge sees."""
+    """This process's id in the namespace of /proc, which is the id that the judge sees."""
     try:
         return int(Path("/proc/self").readlink().name)
     except (OSError, ValueError):
@@ -100,11 +101,11 @@ def _problem(job: WorkerJob, text: str) -> bytes:
 
 
 class _Unprepared(Exception):
-    """The scratch folder cannot be used, which the submission did not cause."""
+    """The scratch folder cannot be used. This is not the submission's fault."""
 
 
 def _write_submission(job: WorkerJob, base: Path) -> Path:
-    """Write the submission into its place in the scratch folder and make that the current folder."""
+    """Write the submission to its place in the scratch folder, and make that the current folder."""
     place = base / "work" / f"rank{job.rank}"
     try:
         _arrange_stack_dump(base / f"stack{job.rank}")
@@ -144,7 +145,7 @@ def _run(job: WorkerJob, *, own_network: bool) -> WorkerAnswer:
 
 
 def _arrange_stack_dump(path: Path) -> None:
-    """Have the judge's signal, and a crash, write every thread's stack to a file outside the work folder."""
+    """Write every thread's stack to a file outside the work folder on the judge's signal or on a crash."""
     stack = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
     faulthandler.enable(stack, all_threads=True)
     faulthandler.register(STACK_SIGNAL, stack, all_threads=True, chain=False)
@@ -170,9 +171,9 @@ def _import(path: Path) -> ModuleType:
 
 
 def main(device: str, job: str, result: str, printed: str) -> int:
-    """Be a worker with an interpreter of its own, for where forking is unsafe.
+    """Run a worker in an interpreter of its own, as is needed if forking is unsafe.
 
-    Loads torch and the device ahead of time, then waits for its one job and leaves. The arguments are the
+    Loads torch and the device ahead of time, then waits for its one job and ends. The arguments are the
     device and the descriptors of the pipes for the job, the result and the output.
     """
     _end_if_abandoned()
@@ -183,7 +184,7 @@ def main(device: str, job: str, result: str, printed: str) -> int:
 
 
 def _end_if_abandoned() -> None:
-    """End this process when the judge has gone. On Linux the kernel does that; elsewhere poll the parent."""
+    """End this process when the judge has gone. The kernel does that on Linux; elsewhere, poll the parent."""
     if hasattr(os, "pidfd_open"):
         return
     parent = os.getppid()

@@ -1,4 +1,4 @@
-"""What a process that runs submissions loads before it gets one."""
+"""Loads what submissions need before a process gets one."""
 
 import copy
 import gc
@@ -14,8 +14,8 @@ import torch.utils.data
 def warm() -> None:
     """Import what the first optimizer, backward, linear layer and saved file would import lazily.
 
-    This saves 300 to 800 ms per grade. It keeps torch at one thread, since a child that is forked after a
-    multi-threaded operation hangs.
+    This saves 300 to 800 ms per grade. It also limits torch to one thread, since a child that is forked after
+    a multi-threaded operation hangs.
     """
     torch.set_num_threads(1)
     layer = torch.nn.Linear(2, 2)
@@ -29,7 +29,7 @@ def warm() -> None:
     torch.load(file, weights_only=True)
     torch.allclose(torch.randn(2), torch.ones(2).numpy().sum() * torch.ones(2))
     repr(layer.weight)
-    # A collection writes to every object that it visits. In a forked child, that would copy every page.
+    # The garbage collector writes to every object that it visits, which would copy every page in a child.
     gc.collect()
     gc.freeze()
 
@@ -43,7 +43,7 @@ def warm_device(device: str) -> None:
 
 
 def preload(names: Iterable[str]) -> None:
-    """Import modules that an exercise's probes import. One that does not exist is skipped."""
+    """Import the torch and numpy modules among ``names``. Modules that do not exist are skipped."""
     for name in names:
         if name.split(".")[0] in ("torch", "numpy"):
             try:

@@ -1,7 +1,7 @@
 """The wire format between judge and worker: plain data and raw tensor bytes, strictly parsed.
 
-A message is ``MAGIC``, a 4-byte and an 8-byte length, a JSON header and the tensors' bytes. Nothing is ever
-unpickled, so the worst that a hostile worker can send is wrong values.
+A message is ``MAGIC``, the lengths of the header (4 bytes) and of the tensors (8 bytes), a JSON header, and
+the tensors' bytes. Nothing is ever unpickled, so the worst that a hostile worker can send is wrong values.
 """
 
 import ctypes
@@ -17,8 +17,8 @@ from torch import Tensor
 MAGIC = b"QZT1"
 HEADER = struct.Struct("<4sIQ")
 MAX_HEADER = 8 << 20
-# More than three times what the largest honest evidence takes. Not larger: hidden tests look at every value,
-# some with several torch operations for each, and may widen or broadcast what they are given.
+# This is more than three times the largest honest evidence. A larger limit would be a risk, since hidden
+# tests look at every value, some with several torch operations each, and may widen or broadcast them.
 MAX_BYTES = 16 << 20
 MAX_TENSOR = 2 << 20  # bytes of one tensor
 MAX_TENSORS = 4000
@@ -57,7 +57,7 @@ class TranscriptError(ValueError):
 
 
 class Opaque:
-    """Replaces a value that is neither plain data nor a tensor: its type's name and its repr."""
+    """Stands for a value that is neither plain data nor a tensor: its type's name and its repr."""
 
     def __init__(self, kind: str, text: str):
         self.kind = kind
@@ -76,7 +76,7 @@ class Encoder:
         self._values = 0
 
     def node(self, value: Any, depth: int = 0) -> Any:
-        """The JSON node of ``value``. Anything unknown becomes an `Opaque`."""
+        """The JSON node of ``value``. Anything unknown becomes an `Opaque`. Raises `TranscriptError`."""
         kind = type(value)
         self._values += 1
         if self._values > MAX_VALUES:
@@ -149,9 +149,9 @@ def _safe_repr(value: Any) -> str:
 
 
 def encode(value: Any) -> bytes:
-    """One message with ``value``: plain data, tensors, and lists, tuples and dicts of them.
+    """Encode ``value`` as one message: plain data, tensors, and lists, tuples and dicts of them.
 
-    Raises `TranscriptError` for more than a message may hold.
+    Raises `TranscriptError` if it is more than a message may hold.
     """
     encoder = Encoder()
     header = json.dumps(encoder.node(value), allow_nan=False).encode()
@@ -171,7 +171,7 @@ def message_size(start: bytes) -> int:
 
 
 def decode(message: bytes) -> Any:
-    """The value of one message. Raises `TranscriptError` if anything is malformed."""
+    """Decode the value of one message. Raises `TranscriptError` if anything is malformed."""
     if len(message) < HEADER.size:
         raise TranscriptError("the message is cut short")
     magic, header, size = HEADER.unpack_from(message)
@@ -242,7 +242,7 @@ class Decoder:
         offset, size, name, sizes = content
         dtype = DTYPES[name]
         shape = _shape(sizes)
-        # Tensors must not overlap: bytes shared by many would be copied for each, gigabytes from one message.
+        # Tensors must not overlap. Each would copy the shared bytes, and one message could fill gigabytes.
         if type(offset) is not int or offset != self._read:
             raise TranscriptError("a tensor's bytes do not follow those of the one before")
         if type(size) is not int or size > MAX_TENSOR or size != math.prod(shape) * dtype.itemsize:
@@ -257,7 +257,7 @@ class Decoder:
 
 
 def _too_large(node: Any) -> bool:
-    """Whether a plain node is larger than any that this program writes."""
+    """Whether a plain node is larger than any that `Encoder` writes."""
     if isinstance(node, int):
         return abs(node) >= 2**53
     return isinstance(node, str) and len(node) > _MAX_STRING
