@@ -190,6 +190,7 @@ class Queue:
             question = self._bank.questions[name]
             if len(first) + len(rest) >= room:
                 break
+            # A card seen today is among the relatives itself, so it would exclude itself.
             if not wanted(question) or (name not in self._touched and relatives.exclude(question)):
                 continue
             relatives.add(question)

@@ -265,7 +265,7 @@ class CardSearch:
         for part in query.split():
             name, _, value = part.casefold().partition(":")
             if name in {"state", "due"}:
-                if value:
+                if value:  # "state:" alone is still being typed
                     tests.append(self._test(name, value))
             else:
                 words.append(part)
@@ -288,6 +288,7 @@ class CardSearch:
 
     def _is(self, row: SearchRow, value: str) -> bool:
         card = row.card
+        # A prefix is enough, so that the list narrows while the word is being typed.
         if row.state in STATE_NAMES and row.state.startswith(value):
             return True
         if card is None:

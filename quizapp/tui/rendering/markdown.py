@@ -171,7 +171,7 @@ def inline(children: Sequence["Token"]) -> Content:
             open_at.append((str(token.attrGet("href") or ""), length))
         elif token.type == "link_close" and open_at:
             target, start = open_at.pop()
-            if target not in "".join(text)[start:]:
+            if target not in "".join(text)[start:]:  # a bare address is its own text
                 add(f" ({target})", "$text-muted")
         else:
             add(token.content)

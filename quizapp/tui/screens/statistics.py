@@ -58,6 +58,7 @@ class StatisticsScreen(Place):
         self._show_tabs()
         width = max(40, min(110, self.size.width - 6))
         names = {slug: topic.name for slug, topic in self.quiz.bank.topics.items()}
+        # Functions, so that only the current page is computed.
         text = (
             lambda: statistics_text.overview(stats, width),
             lambda: statistics_text.calibration(stats),

@@ -40,6 +40,7 @@ class KeyBar(Widget):
             shown = [act for act in shown if act.place != "app"]
         shown = [act for act in shown if place.offers(act)]
         parts = {act.id: self._part(act, place.phase) for act in shown}
+        # Drop the least important action, and the last of equals, until the line fits.
         while shown and sum(parts[act.id].cell_length + 2 for act in shown) - 2 > self.content_size.width:
             shown.remove(min(reversed(shown), key=lambda act: act.rank))
         return Content("  ").join(parts[act.id] for act in shown)

@@ -86,6 +86,7 @@ class Table(ScrollView, Generic[Row]):
         else:
             content = self._draw_row(self.rows[index], width)
             if index == self.cursor:
+                # Plain text in one style: the row's own colors may be unreadable on the cursor's background.
                 content = Content(content.plain.ljust(width)[: len(content.plain) + width]).stylize(
                     "bold $block-cursor-foreground on $block-cursor-background"
                 )

@@ -182,10 +182,10 @@ class CardView(VerticalScroll):
         if box.display:
             self.typed = box.text
         self._hide("typed", "recognized", "note")
-        own = self.query_one("#own", Static)
-        own.display = bool(self.typed.strip())
-        if own.display:
-            own.update(highlight_terms(self.typed, points))
+        typed_text = self.query_one("#own", Static)
+        typed_text.display = bool(self.typed.strip())
+        if typed_text.display:
+            typed_text.update(highlight_terms(self.typed, points))
         rows = self.query_one(KeyPoints)
         rows.show(points, recognized_points(points, self.typed))
         rows.display = bool(points)
