@@ -85,7 +85,7 @@ def check(options: Namespace) -> int:
         code = check_folders(
             folders, CheckPlan(options.seeds, sample=options.sample, jobs=os.cpu_count() or 1)
         )
-        if all(_exercise_folders(path) for path in named):
+        if all(_exercise_folders(path) for path in named):  # no other content was named
             return code
     content = _content_folder(named)
     cases = [] if content else [path for path in named if _incidents_of(path)]
@@ -128,7 +128,6 @@ def _incidents_of(path: Path) -> Path | None:
 
 
 def _incident_faults(named: list[Path], bank: Bank) -> list[Fault]:
-    """Check the incidents in the folders and files named."""
     from quizapp.incidents.validate import check_incidents
 
     folders = dict.fromkeys(folder for path in named if (folder := _incidents_of(path)))

@@ -5,7 +5,7 @@ import time
 from types import TracebackType
 from typing import Self
 
-_SILENT_S = 0.5
+_SILENT_S = 0.5  # a shorter wait needs no counter
 _EVERY_S = 0.1
 _WIDTH = 24
 

@@ -60,6 +60,7 @@ class ScratchFolder:
                         if entries > MAX_ENTRIES:
                             return True
                         with suppress(FileNotFoundError):
+                            # Count blocks, not st_size: a sparse file takes less than its size.
                             size += entry.stat(follow_symlinks=False).st_blocks * 512
                             if entry.is_dir(follow_symlinks=False):
                                 unvisited.append(entry.path)

@@ -35,7 +35,7 @@ _ZYGOTE_LOST = RunFailure(
     VerdictStatus.ERROR,
     "The process that starts workers died twice while your code ran; code must not kill its parent.",
 )
-_SECOND_SEED = 0x5DEECE66D
+_SECOND_SEED = 0x5DEECE66D  # XORed with the first seed, so that one number reproduces both runs
 
 
 @dataclass(frozen=True)

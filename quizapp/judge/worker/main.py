@@ -92,7 +92,7 @@ def _answer(job: WorkerJob, result: int, *, own_network: bool) -> None:
     except BaseException as error:  # noqa: BLE001 - the submission has changed what is needed here
         message = _problem(job, f"Your code broke the process that records its run ({type(error).__name__}).")
     view = memoryview(message)
-    while view:
+    while view:  # a pipe may accept only a part at a time
         view = view[_write(result, view) :]
 
 
@@ -124,7 +124,7 @@ def _run(job: WorkerJob, *, own_network: bool) -> WorkerAnswer:
     path = _write_submission(job, base)
     place = path.parent
     os.environ.update({"TMPDIR": str(place), "HOME": str(place)})
-    tempfile.tempdir = None
+    tempfile.tempdir = None  # tempfile remembers the folder that it chose before TMPDIR changed
     if job.world > 1:
         os.environ["GLOO_SOCKET_IFNAME"] = "lo" if sys.platform == "linux" else "lo0"
         torch.distributed.init_process_group(

@@ -207,7 +207,7 @@ class Decoder:
         self._values = 0
 
     def value(self, node: Any, depth: int = 0) -> Any:
-        """The value of ``node``. Raises `TranscriptError`, or whatever malformed data leads to."""
+        """The value of ``node``. Raises `TranscriptError`, or another exception for malformed data."""
         self._values += 1
         if depth > MAX_DEPTH + 1 or self._values > MAX_VALUES:
             raise TranscriptError("the message is nested too deeply or too long")
