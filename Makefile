@@ -22,7 +22,7 @@ test-fast: $(VENV)/.test
 	@$(PYTEST) -m "not (slow or judge or snapshot or exhaustive)"
 
 test-all: $(VENV)/.test
-	@$(BIN)/pytest -m exhaustive
+	@$(PYTEST) -m exhaustive
 	$(BIN)/quizapp check exercises --seeds 1 --sample $(SHARE)
 	$(BIN)/python benchmarks/soak.py --saves 100
 

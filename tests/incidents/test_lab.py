@@ -16,7 +16,7 @@ from tools.incident_lab.readings import OUTCOMES, RunPair, outcomes
 from tools.incident_lab.setups import BASELINE
 from tools.incident_lab.training import one_batch, train
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 FOLDER = Path(__file__).parents[2] / "content" / "incidents"
 

@@ -9,6 +9,8 @@ from quizapp.judge.verdict import Verdict
 from tests.judge.field import DATA, SECRET, Field, control_characters, texts
 from tests.judge.hostile import ALL, Hostile
 
+pytestmark = pytest.mark.exhaustive
+
 NAMES = [f"{hostile.kind}/{hostile.name}" for hostile in ALL]
 # A spawned worker costs seconds of processor time: at T0 some of each kind.
 AT_T0 = {

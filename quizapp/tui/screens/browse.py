@@ -157,7 +157,7 @@ class BrowseScreen(TablePlace[SearchRow]):
         box = self.query_one("#preview")
         if row is None:
             text.update(Document(NO_MATCH))
-            box.border_title = "CardFilter"
+            box.border_title = "Filter"
             return
         box.border_title = row.question.id
         text.update(Document(self._text(row)))
