@@ -54,8 +54,8 @@ def home(judge_home: Path) -> Iterator[Path]:
 @pytest.fixture(scope="session", params=TIERS)
 def field(request: pytest.FixtureRequest, home: Path) -> Iterator[Field]:
     """A judge of each tier that this machine offers, one after the other."""
-    place = home / f"field-{request.param}"
-    place.mkdir()
+    # With several processes the tiers come round again, file by file, so each field needs a new folder.
+    place = Path(tempfile.mkdtemp(prefix=f"field-{request.param}-", dir=home))
     ready = Field(request.param, place)
     yield ready
     ready.close()
