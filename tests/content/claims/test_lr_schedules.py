@@ -101,6 +101,12 @@ def test_uncorrected_first_adam_step_overshoots() -> None:
     assert (0.1 * g) / math.sqrt(0.001 * g * g) == pytest.approx(3.162, abs=1e-3)
 
 
+def test_epsilon_shortens_the_uncorrected_step_of_a_tiny_gradient() -> None:
+    """lr-warmup-tiny-gradient: 2.4 η for g = 1e-6, not 3.16 η."""
+    g = 1e-6
+    assert (0.1 * g) / (math.sqrt(0.001 * g * g) + 1e-8) == pytest.approx(2.40, abs=0.01)
+
+
 def _multiplier(t: int, t_w: int = 10, total: int = 100, f: float = 0.1) -> float:
     if t < t_w:
         return (t + 1) / t_w
