@@ -14,6 +14,7 @@ from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
 from quizapp.errors import ContentError, UnknownName
 from quizapp.util.suggest import did_you_mean
 
+_RETIRED = "retired.yaml"
 MAX_FILES = 1000  # of one deck
 _MAX_HEADING = 500  # characters each of a topic's slug, its name and its description
 
@@ -33,7 +34,7 @@ def load_bank(
     # Include the code that reads the files: in a checkout it changes while the version stays the same.
     program = sorted(Path(__file__).parent.glob("*.py"))
     order = paths.content() / "paths.yaml"
-    key = _fingerprint([*sources, order, paths.exercises(), *program])
+    key = _fingerprint([*sources, order, order.with_name(_RETIRED), paths.exercises(), *program])
     file = paths.cache() / "bank.pickle"
     bank = _read_cache(file, key) if cache else None
     if bank is None:
@@ -104,7 +105,10 @@ def _write_cache(path: Path, key: str, bank: Bank) -> None:
 def parse_bank(
     sources: Sequence[Path], paths_file: Path, exercises_folder: Path, progress: ReportProgress | None = None
 ) -> Bank:
-    """Read the bank from its YAML files, without the cache. Arguments and faults as for `load_bank`."""
+    """Read the bank from its YAML files, without the cache. Arguments and faults as for `load_bank`.
+
+    Withdrawn questions are listed in ``retired.yaml`` beside ``paths_file``.
+    """
     from quizapp.bank.parse_exercise import load_exercises
 
     exercises, faults = load_exercises(exercises_folder)
@@ -124,13 +128,15 @@ def parse_bank(
         faults += read_file(path, questions, topics)
     order, tracks, path_faults = _read_paths(paths_file)
     faults += path_faults
+    retired, retired_faults = _read_retired(paths_file.with_name(_RETIRED), questions)
+    faults += retired_faults
     faults += _link_faults(questions, exercises)
     topics = {slug: topics[slug] for slug in [*order, *topics] if slug in topics}
     rank = {slug: place for place, slug in enumerate(topics)}
     ordered = dict(sorted(questions.items(), key=lambda item: rank.get(item[1].topic, len(rank))))
     ordered = {name: _with_inherited(question, ordered) for name, question in ordered.items()}
     aliases = {alias: q.id for q in ordered.values() for alias in q.aliases if alias not in ordered}
-    return Bank(ordered, topics, exercises, aliases, tracks, tuple(faults))
+    return Bank(ordered, topics, exercises, aliases, tracks, tuple(faults), retired)
 
 
 def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topic]) -> list[Fault]:
@@ -220,6 +226,40 @@ def _read_paths(path: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list
         )
 
 
+def _read_retired(path: Path, questions: dict[str, Question]) -> tuple[dict[str, str], list[Fault]]:
+    """The withdrawn ids and what covers each now, and the faults.
+
+    A question that uses a withdrawn id again is taken out of ``questions``, because the id's history in the
+    logs of learners belongs to another question.
+    """
+    from quizapp.bank.yaml_loader import LINE, read_yaml
+
+    if not path.is_file():
+        return {}, []
+    data, fault = read_yaml(path)
+    if fault is not None:
+        return {}, [fault]
+    entries = data.get("retired") if isinstance(data, dict) else None
+    if not isinstance(entries, list):
+        return {}, [Fault(str(path), 1, "must hold a list under 'retired:'")]
+    retired: dict[str, str] = {}
+    faults: list[Fault] = []
+    for entry in entries:
+        if not isinstance(entry, dict) or not entry.get("id") or set(entry) - {"id", "into", LINE}:
+            line = entry[LINE] if isinstance(entry, dict) else 1
+            faults.append(Fault(str(path), line, "each entry must have 'id' and may have 'into'"))
+            continue
+        name, into = str(entry["id"]), str(entry.get("into") or "")
+        if into and into not in questions:
+            text = f"'into' names '{into}', which does not exist; correct the id"
+            faults.append(Fault(str(path), entry[LINE], text, missing=into))
+        if (question := questions.pop(name, None)) is not None:
+            text = f"the id '{name}' belongs to a withdrawn question; choose another"
+            faults.append(Fault(question.file, question.line, text, name))
+        retired[name] = into
+    return retired, faults
+
+
 def _link_faults(questions: Mapping[str, Question], exercises: Mapping[str, Exercise]) -> list[Fault]:
     """Report links to ids and exercises that do not exist. The questions themselves stay in the bank."""
     aliases = {alias for question in questions.values() for alias in question.aliases}
@@ -243,9 +283,17 @@ def find_question(bank: Bank, question_id: str) -> Question:
     """Find a question by its id or alias. Raises `UnknownName`, which suggests similar ids."""
     question = bank.questions.get(bank.resolve(question_id))
     if question is None:
+        if question_id in bank.retired:
+            raise UnknownName(retirement(bank, question_id))
         hint = did_you_mean(question_id, bank.questions, "'quizapp questions' lists them")
         raise UnknownName(f"there is no question '{question_id}'; {hint}")
     return question
+
+
+def retirement(bank: Bank, question_id: str) -> str:
+    """Say that a question was withdrawn, and which one covers it now. The id must be in `Bank.retired`."""
+    into = bank.retired[question_id]
+    return f"The question '{question_id}' was withdrawn" + (f"; '{into}' covers it now." if into else ".")
 
 
 def find_exercise(bank: Bank, slug: str) -> Exercise:

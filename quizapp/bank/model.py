@@ -1,6 +1,7 @@
 """Questions, exercises and faults as frozen dataclasses."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,12 +25,31 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class KeyPoint:
-    """One checkable statement of a full answer; a typed answer that contains one of ``terms`` shows it."""
+    """One checkable statement of a full answer; a typed answer that contains one of ``terms`` shows it.
+
+    ``must`` marks the points without which an answer is not good; see `musts`.
+    """
 
     text: str
     weight: int = 1
     kind: PointKind = PointKind.CORE
     terms: tuple[str, ...] = ()
+    must: bool = False
+
+
+MAX_MUSTS = 3
+
+
+def musts(points: Sequence[KeyPoint]) -> tuple[KeyPoint, ...]:
+    """The points without which an answer is not good: those that say so.
+
+    In a list in which none does, these are the core points of weight 3, at most `MAX_MUSTS`, in order.
+    """
+    marked = tuple(point for point in points if point.must)
+    if marked:
+        return marked
+    heaviest = (point for point in points if point.weight == 3 and point.kind == PointKind.CORE)
+    return tuple(itertools.islice(heaviest, MAX_MUSTS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,11 +157,36 @@ class Forbidden:
     behaviour: int = 0
 
 
+ONLY_STAGE = "all"
+"""The name of the stage of an exercise that is not divided into stages."""
+ROBUST = "robust"
+"""The name of the stage, always the last, with demands that an interviewer would not insist on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A step in which an interviewer extends the task.
+
+    ``brief`` is what the learner is told in interview mode, ``minutes`` the time that the step should take.
+    """
+
+    name: str
+    minutes: int
+    brief: str
+    behaviours: tuple[int, ...]
+
+    @property
+    def is_core(self) -> bool:
+        """Whether the exercise counts as passed only if this stage holds."""
+        return self.name != ROBUST
+
+
 @dataclass(frozen=True, slots=True)
 class Exercise:
     """A runnable task: a starter module and hidden tests in ``folder``.
 
-    ``timeout`` is in seconds for one run. ``ranks`` holds the group sizes of distributed probes.
+    ``timeout`` is in seconds for one run. ``ranks`` holds the group sizes of distributed probes. ``stages``
+    has at least one entry, and each behavior is in exactly one stage.
     """
 
     slug: str
@@ -157,6 +202,11 @@ class Exercise:
     forbidden: tuple[Forbidden, ...] = ()
     ranks: tuple[int, ...] = ()
     timeout: float = 10.0
+    stages: tuple[Stage, ...] = (Stage(ONLY_STAGE, 0, "", ()),)
+
+    def stage_of(self, behaviour: int) -> str:
+        """The name of the stage of a behavior. The check of the allowed means, 0, is in the first stage."""
+        return next((s.name for s in self.stages if behaviour in s.behaviours), self.stages[0].name)
 
     @property
     def prompt(self) -> str:
@@ -195,7 +245,8 @@ class Fault:
 class Bank:
     """All valid questions and exercises, and the faults of those that were left out.
 
-    ``aliases`` maps old ids to current ones. ``paths`` maps each track to question ids, in order.
+    ``aliases`` maps old ids to current ones. ``paths`` maps each track to question ids, in order. ``retired``
+    maps the ids of withdrawn questions to the question that covers them now, or to "".
     """
 
     questions: Mapping[str, Question]
@@ -204,6 +255,7 @@ class Bank:
     aliases: Mapping[str, str] = field(default_factory=dict)
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    retired: Mapping[str, str] = field(default_factory=dict)
 
     def resolve(self, question_id: str) -> str:
         """The current id of a question, following aliases; an unknown id is returned as it is."""

@@ -5,11 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from quizapp.bank import LEVELS, Level, PointKind
-from quizapp.bank.model import Exercise, Fault, Forbidden, Hint, KeyPoint
+from quizapp.bank.model import ONLY_STAGE, ROBUST, Exercise, Fault, Forbidden, Hint, KeyPoint, Stage
 from quizapp.bank.yaml_loader import LINE, read_yaml
 
 REQUIRED = ("title", "level", "topic", "minutes", "module", "behaviours", "hints", "rubric")
-OPTIONAL = ("forbidden", "ranks", "timeout")
+OPTIONAL = ("forbidden", "ranks", "timeout", "stages")
+_FEWEST_STAGES, _MOST_STAGES = 2, 5
 FILES = ("prompt.md", "starter.py", "solution.py", "probes.py")
 
 
@@ -73,7 +74,35 @@ def _exercise(folder: Path, data: dict[str, Any]) -> Exercise:
         ),
         ranks=tuple(int(n) for n in data.get("ranks") or []),
         timeout=float(data.get("timeout", 10.0)),
+        stages=_stages(data, behaviours),
     )
+
+
+def _stages(data: dict[str, Any], behaviours: dict[int, str]) -> tuple[Stage, ...]:
+    """The stages; one with every behavior if the exercise names none. Raises `ValueError`."""
+    if not data.get("stages"):
+        return (Stage(ONLY_STAGE, int(data["minutes"]), "", tuple(behaviours)),)
+    stages = tuple(
+        Stage(str(item["name"]), int(item["minutes"]), str(item["brief"]).strip(), tuple(item["behaviours"]))
+        for item in data["stages"]
+    )
+    names = [stage.name for stage in stages]
+    if not _FEWEST_STAGES <= len(stages) <= _MOST_STAGES:
+        raise ValueError(f"has {len(stages)} stages; {_FEWEST_STAGES} to {_MOST_STAGES} are wanted")
+    if len(set(names)) < len(names) or "" in names:
+        raise ValueError("two stages have the same name; rename one")
+    if ROBUST in names[:-1]:
+        raise ValueError(f"the stage '{ROBUST}' must be the last")
+    for stage in stages:
+        if stage.minutes < 1:
+            raise ValueError(f"the stage '{stage.name}' needs at least one minute")
+        if unknown := [n for n in stage.behaviours if n not in behaviours]:
+            raise ValueError(f"the stage '{stage.name}' names behavior {unknown[0]}, which does not exist")
+    placed = [number for stage in stages for number in stage.behaviours]
+    for number in behaviours:
+        if placed.count(number) != 1:
+            raise ValueError(f"behavior {number} must be in exactly one stage, not in {placed.count(number)}")
+    return stages
 
 
 def _hint(item: Any) -> Hint:

@@ -14,6 +14,7 @@ from quizapp.bank import KINDS, LEVELS, TRACKS, Level, PointKind, QuestionKind
 from quizapp.bank.answers import GAP, gaps
 from quizapp.bank.key_terms import weak_term
 from quizapp.bank.model import (
+    MAX_MUSTS,
     Fault,
     FollowUp,
     KeyPoint,
@@ -231,6 +232,9 @@ class _Fields:
                     )
                 if why := weak_term(term):
                     raise InvalidValue(self.line, f"the term '{term}' {why}")
+        if (count := sum(point.must for point in points)) > MAX_MUSTS:
+            text = f"{count} key points have 'must: true'; at most {MAX_MUSTS} can be musts"
+            raise InvalidValue(self.line, text)
         return points
 
     def _named(self, key: str, what: str) -> dict[str, Any]:

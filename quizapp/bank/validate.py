@@ -9,7 +9,7 @@ from pathlib import Path
 
 from quizapp.bank.key_terms import shown_terms
 from quizapp.bank.loader import parse_bank
-from quizapp.bank.model import Bank, Exercise, Fault, Question
+from quizapp.bank.model import ONLY_STAGE, Bank, Exercise, Fault, Question
 from quizapp.bank.parameters import SampledQuestion, sample_question, try_formulas
 from quizapp.errors import ContentError
 from quizapp.util.text import number_text, plural
@@ -17,6 +17,7 @@ from quizapp.util.text import number_text, plural
 SAMPLES = 24
 PYTHON_BLOCK = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _LEAST_RIGHT = 3
+_BRIEF = (25, 60)  # words
 _STARTS = ("prompt.md", "starter.py", "solution.py", "probes.py")
 
 
@@ -124,6 +125,11 @@ def exercise_faults(exercise: Exercise) -> Iterator[Fault]:
     if count < _LEAST_RIGHT:
         text = f"has {plural(count, 'submission')}; write at least {_LEAST_RIGHT}"
         yield Fault(str(folder / "right"), 1, text)
+    for stage in exercise.stages:
+        words = len(stage.brief.split())
+        if stage.name != ONLY_STAGE and not _BRIEF[0] <= words <= _BRIEF[1]:
+            text = f"the brief of stage '{stage.name}' has {words} words; write {_BRIEF[0]} to {_BRIEF[1]}"
+            yield Fault(str(folder / "exercise.yaml"), 1, text)
     if len(exercise.hints) != 3:
         yield Fault(str(folder / "exercise.yaml"), 1, f"has {len(exercise.hints)} hints; write three")
 

@@ -7,7 +7,7 @@ from argparse import Namespace
 from pathlib import Path
 
 from quizapp import paths
-from quizapp.bank.loader import find_question, load_bank
+from quizapp.bank.loader import find_question, load_bank, retirement
 from quizapp.bank.model import Bank, Fault
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.util.sanitize import escape_controls, escape_unprintable
@@ -62,6 +62,9 @@ def show(options: Namespace) -> int:
     from quizapp.bank.render import question_text
 
     bank = load_user_bank()
+    if options.id in bank.retired:
+        sys.stdout.write(retirement(bank, options.id) + "\n")
+        return DONE
     text = question_text(find_question(bank, options.id), options.seed)
     sys.stdout.write(escape_controls(text) + "\n")
     return DONE

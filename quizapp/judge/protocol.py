@@ -62,7 +62,8 @@ class GradeOrder:
 
     ``timeout`` is in seconds for one run (None: the exercise's own). ``seed`` reproduces a verdict. ``tier``
     forces a lower isolation. Without ``parallel``, the second seed runs after the first, which is better if
-    many submissions are waiting.
+    many submissions are waiting. ``stages`` asks for the tests of that many leading stages only (at least
+    one); None asks for all.
     """
 
     folder: Path
@@ -73,6 +74,7 @@ class GradeOrder:
     seed: int | None = None
     tier: str | None = None
     parallel: bool = (os.cpu_count() or 1) > 1
+    stages: int | None = None
 
     @classmethod
     def create(
@@ -84,14 +86,15 @@ class GradeOrder:
         timeout: float | None = None,
         seed: int | None = None,
         tier: str | None = None,
+        stages: int | None = None,
     ) -> Self:
         """Create the order for a file or its bytes. Raises `QuizError` if it cannot be graded."""
-        check_options(device=device, timeout=timeout, seed=seed, tier=tier)
+        check_options(device=device, timeout=timeout, seed=seed, tier=tier, stages=stages)
         if isinstance(source, bytes):
             code, file = check_source(source, exercise.module), exercise.module
         else:
             code, file = read_source(source), str(source)
-        return cls(exercise.folder.absolute(), code, file, device, timeout, seed, tier)
+        return cls(exercise.folder.absolute(), code, file, device, timeout, seed, tier, stages=stages)
 
     def one_by_one(self) -> Self:
         """A copy of this order that runs the second seed after the first."""
@@ -111,7 +114,12 @@ class GradeOrder:
 
 
 def check_options(
-    *, device: str = "auto", timeout: float | None = None, seed: int | None = None, tier: str | None = None
+    *,
+    device: str = "auto",
+    timeout: float | None = None,
+    seed: int | None = None,
+    tier: str | None = None,
+    stages: int | None = None,
 ) -> None:
     """Raise `QuizError` if nothing can be graded with these options."""
     check_name(device)
@@ -119,6 +127,8 @@ def check_options(
         raise JudgeFailed("torch is not installed, so nothing can be graded; 'pip install torch' adds it.")
     if timeout is not None and not 0 < timeout <= 3600:
         raise QuizError(f"A limit of {timeout:g} s makes no sense; give 0.1 to 3600.")
+    if stages is not None and stages < 1:
+        raise QuizError(f"{stages} stages make no sense; ask for at least one.")
     if tier is not None and tier not in TIERS:
         raise QuizError(f"{tier!r} is not an isolation tier; use {', '.join(TIERS)}.")
     if seed is not None and not -(2**63) <= seed < 2**63:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
+from quizapp.bank.model import ONLY_STAGE
+
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
 
@@ -43,9 +45,17 @@ class TestResultJson(TypedDict):
 
     name: str
     behaviour: int
+    stage: str
     passed: bool
     message: str
     seconds: float
+
+
+class StageResultJson(TypedDict):
+    """One stage's part of a verdict."""
+
+    name: str
+    passed: bool
 
 
 class VerdictJson(TypedDict):
@@ -57,6 +67,7 @@ class VerdictJson(TypedDict):
     device: str
     status: VerdictStatus
     passed: bool
+    stages: list[StageResultJson]
     tests: list[TestResultJson]
     seconds: float
     seed: int
@@ -72,6 +83,7 @@ class TestResult:
     """One hidden test's part of a verdict.
 
     ``message`` is for the learner and empty if the test passed. ``seconds`` is the test's own running time.
+    ``stage`` names the stage of the exercise to which the behavior belongs.
     """
 
     name: str
@@ -79,6 +91,7 @@ class TestResult:
     passed: bool
     message: str = ""
     seconds: float = 0.0
+    stage: str = ONLY_STAGE
     __test__ = False  # otherwise pytest would collect this class
 
     def as_json(self) -> TestResultJson:
@@ -86,6 +99,7 @@ class TestResult:
         return {
             "name": self.name,
             "behaviour": self.behaviour,
+            "stage": self.stage,
             "passed": self.passed,
             "message": self.message,
             "seconds": round(self.seconds, 6),
@@ -93,11 +107,21 @@ class TestResult:
 
 
 @dataclass(frozen=True, slots=True)
+class StageResult:
+    """Whether every hidden test of a stage passed."""
+
+    name: str
+    passed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """The judge's verdict on one submission.
 
-    ``error`` says why there is no evidence. ``printed`` is what the submission printed. ``notes`` are about
-    the device and the isolation. ``versions`` holds the source's hash and the versions that graded it.
+    ``stages`` lists the stages that were asked for, in order; verdicts that were stored before exercises had
+    stages list none. ``error`` says why there is no evidence. ``printed`` is what the submission printed.
+    ``notes`` are about the device and the isolation. ``versions`` holds the source's hash and the versions
+    that graded it.
     """
 
     exercise: str
@@ -112,6 +136,7 @@ class Verdict:
     printed: str = ""
     notes: tuple[str, ...] = ()
     versions: dict[str, str] = field(default_factory=dict)
+    stages: tuple[StageResult, ...] = ()
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Verdict":
@@ -129,6 +154,7 @@ class Verdict:
             printed=data["printed"],
             notes=tuple(data["notes"]),
             versions=dict(data["versions"]),
+            stages=tuple(StageResult(**stage) for stage in data.get("stages", ())),
         )
 
     @property
@@ -155,6 +181,7 @@ class Verdict:
             "device": self.device,
             "status": self.status,
             "passed": self.passed,
+            "stages": [{"name": stage.name, "passed": stage.passed} for stage in self.stages],
             "tests": [test.as_json() for test in self.tests],
             "seconds": round(self.seconds, 4),
             "seed": self.seed,

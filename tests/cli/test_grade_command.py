@@ -45,7 +45,8 @@ def test_grade_follows_the_contract(capsys: pytest.CaptureFixture[str]) -> None:
     assert verdict["status"] == "passed"
     assert verdict["seed"] == 7
     assert verdict["error"] is None
-    assert {"name", "behaviour", "passed", "message", "seconds"} == set(verdict["tests"][0])
+    assert {"name", "behaviour", "stage", "passed", "message", "seconds"} == set(verdict["tests"][0])
+    assert verdict["stages"] == [{"name": "all", "passed": True}]
     assert {"exercise", "file", "device", "seconds", "tier"} <= set(verdict)
 
 

@@ -1,8 +1,10 @@
 """Hints, JUnit, text reports and what is kept of a submission's output."""
 
+import json
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -15,7 +17,7 @@ from quizapp.judge.render.text import verdict_text
 from quizapp.judge.server.collector import PRINTED_HEAD as HEAD
 from quizapp.judge.server.collector import PRINTED_TAIL as TAIL
 from quizapp.judge.server.collector import PrintedOutput, line_in, read_stack
-from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus, ordered_hints
+from quizapp.judge.verdict import StageResult, TestResult, Verdict, VerdictStatus, ordered_hints
 from quizapp.util.sanitize import escape_unprintable
 from tests.judge.field import DATA, exercise
 
@@ -60,6 +62,26 @@ def test_junit_counts_and_survives_odd_characters(tmp_path: Path) -> None:
     failure = suites[0].find("testcase/failure")
     assert failure is not None
     assert failure.get("message") == "The gradient of w is wrong. ?<&>"
+
+
+def test_junit_and_report_show_the_stages(tmp_path: Path) -> None:
+    tests = (
+        TestResult("blend", 1, passed=True, stage="core"),
+        TestResult("refuses", 4, passed=False, message="Wrong.", stage="robust"),
+    )
+    staged = replace(FAILED, tests=tests, stages=(StageResult("core", True), StageResult("robust", False)))
+    write_junit(tmp_path / "out.xml", [staged])
+    cases = ET.parse(tmp_path / "out.xml").getroot().findall("testsuite/testcase")
+    assert [case.get("classname") for case in cases] == ["quizapp.blend.core", "quizapp.blend.robust"]
+    assert "✓ core   ✗ robust" in verdict_text(staged, exercise("blend"))
+
+
+def test_a_verdict_stored_before_there_were_stages_is_read() -> None:
+    stored = json.loads(json.dumps(FAILED.as_json()))
+    del stored["stages"]
+    for test in stored["tests"]:
+        del test["stage"]
+    assert Verdict.from_json(stored) == FAILED
 
 
 def test_junit_to_a_place_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:

@@ -265,7 +265,9 @@ def _wrong_faults(
 def _coverage_faults(
     report: ExerciseReport, exercise: "Exercise", code: "LoadedExercise", failed_tests: set[str]
 ) -> Iterator[str]:
-    tested = {getattr(test, "behaviour", 0) for test in code.tests}
+    from quizapp.judge.server.test_runner import behaviour_of
+
+    tested = {behaviour_of(test) for test in code.tests}
     tested |= {rule.behaviour for rule in exercise.forbidden}
     for number in sorted(set(exercise.behaviours) - tested):
         yield f"behavior {number} is checked by no hidden test"

@@ -18,14 +18,18 @@ def grade(
     timeout: float | None = None,
     seed: int | None = None,
     tier: str | None = None,
+    stages: int | None = None,
 ) -> Verdict:
     """Grade one submission, a file or its bytes. Uses this user's warm judge if one is running.
 
     ``timeout`` is in seconds for one run (default: the exercise's own). ``seed`` reproduces a verdict.
-    ``tier`` (T0 to T3) forces a lower isolation. Raises `QuizError` if the file cannot be graded or an option
+    ``tier`` (T0 to T3) forces a lower isolation. ``stages`` runs the tests of that many leading stages only.
+    Raises `QuizError` if the file cannot be graded or an option
     is wrong, such as a device that does not exist.
     """
-    order = GradeOrder.create(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
+    order = GradeOrder.create(
+        exercise, source, device=device, timeout=timeout, seed=seed, tier=tier, stages=stages
+    )
     # Code at T0 can kill the judge, but so can other causes: blame the code only if a new judge dies twice.
     reply = _ask_warm_judge(order) or _ask_new_judge(order) or _ask_new_judge(order)
     return order.lost_verdict(exercise) if reply is None else reply.verdict_or_raise()

@@ -72,13 +72,18 @@ class JudgeClient:
         timeout: float | None = None,
         seed: int | None = None,
         tier: str | None = None,
+        stages: int | None = None,
     ) -> int:
         """Ask for a verdict and return its ticket. Cancels the previous submission.
+
+        ``stages`` runs the tests of that many leading stages only.
 
         Raises `QuizError` at once for a source that cannot be graded.
         """
         tier = tier or self._tier or None
-        order = GradeOrder.create(exercise, source, device=device, timeout=timeout, seed=seed, tier=tier)
+        order = GradeOrder.create(
+            exercise, source, device=device, timeout=timeout, seed=seed, tier=tier, stages=stages
+        )
         with self._lock:
             ticket = next(self._tickets)
             self._latest = ticket

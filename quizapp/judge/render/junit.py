@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
 
+from quizapp.bank.model import ONLY_STAGE
 from quizapp.errors import QuizError
 from quizapp.judge.verdict import Verdict, VerdictStatus
 
@@ -34,7 +35,7 @@ def junit(verdicts: Sequence[Verdict]) -> Element:
         for key, value in {"seed": verdict.seed, "device": verdict.device, "tier": verdict.tier}.items():
             SubElement(_properties(suite), "property", name=key, value=str(value))
         for test in verdict.tests:
-            case = _case(suite, verdict, f"{test.behaviour} {test.name}", test.seconds)
+            case = _case(suite, verdict, f"{test.behaviour} {test.name}", test.seconds, test.stage)
             if not test.passed:
                 SubElement(case, "failure", message=_xml(test.message)).text = _xml(test.message)
         if broken:
@@ -51,10 +52,10 @@ def _properties(suite: Element) -> Element:
     return SubElement(suite, "properties") if properties is None else properties
 
 
-def _case(suite: Element, verdict: Verdict, name: str, seconds: float) -> Element:
-    return SubElement(
-        suite, "testcase", classname=f"quizapp.{verdict.exercise}", name=name, time=f"{seconds:.6f}"
-    )
+def _case(suite: Element, verdict: Verdict, name: str, seconds: float, stage: str = ONLY_STAGE) -> Element:
+    """Add a test case. Its class name ends with the stage if the exercise has several."""
+    class_name = f"quizapp.{verdict.exercise}" + ("" if stage == ONLY_STAGE else f".{stage}")
+    return SubElement(suite, "testcase", classname=_xml(class_name), name=name, time=f"{seconds:.6f}")
 
 
 def _xml(text: str) -> str:

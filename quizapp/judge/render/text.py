@@ -23,6 +23,7 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> st
     lines = _wrapped(head, "  ", width, first="")
     if verdict.error:
         lines += _wrapped(verdict.error, "  ", width)
+    lines += _stages(verdict, width)
     failed = [test for test in verdict.tests if not test.passed]
     for number in sorted({test.behaviour for test in failed}):
         sentence = exercise.behaviours.get(number, "Only what the task allows is used.")
@@ -35,6 +36,14 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> st
     lines += _wrapped(f"{verdict.seconds:.2f} s on {verdict.device}, --seed {verdict.seed}", "  ", width)
     lines += _wrapped(isolation(verdict.tier), "  ", width)
     return "\n".join(lines)
+
+
+def _stages(verdict: Verdict, width: int) -> list[str]:
+    """One line with the stages and whether each holds, if the exercise has more than one."""
+    if len(verdict.stages) < 2 or not verdict.tests:
+        return []
+    marks = (f"{'✓' if stage.passed else '✗'} {stage.name}" for stage in verdict.stages)
+    return _wrapped("   ".join(marks), "  ", width)
 
 
 def _reasons(tests: list[TestResult], width: int) -> list[str]:

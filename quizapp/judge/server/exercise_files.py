@@ -12,7 +12,7 @@ from types import ModuleType
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.errors import QuizError
-from quizapp.judge.server.test_runner import HiddenTest
+from quizapp.judge.server.test_runner import HiddenTest, behaviour_of
 from quizapp.judge.server.worker_view import probe_code_without_inputs
 from quizapp.judge.testing.probes import probe_names
 
@@ -120,4 +120,4 @@ def load_tests(exercise: Exercise) -> list[HiddenTest]:
         tests += [
             value for name, value in vars(module).items() if name.startswith("test_") and callable(value)
         ]
-    return sorted(tests, key=lambda test: getattr(test, "behaviour", 0))
+    return sorted(tests, key=behaviour_of)

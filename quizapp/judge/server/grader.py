@@ -11,6 +11,7 @@ from hashlib import sha256
 import torch
 
 import quizapp
+from quizapp.bank.model import Forbidden, Stage
 from quizapp.judge.devices import resolve
 from quizapp.judge.protocol import GradeOrder
 from quizapp.judge.sandbox.scratch import ScratchFolder
@@ -20,13 +21,13 @@ from quizapp.judge.server.evidence import SeededRun
 from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise
 from quizapp.judge.server.feedback import RunFailure
 from quizapp.judge.server.name_rules import check_names
-from quizapp.judge.server.test_runner import run_tests
+from quizapp.judge.server.test_runner import HiddenTest, behaviour_of, run_tests
 from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
 from quizapp.judge.server.worker_view import strip_expected_answers
 from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.draw import Draw
-from quizapp.judge.verdict import Verdict, VerdictStatus
+from quizapp.judge.verdict import StageResult, Verdict, VerdictStatus
 from quizapp.judge.worker.job import WorkerJob
 from quizapp.judge.worker.transcript import encode
 from quizapp.util.sanitize import escape_unprintable
@@ -48,6 +49,24 @@ class GradingTask:
     tier: str
     seconds: float
     canceled: threading.Event
+    stages: tuple[Stage, ...]
+
+    @property
+    def behaviours(self) -> set[int]:
+        """The behaviors of the stages that were asked for; 0, the check of the allowed means, is included."""
+        return {0}.union(*(stage.behaviours for stage in self.stages))
+
+    @property
+    def tests(self) -> list[HiddenTest]:
+        """The hidden tests of the stages that were asked for."""
+        asked = self.behaviours
+        return [test for test in self.loaded.tests if behaviour_of(test) in asked]
+
+    @property
+    def forbidden(self) -> list[Forbidden]:
+        """The rules about allowed means of the stages that were asked for."""
+        asked = self.behaviours
+        return [rule for rule in self.loaded.exercise.forbidden if rule.behaviour in asked]
 
     @property
     def text(self) -> str:
@@ -103,7 +122,15 @@ class GradingEngine:
             file=order.file,
             device=device,
             status=status,
-            tests=tuple(replace(t, message=escape_unprintable(t.message)) for t in deciding.tests),
+            tests=tuple(
+                replace(
+                    test,
+                    message=escape_unprintable(test.message),
+                    stage=task.loaded.exercise.stage_of(test.behaviour),
+                )
+                for test in deciding.tests
+            ),
+            stages=_stage_results(task, deciding),
             seconds=time.monotonic() - begin,
             seed=seed,
             tier=task.tier,
@@ -127,7 +154,8 @@ class GradingEngine:
         seconds = loaded.exercise.timeout if order.timeout is None else order.timeout
         forbidden = [name for rule in loaded.exercise.forbidden for name in rule.names]
         self._pool.preload(tier, loaded.preload, forbidden)
-        return GradingTask(loaded, order.source, device, tier, seconds, canceled)
+        stages = loaded.exercise.stages[: order.stages]
+        return GradingTask(loaded, order.source, device, tier, seconds, canceled, stages)
 
     def _new_run(self, task: GradingTask, seed: int, *, second: bool = False) -> SeededRun:
         with self._lock:
@@ -204,10 +232,18 @@ class GradingEngine:
             if evidence.failure is None:
                 observe = Observe(run.given, evidence.values, evidence.errors, task.module, task.device)
                 with self._lock:
-                    run.tests = run_tests(task.loaded.tests, observe)
-                run.tests += check_names(task.loaded.exercise.forbidden, task.source)
+                    run.tests = run_tests(task.tests, observe)
+                run.tests += check_names(task.forbidden, task.source)
             if not run.passed:
                 return
+
+
+def _stage_results(task: GradingTask, run: SeededRun) -> tuple[StageResult, ...]:
+    """Which of the stages that were asked for hold. Without evidence, none does."""
+    exercise = task.loaded.exercise
+    failed = {exercise.stage_of(test.behaviour) for test in run.tests if not test.passed}
+    judged = run.evidence.failure is None
+    return tuple(StageResult(stage.name, judged and stage.name not in failed) for stage in task.stages)
 
 
 def _job(

@@ -92,6 +92,11 @@ class CpuTimeLimit:
                     _raise_in_thread(self._thread, TooLong)
 
 
+def behaviour_of(test: HiddenTest) -> int:
+    """The number of the behavior that a hidden test checks, or 0 if it names none."""
+    return int(getattr(test, "behaviour", 0))
+
+
 def run_tests(
     tests: Iterable[HiddenTest], observe: Observe, seconds: float = CPU_SECONDS
 ) -> list[TestResult]:
@@ -122,6 +127,6 @@ def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = No
         passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}..."
-    number = int(getattr(test, "behaviour", 0))
+    number = behaviour_of(test)
     name = test.__name__.removeprefix("test_")
     return TestResult(name, number, passed, message, time.perf_counter() - begin)

@@ -87,6 +87,8 @@ class VerdictView(Lines):
             lines.append(Content.styled("The code has changed since.", "$warning"))
         if self.note:
             lines += hanging(Content(""), plain(self.note, "$success"), width)
+        if len(verdict.stages) > 1 and verdict.tests:
+            lines += _stages(verdict, width)
         if verdict.error:
             lines += [Content(""), *_block(verdict.error, width)]
         lines += self._tests(verdict.tests, width)
@@ -136,6 +138,17 @@ class VerdictView(Lines):
         sentence = self._behaviours().get(number, "Only the means that the task allows are used.")
         mark = Content.styled("✓ " if passed else "✗ ", "$success bold" if passed else "$error bold")
         return hanging(mark, plain(sentence, "" if passed else "bold"), width)
+
+
+def _stages(verdict: "Verdict", width: int) -> list[Content]:
+    """The stages of the exercise in order, each with a mark that says whether it holds."""
+    marks = [
+        Content.styled(f"✓ {stage.name}", "$success")
+        if stage.passed
+        else Content.styled(f"✗ {stage.name}", "$error")
+        for stage in verdict.stages
+    ]
+    return Content("   ").join(marks).wrap(width)
 
 
 def _messages(group: "Sequence[TestResult]") -> list[str]:
