@@ -6,7 +6,11 @@ from pathlib import Path
 import pytest
 
 from quizapp.judge import grade
-from quizapp.judge.server.worker_view import probe_code_without_inputs, strip_expected_answers
+from quizapp.judge.server.worker_view import (
+    depends_on_rank,
+    probe_code_without_inputs,
+    strip_expected_answers,
+)
 from tests.judge.field import DATA, Field, exercise
 
 SPY = """
@@ -40,6 +44,13 @@ def test_what_is_kept_is_left_out_at_any_depth() -> None:
     given = {"a": [{"x": 1, "kept": 2}, ({"kept": 3},)], "kept": {"y": 4}, "b": {"kept": 5, "c": "kept"}}
     assert strip_expected_answers(given) == {"a": [{"x": 1}, ({},)], "b": {"c": "kept"}}
     assert given["kept"] == {"y": 4}
+
+
+def test_a_rank_gets_its_own_entry_only() -> None:
+    given = {"cases": [{"by_rank": [{"x": 1}, {"x": 2, "kept": 3}], "n": 4}], "by_rank": [5]}
+    assert strip_expected_answers(given, 1) == {"cases": [{"by_rank": {"x": 2}, "n": 4}], "by_rank": None}
+    assert depends_on_rank(given)
+    assert not depends_on_rank({"cases": [{"x": 1}], "y": "by_rank"})
 
 
 def test_what_the_probes_need_stays_with_its_line() -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from typing import Any
 
 import torch
 
@@ -23,7 +24,7 @@ from quizapp.judge.server.feedback import RunFailure
 from quizapp.judge.server.name_rules import check_names
 from quizapp.judge.server.test_runner import HiddenTest, behaviour_of, run_tests
 from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
-from quizapp.judge.server.worker_view import strip_expected_answers
+from quizapp.judge.server.worker_view import depends_on_rank, strip_expected_answers
 from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.draw import Draw
@@ -166,7 +167,8 @@ class GradingEngine:
         left = task.seconds
         groups = [_Group(task.loaded.probe_names)]
         groups += [_Group(task.loaded.distributed_names, world) for world in task.loaded.exercise.ranks]
-        inputs = [encode(strip_expected_answers(run.given)) for run in runs]
+        size = max(group.world for group in groups)
+        inputs = [_encoded_inputs(run.given, size) for run in runs]
         for group in groups:
             if group.names and not any(run.evidence.failure for run in runs):
                 begin = time.monotonic()
@@ -174,7 +176,7 @@ class GradingEngine:
                 left -= time.monotonic() - begin
 
     def _observe_group(
-        self, task: GradingTask, runs: list[SeededRun], inputs: list[bytes], group: _Group, left: float
+        self, task: GradingTask, runs: list[SeededRun], inputs: list[list[bytes]], group: _Group, left: float
     ) -> None:
         """Run one group of workers per run, within ``left`` seconds. Try again once if the zygote dies."""
         for _ in range(2):
@@ -187,7 +189,7 @@ class GradingEngine:
         runs[0].evidence.fail(_ZYGOTE_LOST)
 
     def _run_workers(
-        self, task: GradingTask, runs: list[SeededRun], inputs: list[bytes], group: _Group, left: float
+        self, task: GradingTask, runs: list[SeededRun], inputs: list[list[bytes]], group: _Group, left: float
     ) -> list[list[WorkerReport]]:
         workers: list[RunningWorker] = []
         scratches: list[ScratchFolder] = []
@@ -196,7 +198,7 @@ class GradingEngine:
                 scratch = self._pool.scratch().prepare()
                 scratches.append(scratch)
                 for rank in range(group.world):
-                    job = _job(task, run, group, rank, given, scratch)
+                    job = _job(task, run, group, rank, given[rank], scratch)
                     workers.append(self._pool.start(job, scratch))
             # Start the clock only now, because a spawned worker may have had to load torch first.
             reports = collect_reports(workers, task.module, time.monotonic() + left, task.canceled)
@@ -244,6 +246,13 @@ def _stage_results(task: GradingTask, run: SeededRun) -> tuple[StageResult, ...]
     failed = {exercise.stage_of(test.behaviour) for test in run.tests if not test.passed}
     judged = run.evidence.failure is None
     return tuple(StageResult(stage.name, judged and stage.name not in failed) for stage in task.stages)
+
+
+def _encoded_inputs(given: Any, size: int) -> list[bytes]:
+    """The inputs as the worker of each of ``size`` ranks gets them."""
+    if not depends_on_rank(given):
+        return [encode(strip_expected_answers(given))] * size
+    return [encode(strip_expected_answers(given, rank)) for rank in range(size)]
 
 
 def _job(

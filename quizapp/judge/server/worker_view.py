@@ -8,13 +8,33 @@ from collections.abc import Iterator
 from typing import Any
 
 
-def strip_expected_answers(given: Any) -> Any:
-    """Copy the inputs without the values under the key ``kept`` of any dict, which are answers."""
+def strip_expected_answers(given: Any, rank: int = 0) -> Any:
+    """Copy the inputs as the worker of ``rank`` gets them.
+
+    The values under the key ``kept`` of any dict are answers and are left out. Of a list under the key
+    ``by_rank``, the worker gets only the entry of its own rank, so that it has to communicate to learn the
+    others. Without an entry for the rank, it gets None.
+    """
     if isinstance(given, dict):
-        return {key: strip_expected_answers(value) for key, value in given.items() if key != "kept"}
+        return {
+            key: strip_expected_answers(_entry(value, rank) if key == "by_rank" else value, rank)
+            for key, value in given.items()
+            if key != "kept"
+        }
     if isinstance(given, list | tuple):
-        return type(given)(map(strip_expected_answers, given))
+        return type(given)(strip_expected_answers(value, rank) for value in given)
     return given
+
+
+def _entry(values: Any, rank: int) -> Any:
+    return values[rank] if rank < len(values) else None
+
+
+def depends_on_rank(given: Any) -> bool:
+    """Whether ``given`` has the key ``by_rank`` anywhere."""
+    if isinstance(given, dict):
+        return "by_rank" in given or any(map(depends_on_rank, given.values()))
+    return isinstance(given, list | tuple) and any(map(depends_on_rank, given))
 
 
 def probe_code_without_inputs(text: str) -> ast.Module:

@@ -107,8 +107,8 @@ def together(record: Recorder, name: str | int, group: Any = None) -> Iterator[N
         failed = 0
     _state["active"] = False
     if group is not None and dist.get_rank(group) >= 0:
-        _finish(group, failed)
-    _finish(None, failed)
+        finish(group, failed)
+    finish(None, failed)
 
 
 def first_and_last() -> Any:
@@ -127,7 +127,7 @@ def _members(group: Any) -> tuple[int, ...]:
     return tuple(dist.get_process_group_ranks(group))
 
 
-def _finish(group: Any, failed: int) -> None:
+def finish(group: Any = None, failed: int = 0) -> None:
     """Wait until every member has ended the step. A member that still calls something raises `OutOfStep`."""
     while any(row[0] for row in _boards[0].meet(group, [0, failed, 0, 0])):
         pass
