@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+# One test process per core: more threads of torch would only wait for each other, which doubles the time.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 
 @pytest.fixture(scope="session")
 def filled_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -110,8 +110,9 @@ class SessionState(Struct):
 
     def as_json(self) -> dict[str, Any]:
         """Return the stored form."""
-        stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
-        return stored
+        bare = msgspec.structs.replace(self, items=[])
+        stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(bare))
+        return {**stored, "items": [item.as_json() for item in self.items]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:

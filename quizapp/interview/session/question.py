@@ -277,6 +277,10 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         """Return the stored form."""
         # Not `to_builtins`: it would keep the tuples of the bank's types, which never equal loaded lists.
         stored: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(self))
+        for point in stored["question"].get("key_points", ()):
+            # Written only where it is set, so that older documents are stored again as they were.
+            if not point.get("must", True):
+                del point["must"]
         return stored
 
     @classmethod
