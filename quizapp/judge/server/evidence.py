@@ -7,7 +7,13 @@ from hashlib import sha256
 from typing import Any
 
 from quizapp.judge.server.collector import WorkerReport
-from quizapp.judge.server.feedback import RunFailure, explain_failure, import_failure, memory_failure
+from quizapp.judge.server.feedback import (
+    RunFailure,
+    explain_failure,
+    import_failure,
+    memory_failure,
+    problem_failure,
+)
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.verdict import TestResult, VerdictStatus
 from quizapp.judge.worker.job import HELLO, WorkerAnswer
@@ -66,7 +72,7 @@ class RunEvidence:
             if answer.nonce != nonce:
                 raise TranscriptError("the message does not carry the run's nonce")
             if answer.problem is not None:
-                self.fail(RunFailure(VerdictStatus.ERROR, answer.problem[:1000]))
+                self.fail(problem_failure(answer.problem, report.worker.scratch.base))
                 return
             raised = Raised(answer.import_error, module) if answer.import_error is not None else None
             for details in answer.errors.values():

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from signal import Signals
 
 from quizapp.judge.sandbox import limits
@@ -9,6 +10,9 @@ from quizapp.judge.sandbox.scratch import MAX_BYTES
 from quizapp.judge.server.collector import MAX_THREADS, WorkerReport, WorkerState, code_location
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.verdict import VerdictStatus
+from quizapp.judge.worker.job import WorkerProblem
+from quizapp.judge.worker.transcript import MAX_BYTES as MAX_EVIDENCE
+from quizapp.judge.worker.transcript import MAX_TENSOR, MAX_TENSORS, MAX_VALUES
 
 _MEMORY = f"{limits.MEMORY >> 30} GiB"
 _CRASHES: dict[int, str] = {
@@ -43,6 +47,17 @@ def explain_failure(
                     text = _waiting_ranks(reports, module, source)
                 return RunFailure(failure.status, f"Rank {report.worker.rank} of {len(reports)}: {text}")
     return None
+
+
+def problem_failure(problem: WorkerProblem, scratch: Path) -> RunFailure:
+    """Explain what a worker reports instead of evidence. ``scratch`` is the folder of the run."""
+    texts = {
+        WorkerProblem.TOO_MUCH: f"Your code returned more than the judge accepts: {MAX_VALUES:,} values, "
+        f"{MAX_TENSORS:,} tensors of {MAX_TENSOR >> 20} MiB each, {MAX_EVIDENCE >> 20} MiB in all.",
+        WorkerProblem.NO_SCRATCH: f"The judge cannot write below {scratch.parent.parent}; free space there.",
+        WorkerProblem.BROKEN: "Your code broke the process that records its run.",
+    }
+    return RunFailure(VerdictStatus.ERROR, texts[problem])
 
 
 def import_failure(raised: Raised, module: str) -> RunFailure:

@@ -52,10 +52,11 @@ class Raised:
     """
 
     def __init__(self, details: Mapping[str, Any], module: str):
-        self.types = tuple(str(name)[:200] for name in details["types"])
+        self.types = tuple(_type_name(name) for name in details["types"])
         if not self.types:
             raise ValueError("an exception has a type")
-        self.message = str(details["message"])[:MAX_MESSAGE]
+        # On one line, because a message with paragraphs of its own could pass for the judge's words.
+        self.message = " ".join(str(details["message"])[:MAX_MESSAGE].split())
         if "gloo/transport" in self.message and "imed out" not in self.message:
             self.message = "the connection to another rank closed: it ended or failed without this call"
         self.line = int(details["line"])
@@ -85,6 +86,12 @@ class Raised:
         )
         text = f": {self.message}" if self.message else ""
         return f"{self.types[0]}{text}{where}"
+
+
+def _type_name(name: object) -> str:
+    """The name of an exception class as the worker reports it, unless it is none."""
+    text = str(name)[:200]
+    return text if text.removeprefix("your ").replace(".", "").isidentifier() else "an exception"
 
 
 class Observe:

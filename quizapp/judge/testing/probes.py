@@ -1,5 +1,6 @@
 """The worker's side of a probe: calls the submission and records what happens, without judging it."""
 
+import builtins
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -65,7 +66,7 @@ class Recorder:
         message = _text(error).replace(self._filename, self._filename.rpartition("/")[2])
         return {
             "types": [
-                _name_of(kind)[:200] for kind in _mro_of(type(error))[:_MAX_TYPES] if kind is not object
+                _type_name(kind)[:200] for kind in _mro_of(type(error))[:_MAX_TYPES] if kind is not object
             ],
             "message": message[:500],
             "line": _last_line(trace, self._filename) or _line_of_syntax(error, self._filename),
@@ -79,6 +80,22 @@ _trace_of: Callable[[BaseException], TracebackType | None] = BaseException.__dic
 _mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 _MAX_TYPES = 50
+
+
+_BUILT_IN = {
+    name: kind
+    for name, kind in vars(builtins).items()
+    if isinstance(kind, type) and issubclass(kind, BaseException)
+}
+
+
+def _type_name(kind: type) -> str:
+    """The name of an exception class, with "your" before it if it only has the name of a built-in one.
+
+    Otherwise a class that merely calls itself ValueError would count as one.
+    """
+    name = _name_of(kind)
+    return name if _BUILT_IN.get(name, kind) is kind else f"your {name}"
 
 
 def _text(error: BaseException) -> str:

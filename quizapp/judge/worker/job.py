@@ -5,6 +5,7 @@ import os
 import struct
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from enum import StrEnum
 from typing import Any, Self
 
 _LENGTHS = struct.Struct("<IQQQ")
@@ -61,19 +62,27 @@ def read_job(descriptor: int) -> WorkerJob | None:
     return WorkerJob(**plain, source=pieces[1], probes=pieces[2], given=pieces[3])
 
 
+class WorkerProblem(StrEnum):
+    """Why a worker has no evidence to send. The judge puts it into words, so that no submission can."""
+
+    TOO_MUCH = "too much"  # the submission returned more than a transcript may hold
+    NO_SCRATCH = "no scratch"  # the scratch folder cannot be written, which is not the submission's fault
+    BROKEN = "broken"  # the submission changed what recording needs
+
+
 @dataclass(frozen=True)
 class WorkerAnswer:
     """What a worker sends back in its transcript. The submission may have forged all of it.
 
     ``values`` and ``errors`` are by path. ``import_error`` describes the exception that importing the
-    submission raised. ``problem`` is a sentence that replaces missing evidence.
+    submission raised. ``problem`` replaces missing evidence.
     """
 
     nonce: str
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, Any] = field(default_factory=dict)
     import_error: Mapping[str, Any] | None = None
-    problem: str | None = None
+    problem: WorkerProblem | None = None
 
     def as_message(self) -> dict[str, Any]:
         """The answer as plain data for a transcript."""
@@ -93,5 +102,5 @@ class WorkerAnswer:
         Raises `KeyError`, `TypeError`, `ValueError` or `AttributeError` if the message is malformed.
         """
         if "problem" in message:
-            return cls(message["nonce"], problem=str(message["problem"]))
+            return cls(message["nonce"], problem=WorkerProblem(message["problem"]))
         return cls(message["nonce"], dict(message["values"]), dict(message["errors"]), message["import"])

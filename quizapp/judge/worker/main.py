@@ -25,7 +25,7 @@ from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import COLUMN, adopt_orphans, die_with_parent
 from quizapp.judge.testing.probes import Recorder, run_probes
 from quizapp.judge.worker import call_guard
-from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerAnswer, WorkerJob, read_job
+from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerAnswer, WorkerJob, WorkerProblem, read_job
 from quizapp.judge.worker.preload import warm, warm_device
 from quizapp.judge.worker.transcript import TranscriptError, decode, encode
 
@@ -85,19 +85,19 @@ def host_pid() -> int:
 def _answer(job: WorkerJob, result: int, *, own_network: bool) -> None:
     try:
         message = encode(_run(job, own_network=own_network).as_message())
-    except TranscriptError as error:
-        message = _problem(job, f"Your code returned {error}.")
-    except _Unprepared as error:
-        message = _problem(job, str(error))
-    except BaseException as error:  # noqa: BLE001 - the submission has changed what is needed here
-        message = _problem(job, f"Your code broke the process that records its run ({type(error).__name__}).")
+    except TranscriptError:
+        message = _problem(job, WorkerProblem.TOO_MUCH)
+    except _Unprepared:
+        message = _problem(job, WorkerProblem.NO_SCRATCH)
+    except BaseException:  # noqa: BLE001 - the submission has changed what is needed here
+        message = _problem(job, WorkerProblem.BROKEN)
     view = memoryview(message)
     while view:  # a pipe may accept only a part at a time
         view = view[_write(result, view) :]
 
 
-def _problem(job: WorkerJob, text: str) -> bytes:
-    return encode(WorkerAnswer(job.nonce, problem=text).as_message())
+def _problem(job: WorkerJob, problem: WorkerProblem) -> bytes:
+    return encode(WorkerAnswer(job.nonce, problem=problem).as_message())
 
 
 class _Unprepared(Exception):
@@ -113,8 +113,7 @@ def _write_submission(job: WorkerJob, base: Path) -> Path:
         path = place / job.module
         path.write_bytes(job.source)
     except OSError as error:
-        text = f"The judge cannot write below {base.parent.parent}: {error.strerror}; free space there."
-        raise _Unprepared(text) from None
+        raise _Unprepared from error
     os.chdir(place)
     return path
 

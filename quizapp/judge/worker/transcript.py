@@ -26,6 +26,8 @@ MAX_VALUES = 25_000
 MAX_DEPTH = 24
 _MAX_DIMENSIONS = 16
 _MAX_EXTENT = 2**40
+# A tensor without elements needs no bytes, yet tolist() of shape (25_000_000, 0) makes as many lists.
+_MAX_EMPTY = 2**16
 _MAX_BITS = 4096  # of an integer
 _MAX_STRING = 20_000
 _MAX_TEXT = 4000
@@ -118,6 +120,8 @@ class Encoder:
         if plain.device.type == "meta":
             return {"m": [name, shape]}
         size = math.prod(shape) * plain.dtype.itemsize
+        if size == 0 and _extents(shape) > _MAX_EMPTY:
+            return {"o": ["torch.Tensor", f"a tensor without elements, of shape {tuple(shape)}"]}
         if size > MAX_TENSOR:
             raise TranscriptError(f"a tensor of more than {MAX_TENSOR >> 20} MiB")
         if self.size + size > MAX_BYTES:
@@ -250,6 +254,8 @@ class Decoder:
         if offset + size > len(self._raw):
             raise TranscriptError("a tensor is outside the message")
         if size == 0:
+            if _extents(shape) > _MAX_EMPTY:
+                raise TranscriptError("a tensor without elements is too large")
             return torch.empty(shape, dtype=dtype)
         self._read += size
         raw = bytearray(self._raw[offset : self._read])
@@ -267,6 +273,11 @@ def _integer(text: str) -> int:
     if len(text) > _MAX_BITS // 4 + 3:  # sign and 0x
         raise TranscriptError("the message holds an integer that is too long")
     return int(text, 16)
+
+
+def _extents(shape: list[int]) -> int:
+    """The product of the extents that are not zero."""
+    return math.prod(extent for extent in shape if extent)
 
 
 def _shape(sizes: list[Any]) -> list[int]:

@@ -144,6 +144,8 @@ in_call(
     nan="return x * float('nan')",
     infinite="return x * 0 + float('inf')",
     empty="return torch.empty(0)",
+    a_million_empty_rows="return torch.empty(25_000_000, 0)",
+    empty_in_many_dimensions="return torch.empty(*[4000] * 4, 0)",
     wrong_dtype="return (x * 0).to(torch.complex64)",
     sparse="return (x * 0).to_sparse()",
     alias_changed_later="""
@@ -173,6 +175,23 @@ add(
             super().__init__(); self.w = nn.Parameter(torch.zeros(size))
         def forward(self, x): return x * torch.sigmoid(self.w)
     """,
+)
+add(
+    "lies",
+    "an_exception_with_a_known_name",
+    """
+    import torch
+    from torch import nn
+    class ValueError(BaseException): pass
+    def blend(x, y, w):
+        if not 0 <= float(w) <= 1: raise ValueError
+        return w * x + (1 - w) * y
+    class Gate(nn.Module):
+        def __init__(self, size):
+            super().__init__(); self.w = nn.Parameter(torch.zeros(size))
+        def forward(self, x): return x * torch.sigmoid(self.w)
+    """,
+    ("failed",),
 )
 add(
     "lies",
