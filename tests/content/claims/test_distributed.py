@@ -283,3 +283,35 @@ def test_bf16_sums_lose_low_bits() -> None:
         total = total + v
     exact = values.to(torch.bfloat16).double().sum()
     assert abs(total.double() - exact) / exact > 0.2
+
+
+def test_ring_times_and_bus_bandwidth() -> None:
+    """collective-time-models, -busbw."""
+    assert pytest.approx(128e6) == 64 * 5e-6 * 400e9
+    assert pytest.approx(0.079, abs=3e-4) == 2 * 63 / 64 * 16 / 400
+    assert pytest.approx(5.1, abs=0.05) == 2 * 511 * 5e-3
+    assert 240 * 2 * 7 / 8 == 420
+
+
+def test_rotated_blocks_give_the_product() -> None:
+    """sharded-matmul-overlap, -block-index, -rows: rank i multiplies block (i + s) mod n."""
+    n, m, k, c = 4, 8, 12, 5
+    g = torch.Generator().manual_seed(0)
+    x = torch.randn(m, k, generator=g, dtype=torch.float64)
+    w = torch.randn(k, c, generator=g, dtype=torch.float64)
+    held = list(w.chunk(n))
+    sums = [torch.zeros(m // n, c, dtype=torch.float64) for _ in range(n)]
+    for s in range(n):
+        for i, rows in enumerate(x.chunk(n)):
+            j = (i + s) % n
+            sums[i] += rows[:, j * k // n : (j + 1) * k // n] @ held[i]
+        held = held[1:] + held[:1]  # every rank sends its block to rank i - 1
+    assert torch.allclose(torch.cat(sums), x @ w)
+    assert pytest.approx(1100) == 495e12 / 450e9
+    assert pytest.approx(0.47, abs=0.005) == 512 / 1100
+
+
+def test_zero_bubble_fractions() -> None:
+    """zero-bubble-pipeline: 30 % for 1F1B and 13 % for ZB-H1 at p = 8, m = 16."""
+    assert pytest.approx(0.30, abs=0.005) == 21 / (48 + 21)
+    assert pytest.approx(0.13, abs=0.005) == 7 / (48 + 7)
