@@ -6,7 +6,7 @@ import random
 
 import pytest
 import torch
-from torch import nn
+from torch import Tensor, nn
 from torch.optim import SGD, Adagrad, Adam, AdamW, RMSprop, SparseAdam
 
 
@@ -356,3 +356,41 @@ def test_amsgrad_normaliser_shrinks_only_by_bias_correction() -> None:
         kept.append((optimizer.state[x]["max_exp_avg_sq"].item(), 1 - 0.999**t))
     assert kept[0][0] == kept[1][0] == kept[2][0]
     assert kept[2][0] / kept[2][1] < 0.5 * kept[0][0] / kept[0][1]
+
+
+def newton_schulz(x: Tensor, steps: int = 5) -> Tensor:
+    for _ in range(steps):
+        x = 3.4445 * x - 4.7750 * x**3 + 2.0315 * x**5
+    return x
+
+
+def test_muon_singular_values() -> None:
+    """muon-update"""
+    values = newton_schulz(torch.linspace(0.01, 1, 20001, dtype=torch.float64))
+    assert values.min().item() == pytest.approx(0.68, abs=0.005)
+    assert values.max().item() == pytest.approx(1.13, abs=0.005)
+
+
+def test_muon_update_ignores_the_scale_of_the_gradient() -> None:
+    """muon-update-scaled-gradient, muon-update-rms"""
+    torch.manual_seed(0)
+    g = torch.randn(64, 256, dtype=torch.float64)
+
+    def orthogonalize(b: Tensor) -> Tensor:
+        x: Tensor = b / b.norm()
+        for _ in range(5):
+            a = x @ x.T
+            x = torch.add(3.4445 * x, -4.7750 * a @ x + 2.0315 * a @ a @ x)
+        return x
+
+    o = orthogonalize(g)
+    assert torch.allclose(o, orthogonalize(100 * g))
+    assert o.pow(2).mean().sqrt().item() == pytest.approx(1 / math.sqrt(256), rel=0.2)
+
+
+def test_muon_overhead() -> None:
+    """muon-in-practice"""
+    m = 4096
+    cost = 5 * (4 * m**3 + 2 * m**3)
+    assert cost / (6 * m * m * 4194304) == pytest.approx(0.005, abs=0.0002)
+    assert cost / (6 * m * m * 65536) == pytest.approx(0.31, abs=0.005)
