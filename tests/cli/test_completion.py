@@ -39,8 +39,8 @@ def offered(script: str, words: str) -> list[str]:
         ("quizapp answer lr-warmup ''", {"again", "hard", "good", "easy"}),
         ("quizapp exercise dor", {"dora"}),
         ("quizapp grade dor", {"dora"}),
-        ("quizapp show lr-warmup-tok", {"lr-warmup-tokens-to-steps"}),
-        ("quizapp answer lr-warmup-tok", {"lr-warmup-tokens-to-steps"}),
+        ("quizapp show lr-warmup-tiny", {"lr-warmup-tiny-gradient"}),
+        ("quizapp answer lr-warmup-tiny", {"lr-warmup-tiny-gradient"}),
         ("quizapp incident healthy-until", {"healthy-until-step-11"}),
     ],
 )

@@ -103,7 +103,7 @@ def test_bradley_terry_depends_on_the_difference_only() -> None:
 
 
 def test_states_in_bytes_per_parameter() -> None:
-    """ppo-rlhf-pipeline, -states, dpo-loss-memory, grpo-rlvr-orpo-kto-memory"""
+    """ppo-rlhf-pipeline, -states, dpo-loss, grpo-rlvr-orpo-kto"""
     p = torch.zeros(1000)
     half = p.to(torch.bfloat16)
     trained = (half.nbytes + half.nbytes + 3 * p.nbytes) // 1000  # weights, gradients, master, m, v

@@ -164,7 +164,7 @@ def test_scheduler_before_optimizer_warns() -> None:
 
 
 def test_one_cycle_defaults() -> None:
-    """one-cycle-policy, one-cycle-policy-end-rate."""
+    """one-cycle-policy."""
     optimizer = SGD([_param()], lr=0.1, momentum=0.9)
     scheduler = OneCycleLR(optimizer, 1.0, total_steps=100)
     seen = []

@@ -127,7 +127,7 @@ def test_adagrad_step_under_constant_gradient() -> None:
 
 
 def test_rmsprop_defaults_and_first_step() -> None:
-    """rmsprop, rmsprop-first-step, optimizer-comparison-table-defaults."""
+    """rmsprop, rmsprop-first-step."""
     x = _param(0.0)
     defaults = RMSprop([x]).defaults
     assert (defaults["lr"], defaults["alpha"], defaults["eps"]) == (1e-2, 0.99, 1e-8)

@@ -148,7 +148,7 @@ def test_averaging_horizon_and_correction() -> None:
 
 
 def test_adam_checkpoint_is_twelve_bytes_per_parameter() -> None:
-    """checkpoint-contents, checkpoint-contents-size, checkpoint-contents-not-saved"""
+    """checkpoint-contents, checkpoint-contents-not-saved"""
     net = nn.Linear(1000, 1000, bias=False)
     opt = torch.optim.AdamW(net.parameters())
     net(torch.ones(1, 1000)).sum().backward()
@@ -268,7 +268,7 @@ def test_rename_replaces_atomically(tmp_path: Path) -> None:
 
 
 def test_safe_loader_and_rng_states() -> None:
-    """rng-state-roundtrip, rng-state-roundtrip-unpickling-culprit, rng-state-roundtrip-state-size"""
+    """rng-state-roundtrip, rng-state-roundtrip-unpickling-culprit"""
     with pytest.raises(pickle.UnpicklingError):
         roundtrip({"rng": np.random.get_state()})
     for state in (
