@@ -6,7 +6,12 @@ import torch
 from torch import Tensor, nn
 
 
-def strided_nll(model: nn.Module, tokens: Tensor, window: int, stride: int) -> tuple[float, int]:
+def strided_nll(
+    model: nn.Module,
+    tokens: Tensor,
+    window: int,
+    stride: int,
+) -> tuple[float, int]:
     """Negative log-likelihood in nats of tokens (n,), and scored tokens."""
     raise NotImplementedError
 
