@@ -57,6 +57,10 @@ class MiniGPT(nn.Module):
         raise NotImplementedError
 
 
-def train_step(model: MiniGPT, optimizer: torch.optim.Optimizer, tokens: Tensor) -> float:
+def train_step(
+    model: MiniGPT,
+    optimizer: torch.optim.Optimizer,
+    tokens: Tensor,
+) -> float:
     """One update on ``tokens`` (B, T); the loss before it."""
     raise NotImplementedError
