@@ -255,6 +255,7 @@ def check_many(observe, path, case):
 
 @behaviour(3)
 def test_frequencies(observe):
+    observe["sample/0/out"]
     if not holds(observe, test_temperature, test_top_k):
         return
     for i, case in enumerate(observe.given["frequencies"]):
@@ -464,6 +465,7 @@ FILTERS = (
 @behaviour(6)
 def test_sampling_from_the_nucleus(observe):
     case = observe.given["nucleus_frequencies"]
+    observe["sample/nucleus/out"]
     if not holds(observe, *FILTERS, test_frequencies):
         return
     check_many(observe, "sample/nucleus/out", case)
@@ -657,6 +659,7 @@ def generate_mistakes(case, prompt, n_new, eos, rows):
 
 @behaviour(8)
 def test_generated_tokens(observe):
+    observe["generate/eos/out"]
     case = observe.given["script"]
     greedy, sampled = holds(observe, test_greedy_sample), holds(observe, test_frequencies)
     for name, (prompt, n_new, eos, rows) in generate_runs(observe).items():
@@ -704,6 +707,7 @@ def test_calls_of_step(observe):
 
 @behaviour(8)
 def test_generate_passes_the_parameters_on(observe):
+    observe["generate/constant0/out"]
     if not holds(observe, *FILTERS, test_frequencies, test_generated_tokens):
         return
     for i, case in enumerate(observe.given["constant"]):
@@ -736,6 +740,7 @@ def test_generate_passes_the_parameters_on(observe):
 
 @behaviour(9)
 def test_huge_logits(observe):
+    observe["extreme/huge_plain/out"]
     if not holds(observe, *FILTERS, test_frequencies):
         return
     huge = observe.given["huge"]
@@ -772,6 +777,7 @@ def test_huge_logits(observe):
 
 @behaviour(9)
 def test_forbidden_tokens(observe):
+    observe["extreme/forbidden_plain/out"]
     if not holds(observe, *FILTERS, test_frequencies, test_one_row):
         return
     case = observe.given["forbidden"]
@@ -799,6 +805,7 @@ HALF = {torch.bfloat16: "bfloat16", torch.float16: "float16"}
 
 @behaviour(9)
 def test_half_precision_keeps_the_set(observe):
+    observe["extreme/half_p0/out"]
     if not holds(observe, *FILTERS, test_frequencies, test_greedy_filter):
         return
     for i, case in enumerate(observe.given["half"]):
@@ -848,6 +855,7 @@ def test_half_precision_keeps_the_set(observe):
 
 @behaviour(9)
 def test_sum_in_bfloat16(observe):
+    observe["extreme/tail0/out"]
     if not holds(observe, test_nucleus):
         return
     for i, case in enumerate(observe.given["tail"]):
@@ -937,6 +945,7 @@ def test_inputs_are_left_alone(observe):
 
 @behaviour(11, on_error="Logits need not be contiguous.")
 def test_layouts(observe):
+    observe["untouched/layout_turned/out"]
     if not holds(observe, *FILTERS, test_frequencies, test_greedy_filter, test_greedy_sample):
         return
     case = observe.given["apart"]
