@@ -188,17 +188,29 @@ def test_log_sum_exp(observe):
         check_lse(observe, path, case, "lse is not the log of the sum of exp(S).")
 
 
+def sound(observe, tests):
+    """Whether these tests hold; if not, no other sentence may blame something else."""
+    try:
+        for test in tests:
+            test(observe)
+    except AssertionError:
+        return False
+    return True
+
+
 @behaviour(3)
 def test_large_scores(observe):
+    plain = "For scores of size 10,000 the result is wrong."
+    start = START if sound(observe, [test_output, test_log_sum_exp]) else plain
     for path, case in each(observe, "large"):
         for name in ("out", "lse"):
             got = observe.tensor(f"{path}/{name}")
-            expect(torch.isfinite(got).all(), START, f"{name} is not finite for scores of size 10,000")
+            expect(torch.isfinite(got).all(), start, f"{name} is not finite for scores of size 10,000")
         says = "For scores of size 10,000 the result is wrong."
         got = observe.tensor(f"{path}/out")
         expect(got.shape == case["q"].shape, says, f"got shape {tuple(got.shape)}")
         vanished = (got == 0).all(-1).any() and not (attend(case)[0] == 0).all(-1).any()
-        check_out(observe, path, case, START if vanished else says, atol=1e-3)
+        check_out(observe, path, case, start if vanished else says, atol=1e-3)
         check_lse(observe, path, case, f"{says} (lse)", atol=1e-3)
 
 
@@ -394,7 +406,7 @@ def test_saved_tensors(observe):
     expect(observe["attention/saved/tracked"] is True, "The output of flash_attention must require grad.")
     expect(
         kept <= limit,
-        "Autograd through the loops saves every tile: save q, k, v, out and lse, and recompute the rest.",
+        "Too much is kept for the backward: save q, k, v, out and lse. Autograd through the loops saves every tile.",
         f"{kept:,} elements kept, q, k, v, out and lse have {limit:,}",
     )
 
@@ -438,6 +450,9 @@ def test_empty_rows(observe):
 
 @behaviour(10)
 def test_gradients_of_empty_rows(observe):
+    says = "With queries that see no key, {} is wrong."
+    if sound(observe, [test_backward, test_autograd]):
+        says = "A query without a visible key adds nothing to any gradient: {} is wrong."
     for i, case in enumerate(observe.given["empty"]):
         for path, function in (
             (f"empty/backward{i}", "flash_backward"),
@@ -449,12 +464,12 @@ def test_gradients_of_empty_rows(observe):
                     EMPTY,
                     f"{name}, {call(case, function)}",
                 )
-            says = "A query without a visible key adds nothing to any gradient: {} is wrong."
             check_gradients(observe, path, case, says, function=function)
 
 
 @behaviour(11)
 def test_half_precision(observe):
+    right = sound(observe, [test_output, test_log_sum_exp])
     for i, case in enumerate(observe.given["half"]):
         kind = str(case["q"].dtype).removeprefix("torch.")
         out, lse = observe.tensor(f"dtypes/half{i}/out"), observe.tensor(f"dtypes/half{i}/lse")
@@ -467,6 +482,7 @@ def test_half_precision(observe):
             lse.dtype == torch.float32, "lse must be float32 for half-precision inputs.", f"got {lse.dtype}"
         )
         says = f"Accumulate in float32. {GROWING}" if kind == "bfloat16" else "Accumulate in float32."
+        says = says if right else f"In {kind} the result is wrong."
         check_out(observe, f"dtypes/half{i}", case, says, atol=0.01)
         close(
             lse,
@@ -481,6 +497,7 @@ def test_half_precision(observe):
 
 @behaviour(11)
 def test_half_precision_gradients(observe):
+    right = sound(observe, [test_backward])
     for i, case in enumerate(observe.given["many"]):
         kind = str(case["q"].dtype).removeprefix("torch.")
         for name in ("dq", "dk", "dv"):
@@ -491,8 +508,8 @@ def test_half_precision_gradients(observe):
             observe[f"dtypes/many{i}/dv"],
             gradients(case)["dv"],
             f"Accumulate gradients in float32 too. {GROWING}"
-            if kind == "bfloat16"
-            else "dv is wrong in float16.",
+            if right and kind == "bfloat16"
+            else f"dv is wrong in {kind}.",
             rtol=0.03,
             atol=0.03,
             device=observe.device,
