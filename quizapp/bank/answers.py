@@ -88,6 +88,12 @@ def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
     return Mark(right, note, parts)
 
 
+def pairs_in_order(sequence: Sequence[int]) -> float:
+    """The share of all pairs of steps in the right order, 0 to 1: one adjacent swap of four is 5/6."""
+    pairs = list(itertools.combinations(sequence, 2))
+    return sum(before < after for before, after in pairs) / max(1, len(pairs))
+
+
 def gaps(question: Question) -> tuple[tuple[str, ...], ...]:
     """The accepted answers for each gap of a cloze question. Solutions show the first one."""
     return tuple(tuple(form.strip() for form in match[1].split("|")) for match in GAP.finditer(question.text))

@@ -3,11 +3,13 @@
 from collections.abc import Collection, Sequence
 from typing import NamedTuple, Protocol
 
-from quizapp.bank.model import KeyPoint
+from quizapp.bank.model import KeyPoint, musts
 from quizapp.scheduling.cards import Rating
 from quizapp.util.text import plural
 
 SLOW = 1.5  # an answer beyond this multiple of its budget counts as slow
+RECALL_SHARE = 0.6  # of the weight of all key points, from which an answer with all musts is Good
+PARTLY_RIGHT = 0.6  # of a number, a choice, an order or gaps, from which an answer is Hard
 
 
 class Proposal(NamedTuple):
@@ -31,40 +33,40 @@ def propose_recall(
     *,
     seconds: float = 0.0,
     budget: float = 0.0,
-    hints: int = 0,
-    misconceptions: int = 0,
-) -> Proposal:
+    unknown: bool = False,
+) -> Proposal | None:
     """Rate a spoken or typed answer by the indices of the key points that were ticked.
 
-    A weighted share of at least 90 % is Good, at least 60 % Hard, anything less Again. A missed point of
-    weight 3 or a stated misconception is Again. A hint, or more than 1.5 times the budget (seconds), is Hard
-    at best. Every point within half the budget is Easy.
+    All musts and at least 60 % of the weight are Good, and every point within half the budget (seconds) is
+    Easy. Any other tick is Hard. Without a tick nothing is proposed, since words that were not recognized may
+    be right, unless the learner says that the answer was ``unknown``: that is Again.
     """
+    if not ticks:
+        return Proposal(Rating.Again, "you did not know it") if unknown else None
     total = sum(point.weight for point in points)
     got = sum(point.weight for index, point in enumerate(points) if index in ticks)
-    share = got / total if total else 0.0
-    shown = f"{sum(index in ticks for index in range(len(points)))} of {len(points)} key points"
-    if misconceptions:
-        return Proposal(Rating.Again, f"{shown}, but something false was said")
-    if any(point.weight >= 3 and index not in ticks for index, point in enumerate(points)):
-        return Proposal(Rating.Again, f"{shown}, a must point is missing")
-    if share < 0.6:
-        return Proposal(Rating.Again, shown)
-    if share < 0.9:
+    count = sum(index in ticks for index in range(len(points)))
+    shown = f"{count} of {len(points)} key points"
+    required = musts(points)
+    if any(point in required and index not in ticks for index, point in enumerate(points)):
+        return Proposal(Rating.Hard, f"{shown}, a must is missing")
+    if got < RECALL_SHARE * total:
         return Proposal(Rating.Hard, shown)
-    return _by_effort(shown, share >= 1.0, seconds, budget, hints)
+    if count == len(points) and budget and 0 < seconds <= budget / 2:
+        return Proposal(Rating.Easy, f"{shown}, fast")
+    return Proposal(Rating.Good, shown)
 
 
 def propose_mark(mark: Marked, seconds: float = 0.0, hints: int = 0, *, budget: float = 0.0) -> Proposal:
     """Rate a machine-marked answer (numeric, choice, order, cloze) by correctness, hints and time.
 
     A fully right answer is Good, Easy within half the budget (seconds), and Hard with a hint or when slow.
-    At least 70 % right is Hard, anything less Again.
+    At least 60 % right is Hard, which is two gaps of three; anything less is Again.
     """
     if mark.right >= 1.0:
         return _by_effort("right", True, seconds, budget, hints)
     share = f"{100 * mark.right:.0f} % right"
-    if mark.right >= 0.7:
+    if mark.right >= PARTLY_RIGHT:
         return Proposal(Rating.Hard, share)
     return Proposal(Rating.Again, share if mark.right > 0 else "wrong")
 

@@ -102,9 +102,11 @@ CONFIDENCE = tuple(
     for step, sentence in enumerate(SURE)
 )
 OPTIONS = tuple(
-    A(f"pick({place})", str(place + 1), "", f"Answer with option {place + 1}.", ("choice",))
+    # The key bar shows the first one for all of them, as "1-4 answer".
+    A(f"pick({place})", str(place + 1), "" if place else "answer", f"Answer with option {place + 1}.",
+      ("choice",), 0 if place else 10)
     for place in range(5)
-)
+)  # fmt: skip
 
 
 TABLE: Mapping[str, PlaceActions] = {
@@ -133,7 +135,11 @@ TABLE: Mapping[str, PlaceActions] = {
     "drill": PlaceActions("Drill", (*CARD, "empty", "done"),
         "Recall the answer, out loud or typed, then reveal it and rate how it went. The proposed rating "
         "rests on what you ticked or answered; enter accepts it.", (
-        A("reveal", "space,enter", "reveal", "Show the answer.", QUESTION, 10),
+        A("reveal", "space,enter", "reveal", "Show the answer.", ("recall", "numeric", "order", "cloze"), 10),
+        A("choose", "enter", "", "Answer with the option that you moved to.", ("choice",)),
+        A("look", "space", "show answer", "Show the answer without choosing.", ("choice",), 8),
+        A("dont_know", "0,ctrl+n", "don't know", "Say that you do not know, and see the answer.",
+          (*QUESTION, TYPING), 5),
         A("check", "ctrl+r", "check", "Check what is typed and show the answer.", (TYPING,), 9, True),
         A("leave_field", "escape", "leave field", "Leave the field and keep its text.", (TYPING,), 8),
         *OPTIONS,

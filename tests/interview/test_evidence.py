@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
+from quizapp.bank.meaning import propose_points
 from quizapp.bank.model import KeyPoint, Question
 from quizapp.interview.effects import effect_of
 from quizapp.interview.marking.model import WordsMarking
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.marking.text_evidence import (
     propose_follow_up,
-    propose_points,
     propose_wrong,
     says_quote,
 )

@@ -16,13 +16,12 @@ POINTS = [KeyPoint("a", 3), KeyPoint("b", 2), KeyPoint("c", 1)]
     [
         ((0, 1, 2), {}, Rating.GOOD),
         ((0, 1, 2), {"seconds": 20, "budget": 60}, Rating.EASY),
-        ((0, 1, 2), {"seconds": 100, "budget": 60}, Rating.HARD),
-        ((0, 1, 2), {"hints": 1}, Rating.HARD),
-        ((0, 1, 2), {"misconceptions": 1}, Rating.AGAIN),
-        ((0, 1), {}, Rating.HARD),
-        ((0,), {}, Rating.AGAIN),
-        ((1, 2), {}, Rating.AGAIN),
-        ((), {}, Rating.AGAIN),
+        ((0, 1, 2), {"seconds": 100, "budget": 60}, Rating.GOOD),
+        ((0, 1), {"seconds": 20, "budget": 60}, Rating.GOOD),
+        ((0,), {}, Rating.HARD),  # half of the weight
+        ((1, 2), {}, Rating.HARD),  # a must is missing
+        ((2,), {"unknown": True}, Rating.HARD),  # a tick speaks against not knowing
+        ((), {"unknown": True}, Rating.AGAIN),
     ],
 )
 def test_recall_by_key_points(ticks, rest, rating) -> None:
@@ -31,13 +30,25 @@ def test_recall_by_key_points(ticks, rest, rating) -> None:
     assert proposal.reason
 
 
+def test_nothing_is_proposed_before_the_first_tick() -> None:
+    assert propose_recall(POINTS, ()) is None
+    assert propose_recall((), ()) is None
+
+
+def test_marked_musts_decide() -> None:
+    points = [KeyPoint("a", 3), KeyPoint("b", 1, must=True), KeyPoint("c", 3)]
+    assert propose_recall(points, (0, 2)).rating is Rating.HARD
+    assert propose_recall(points, (0, 1, 2)).rating is Rating.GOOD
+
+
 @pytest.mark.parametrize(
     ("right", "rest", "rating"),
     [
         (1.0, {}, Rating.GOOD),
         (1.0, {"seconds": 10, "budget": 60}, Rating.EASY),
         (1.0, {"seconds": 10, "budget": 60, "hints": 1}, Rating.HARD),
-        (0.75, {}, Rating.HARD),
+        (5 / 6, {}, Rating.HARD),  # one adjacent swap of four steps
+        (2 / 3, {}, Rating.HARD),  # two of three gaps
         (0.5, {}, Rating.AGAIN),
         (0.0, {}, Rating.AGAIN),
     ],

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
@@ -59,7 +60,10 @@ async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Stud
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
-        assert drill(running).attempt.proposal.rating == Rating.AGAIN
+        assert drill(running).attempt.proposal is None
+        await pilot.press("enter")
+        assert study.card("warm-up").history == ()
+        assert ["Tick what you said" in note.message for note in running._notifications] == [True]
         await pilot.press("a")
         assert drill(running).attempt.proposal.rating in {Rating.GOOD, Rating.EASY}
         assert "3 of 3 key points" in text(running)
@@ -76,6 +80,8 @@ async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
         await pilot.press("ctrl+r")
         assert running.screen.query_one(KeyPoints).ticks == {0}
         assert "you said: second moment" in text(running)
+        assert "Did you say this?" in text(running)
+        assert drill(running).attempt.proposal.rating == Rating.HARD
 
 
 async def test_a_click_ticks_a_point(app: App) -> None:
@@ -163,6 +169,54 @@ async def test_choice_is_answered_by_a_click(app: App) -> None:
         await pilot.click(Choice, offset=(6, 2))
         assert running.screen.query_one(Choice).answer == 1
         assert drill(running).phase == "answer"
+
+
+@pytest.mark.parametrize("key", ["space", "enter"])
+async def test_looking_at_a_choice_answers_nothing_for_the_learner(app: App, study: Study, key: str) -> None:
+    running = app("drill", flt=only("state-growth"))
+    async with running.run_test() as pilot:
+        await press(pilot, key)
+        screen = drill(running)
+        assert screen.attempt.position is None
+        assert screen.attempt.proposal is None
+        assert screen.query_one(Choice).answer is None
+        await press(pilot, "enter")
+        assert study.card("state-growth").history == ()
+        await press(pilot, "2")
+        assert study.card("state-growth").history[0].rating == Rating.HARD
+
+
+async def test_enter_answers_with_the_option_that_was_moved_to(app: App) -> None:
+    running = app("drill", flt=only("state-growth"))
+    async with running.run_test() as pilot:
+        await press(pilot, "j", "enter")
+        assert drill(running).attempt.position == 1
+        assert drill(running).attempt.proposal is not None
+
+
+async def test_the_key_bar_names_the_digits_of_the_options(app: App) -> None:
+    running = app("drill", flt=only("state-growth"))
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        count = len(drill(running).query_one(Choice).order)
+        assert f"1-{count} answer" in text(running)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        now = text(running).split("At other moments")[0]
+        assert f"option {count}." in now
+        assert f"option {count + 1}." not in now
+
+
+@pytest.mark.parametrize("card", ["warm-up", "state-growth", "step-order", "rate-at-step", "adam-defaults"])
+async def test_not_knowing_is_proposed_as_again(app: App, study: Study, card: str) -> None:
+    running = app("drill", flt=only(card))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+n")
+        await pilot.pause()
+        assert drill(running).attempt.proposal.rating == Rating.AGAIN
+        await press(pilot, "enter")
+        assert study.card(card).history[0].rating == Rating.AGAIN
 
 
 async def test_steps_are_moved_by_keys(app: App) -> None:
@@ -268,8 +322,6 @@ async def test_follow_up_asks_then_answers(app: App) -> None:
 
 
 async def test_confidence_is_asked_before_the_reveal_when_wanted(app: App, study: Study) -> None:
-    from dataclasses import replace
-
     study.settings = replace(study.settings, confidence=True)
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
@@ -278,6 +330,24 @@ async def test_confidence_is_asked_before_the_reveal_when_wanted(app: App, study
         await pilot.press("4")
         assert drill(running).attempt.confidence == 75
         assert running.screen.query_one(RatingBar).display
+
+
+async def test_the_question_about_confidence_goes_with_the_answer(app: App, study: Study) -> None:
+    study.settings = replace(study.settings, confidence=True)
+    running = app("drill", flt=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("space")
+        assert "How sure are you" in text(running)
+        await pilot.press("3")
+        assert "How sure are you" not in text(running)
+
+
+async def test_undoing_a_flag_leaves_the_answers_of_the_session(app: App, study: Study) -> None:
+    running = app("drill")
+    async with running.run_test() as pilot:
+        await press(pilot, "space", "3")
+        await press(pilot, "f", "u")
+        assert drill(running).session.done == 1
 
 
 async def test_session_ends_with_a_summary(app: App) -> None:
@@ -301,8 +371,6 @@ async def test_quitting_in_the_middle_loses_nothing(app: App, study: Study) -> N
 
 
 async def test_a_changed_question_can_begin_again_as_new(app: App, study: Study) -> None:
-    from dataclasses import replace
-
     study.answer("warm-up", Rating.GOOD)
     question = replace(
         study.bank.questions["warm-up"], prompt="Why, in the new edition?", content_hash="other"
@@ -327,8 +395,6 @@ async def test_a_follow_up_is_offered_only_where_there_is_one(app: App) -> None:
 
 
 async def test_no_empty_gap_is_broken_at_any_width(app: App, study: Study) -> None:
-    from dataclasses import replace
-
     question = study.bank.questions["adam-defaults"]
     longer = replace(question, text="w " * 22 + question.text)
     study.bank = replace(study.bank, questions={"adam-defaults": longer})
@@ -341,8 +407,6 @@ async def test_no_empty_gap_is_broken_at_any_width(app: App, study: Study) -> No
 
 
 async def test_code_in_options_is_shown_without_its_backticks(app: App, study: Study) -> None:
-    from dataclasses import replace
-
     question = study.bank.questions["state-growth"]
     options = tuple(replace(option, text="`x[0]` * **2**") for option in question.options)
     study.bank = replace(study.bank, questions={"state-growth": replace(question, options=options)})

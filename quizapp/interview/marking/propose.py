@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_order
 from quizapp.bank.key_terms import matched_words
+from quizapp.bank.meaning import propose_points, says_something
 from quizapp.bank.model import KeyPoint
 from quizapp.incidents.diagnosis import SnapshotPoint, diagnose
 from quizapp.interview.blueprint import Beat
@@ -22,9 +23,7 @@ from quizapp.interview.marking.model import (
 from quizapp.interview.marking.text_evidence import (
     propose_beats,
     propose_follow_up,
-    propose_points,
     propose_wrong,
-    says_something,
 )
 from quizapp.interview.session.question import (
     CODING,

@@ -99,6 +99,17 @@ class QuizScreen(Screen[Result]):
         del act
         return True
 
+    @property
+    def options(self) -> int:
+        """How many options the question on the screen has, each with a digit as its key."""
+        return 0
+
+    def key_text(self, act: "actions.Act") -> str:
+        """How the key bar writes the key of an action; one entry stands for the digits of all options."""
+        if act.action == "pick(0)" and self.options > 1 and act.key_list() == ("1",):
+            return f"1-{self.options}"
+        return actions.display(act.key_for(self.phase))
+
     def on_descendant_focus(self) -> None:
         """A field took the focus."""
         self.refresh_keys()

@@ -10,19 +10,24 @@ from textual.style import Style
 
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
-from quizapp.tui.screens.base import Dialog, place_and_phase
+from quizapp.tui.screens.base import Dialog, QuizScreen, place_and_phase
 from quizapp.tui.widgets.key_bar import KeyBar
 from quizapp.tui.widgets.lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
-def help_lines(place: str, phase: str) -> "Iterator[tuple[str, str, bool]]":
-    """Yield (keys, sentence, possible now) for the actions of a place, those of the app last."""
+def help_lines(
+    place: str, phase: str, offers: "Callable[[actions.Act], bool]" = lambda _: True
+) -> "Iterator[tuple[str, str, bool]]":
+    """Yield (keys, sentence, possible now) for the actions of a place, those of the app last.
+
+    ``offers`` says whether an action of the place has something to act on, such as a fifth option.
+    """
     for act in acts(place):
         pressed = " ".join(map(actions.display, act.key_list()))
-        yield pressed, act.help, act.place == "app" or act.alive(phase)
+        yield pressed, act.help, act.place == "app" or (act.alive(phase) and offers(act))
 
 
 def acts(place: str) -> list[actions.Act]:
@@ -33,10 +38,10 @@ def acts(place: str) -> list[actions.Act]:
 class HelpTable(Lines):
     """What is possible now, then what is possible at other moments."""
 
-    def __init__(self, place: str, phase: str) -> None:
+    def __init__(self, place: str, phase: str, offers: "Callable[[actions.Act], bool]") -> None:
         super().__init__()
         self._place = place
-        self._rows = list(help_lines(place, phase))
+        self._rows = list(help_lines(place, phase, offers))
 
     def lines(self, width: int) -> list[Content]:
         """A sentence about the place, then a line per action."""
@@ -77,7 +82,9 @@ class HelpScreen(Dialog):
         with Vertical(classes="box") as box:
             box.border_title = f"Help: {actions.TABLE[self._place].title}"
             with VerticalScroll(can_focus=False):
-                yield HelpTable(self._place, self._below_phase)
+                below = self._below
+                offers = below.offers if isinstance(below, QuizScreen) else lambda _: True
+                yield HelpTable(self._place, self._below_phase, offers)
             yield KeyBar()
 
     def action_run(self, number: int) -> None:

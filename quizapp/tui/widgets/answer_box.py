@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.style import Style as RichStyle
 from textual.color import Color
@@ -10,19 +10,23 @@ from textual.content import Content, Span
 from textual.widgets import TextArea
 from textual.widgets.text_area import TextAreaTheme
 
-from quizapp.bank.key_terms import shown_terms, words
+from quizapp.bank.key_terms import words
 from quizapp.bank.model import KeyPoint
 from quizapp.util.sanitize import escape_controls
+
+if TYPE_CHECKING:
+    from quizapp.bank.meaning import Evidence
 
 _WORD = re.compile(r"[^\W_]+")
 
 
-def recognized_points(points: Sequence[KeyPoint], text: str) -> dict[int, tuple[str, ...]]:
-    """The indices of the key points that a typed text shows, with the terms that show them."""
+def recognized_points(points: Sequence[KeyPoint], text: str, prompt: str) -> "dict[int, Evidence]":
+    """The indices of the key points that a typed text shows, with the sentence and the terms that do."""
     if not text.strip():
         return {}
-    terms = {index: shown_terms(point, text) for index, point in enumerate(points)}
-    return {index: words for index, words in terms.items() if words}
+    from quizapp.bank.meaning import find_evidence  # only for those who type
+
+    return find_evidence(points, text, prompt)
 
 
 def term_spans(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
@@ -33,10 +37,10 @@ def term_spans(text: str, terms: Sequence[str]) -> Iterator[tuple[int, int]]:
             yield match.span()
 
 
-def highlight_terms(text: str, points: Sequence[KeyPoint]) -> Content:
+def highlight_terms(text: str, points: Sequence[KeyPoint], prompt: str = "") -> Content:
     """The typed answer with the words that show a key point in color."""
     text = escape_controls(text.strip())
-    terms = [term for point_terms in recognized_points(points, text).values() for term in point_terms]
+    terms = [term for found in recognized_points(points, text, prompt).values() for term in found.terms]
     return Content(text, spans=[Span(start, end, "$success bold") for start, end in term_spans(text, terms)])
 
 
@@ -51,11 +55,12 @@ class AnswerBox(TextArea):
     def __init__(self, **options: Any) -> None:
         super().__init__("", soft_wrap=True, show_line_numbers=False, **options)
         self.points: Sequence[KeyPoint] = ()
-        self.recognized: dict[int, tuple[str, ...]] = {}
+        self.prompt = ""
+        self.recognized: dict[int, Evidence] = {}
 
-    def show(self, points: Sequence[KeyPoint]) -> None:
+    def show(self, points: Sequence[KeyPoint], prompt: str = "") -> None:
         """Empty the box for a question."""
-        self.points, self.recognized = points, {}
+        self.points, self.prompt, self.recognized = points, prompt, {}
         self.load_text("")
 
     def on_mount(self) -> None:
@@ -77,8 +82,8 @@ class AnswerBox(TextArea):
         self._line_cache.clear()
         self._highlights.clear()
         points = getattr(self, "points", ())  # Textual's constructor calls this before ours has set them
-        self.recognized = recognized_points(points, self.text)
-        terms = [term for point_terms in self.recognized.values() for term in point_terms]
+        self.recognized = recognized_points(points, self.text, self.prompt) if points else {}
+        terms = [term for found in self.recognized.values() for term in found.terms]
         if not terms:
             return
         for row, line in enumerate(self.document.lines):

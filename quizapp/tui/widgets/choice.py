@@ -12,7 +12,10 @@ from quizapp.tui.widgets.row_list import RowList
 
 
 class Choice(RowList):
-    """Options in a shuffled order, chosen by number, cursor or click; with reasons after the reveal."""
+    """Options in a shuffled order, chosen by number, cursor or click; with reasons after the reveal.
+
+    ``moved`` says whether the learner has moved the cursor, which begins at the first option by itself.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
@@ -20,12 +23,18 @@ class Choice(RowList):
         self.order: Sequence[int] = ()
         self.answer: int | None = None
         self.revealed = False
+        self.moved = False
 
     def show(self, options: Sequence[Option], order: Sequence[int]) -> None:
         """Show options; ``order`` holds their indices in display order."""
         self.options, self.order = options, order
-        self.cursor, self.answer, self.revealed = 0, None, False
+        self.cursor, self.answer, self.revealed, self.moved = 0, None, False, False
         self.changed()
+
+    def move(self, step: int) -> bool:
+        """Move the cursor. It then names an option that the learner has chosen."""
+        self.moved = True
+        return super().move(step)
 
     def reveal(self, position: int | None) -> None:
         """Show the right option and the reasons; ``position`` is the chosen one in display order."""

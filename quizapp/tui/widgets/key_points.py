@@ -1,20 +1,25 @@
 """The key points of a recall question, to be ticked."""
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any
 
 from textual.content import Content
 from textual.message import Message
 
-from quizapp.bank.model import KeyPoint
+from quizapp.bank.model import KeyPoint, musts
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.row_list import RowList
+from quizapp.util.sanitize import escape_controls
+
+SENTENCE_WIDTH = 140
+"""Characters of the learner's sentence that are quoted below a point."""
 
 
 class KeyPoints(RowList):
-    """Key points ticked by key or click. A recognized point names the typed words that show it."""
+    """Key points ticked by key or click. A recognized point quotes the typed sentence that shows it."""
 
     class Ticked(Message):
         """A tick changed."""
@@ -23,12 +28,17 @@ class KeyPoints(RowList):
         super().__init__(**options)
         self.points: Sequence[KeyPoint] = ()
         self.ticks: set[int] = set()
-        self.recognized: dict[int, tuple[str, ...]] = {}
+        self.musts: Sequence[KeyPoint] = ()
+        self.recognized: dict[int, str] = {}
+        self.asks = False
 
-    def show(self, points: Sequence[KeyPoint], recognized: dict[int, tuple[str, ...]]) -> None:
-        """Show points; those recognized in the typed answer start ticked."""
-        self.points = points
-        self.recognized = recognized
+    def show(self, points: Sequence[KeyPoint], recognized: dict[int, str], *, asks: bool) -> None:
+        """Show points; those recognized in a sentence of the typed answer start ticked.
+
+        The others are asked about with ``asks``, since other words may have said them.
+        """
+        self.points, self.musts = points, musts(points)
+        self.recognized, self.asks = recognized, asks
         self.ticks = set(recognized)
         self.cursor = next((i for i in range(len(points)) if i not in recognized), 0)
         self.changed()
@@ -46,14 +56,16 @@ class KeyPoints(RowList):
             ("[x] " if ticked else "[ ] ", "$success bold" if ticked else ""),
         )
         body = phrase(point.text, "bold" if here else "")
-        if point.weight == 3:
+        if point in self.musts:
             body = body.append(Content.styled("  must", "$warning"))
         elif point.kind != "core":
             body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
         lines = hanging(box, body, width)
         if place in self.recognized:
-            words = ", ".join(self.recognized[place][:3])
-            lines += hanging(Content("      "), plain(f"you said: {words}", "$success"), width)
+            sentence = shorten(escape_controls(self.recognized[place]), SENTENCE_WIDTH)
+            lines += hanging(Content("      "), plain(f"you said: {sentence}", "$success"), width)
+        elif self.asks and not ticked:
+            lines += hanging(Content("      "), plain("Did you say this?", "$text-muted"), width)
         return lines
 
     def toggle(self, index: int | None = None) -> None:

@@ -19,6 +19,7 @@ class Order(RowList):
         self.steps: Sequence[str] = ()
         self.sequence: list[int] = []
         self.revealed = False
+        self.answered = True
         self._dragging = False
 
     def show(self, steps: Sequence[str], order: Sequence[int]) -> None:
@@ -27,9 +28,9 @@ class Order(RowList):
         self.cursor, self.revealed, self._dragging = 0, False, False
         self.changed()
 
-    def reveal(self) -> None:
-        """Show the right order and the misplaced steps."""
-        self.revealed = True
+    def reveal(self, *, answered: bool = True) -> None:
+        """Show the right order; if the steps were ``answered``, also which of them were misplaced."""
+        self.revealed, self.answered = True, answered
         self.changed()
 
     def lift(self, step: int) -> None:
@@ -59,6 +60,9 @@ class Order(RowList):
     def _revealed(self, width: int) -> list[Content]:
         lines: list[Content] = []
         for right, text in enumerate(self.steps):
+            if not self.answered:
+                lines += hanging(Content.styled(f"{right + 1}  ", "$primary bold"), phrase(text), width)
+                continue
             put = self.sequence.index(right)
             fine = self._neighbours_fit(put)
             first = Content.assemble(

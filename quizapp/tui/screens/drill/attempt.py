@@ -28,18 +28,25 @@ class Attempt:
     """The chosen option, counted from 0 in display order."""
     confidence: int | None = None
     """In percent, where it was asked."""
+    unknown: bool = False
+    """Whether the learner said that the answer is unknown to them."""
+    skipped: bool = False
+    """Whether the answer was shown before anything was answered in the card's field."""
     mark: Mark | None = None
     proposal: "Proposal | None" = None
 
     def propose(self, ticks: Sequence[int]) -> None:
-        """Propose a rating from the mark, or from the key points that are ticked."""
+        """Propose a rating from the mark, or from the key points that are ticked.
+
+        There is no proposal where the learner only looked: what they knew is theirs to say.
+        """
         from quizapp.scheduling.rating_rules import propose_mark, propose_recall  # after the first frame
 
         points = self.card.question.key_points
-        if self.mark is not None:
+        if self.mark is None:
+            self.proposal = propose_recall(points, ticks, unknown=self.unknown)
+        elif self.unknown or not self.skipped:
             self.proposal = propose_mark(self.mark, self.revealed_after, 0)
-        elif points:
-            self.proposal = propose_recall(points, ticks)
 
     def record(
         self, study: "Study", rating: int, now: float, *, ticks: Sequence[int], typed: str

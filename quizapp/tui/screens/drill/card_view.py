@@ -1,13 +1,21 @@
 """The card on the screen: the question with its fields, then the answer with its follow-ups."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import ContentSwitcher, Input, Static, TextArea
 
-from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, mark_order
+from quizapp.bank.answers import (
+    Mark,
+    mark_choice,
+    mark_cloze,
+    mark_numeric,
+    mark_order,
+    pairs_in_order,
+)
 from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
@@ -105,7 +113,7 @@ class CardView(VerticalScroll):
         """Open a box for an answer in the learner's own words, and focus it."""
         box = self.query_one(AnswerBox)
         if not box.display:
-            box.show(card.question.key_points)
+            box.show(card.question.key_points, card.question.prompt)
             box.display = True
             self._hide("aside")
         box.focus()
@@ -143,6 +151,30 @@ class CardView(VerticalScroll):
 
     # the answer
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether something was typed or moved in the card's field. Choices are answered by the screen."""
+        if self.card is None or self.card.kind not in WITH_FIELD:
+            return False
+        if self.card.kind == "numeric":
+            return bool(self.query_one(NumberField).text.strip())
+        if self.card.kind == "cloze":
+            return any(answer.strip() for answer in self.query_one(Cloze).answers)
+        return self.card.kind == "order" and list(self.query_one(Order).sequence) != list(self.card.order)
+
+    def mark_unanswered(self, card: PreparedCard) -> Mark:
+        """Show what is right in the card's field, which was left unanswered."""
+        if card.kind == "numeric":
+            self._hide("work")
+            return mark_numeric(card.question, card.sampled, "")
+        if card.kind == "choice":
+            self.query_one(Choice).reveal(None)
+        elif card.kind == "order":
+            self.query_one(Order).reveal(answered=False)
+        else:
+            self.query_one(Cloze).settle(mark_cloze(card.question, ()).parts)
+        return Mark(0.0, "")
+
     def mark(self, card: PreparedCard, position: int | None) -> Mark:
         """Mark what is in the card's field, and show the marks there; ``position`` is the chosen option."""
         question = card.question
@@ -157,7 +189,8 @@ class CardView(VerticalScroll):
         if card.kind == "order":
             order = self.query_one(Order)
             order.reveal()
-            return mark_order(question, order.sequence)
+            mark = mark_order(question, order.sequence)
+            return replace(mark, right=pairs_in_order(order.sequence))
         cloze = self.query_one(Cloze)
         mark = mark_cloze(question, cloze.answers)
         cloze.settle(mark.parts)
@@ -185,9 +218,11 @@ class CardView(VerticalScroll):
         typed_text = self.query_one("#own", Static)
         typed_text.display = bool(self.typed.strip())
         if typed_text.display:
-            typed_text.update(highlight_terms(self.typed, points))
+            typed_text.update(highlight_terms(self.typed, points, card.question.prompt))
         rows = self.query_one(KeyPoints)
-        rows.show(points, recognized_points(points, self.typed))
+        evidence = recognized_points(points, self.typed, card.question.prompt)
+        sentences = {index: found.sentence for index, found in evidence.items()}
+        rows.show(points, sentences, asks=typed_text.display)
         rows.display = bool(points)
 
     @property

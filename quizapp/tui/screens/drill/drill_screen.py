@@ -11,6 +11,7 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
 from quizapp.errors import QuizError
+from quizapp.scheduling.events import EventType
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import PreparedCard, facts_text, question_text
@@ -192,7 +193,7 @@ class DrillScreen(Place):
         self.set_focus(None)
 
     def on_number_field_given(self) -> None:
-        """Reveal on enter. An empty field is an answer, but a typing error is not."""
+        """Reveal on enter, except after a typing error."""
         number = self.query_one(NumberField)
         if number.text.strip() and not number.understood:
             self.quiz.say("This is not a number yet: correct it, or press ctrl+r to see the answer.")
@@ -205,8 +206,26 @@ class DrillScreen(Place):
 
     def action_pick(self, position: int) -> None:
         """Answer with an option."""
-        if self.attempt is not None and position < len(self.query_one(Choice).order):
+        if self.attempt is not None and position < self.options:
             self.attempt.position = position
+            self.action_reveal()
+
+    def action_choose(self) -> None:
+        """Answer with the option under the cursor; if the cursor was not moved, nothing was chosen."""
+        choice = self.query_one(Choice)
+        if choice.moved:
+            self.action_pick(choice.cursor)
+        else:
+            self.action_reveal()
+
+    def action_look(self) -> None:
+        """Show the answer without choosing an option."""
+        self.action_reveal()
+
+    def action_dont_know(self) -> None:
+        """Show the answer to a learner who says that they do not know it."""
+        if self.attempt is not None:
+            self.attempt.unknown = True
             self.action_reveal()
 
     @on(RowList.Picked, "#choice")
@@ -215,16 +234,17 @@ class DrillScreen(Place):
             self.action_pick(event.place)
 
     def action_reveal(self) -> None:
-        """Show the answer; ask for the confidence first if the settings say so."""
+        """Show the answer; ask for the confidence in an answer first if the settings say so."""
         attempt = self.attempt
         if attempt is None:
             return
         if self.phase == actions.TYPING:
             self.set_focus(None)
-        if attempt.card.kind == "choice" and attempt.position is None:
-            attempt.position = self.query_one(Choice).cursor
+        answered = attempt.position is not None if attempt.card.kind == "choice" else self.view.is_answered
+        attempt.skipped = attempt.card.kind != "recall" and not answered
         attempt.revealed_after = self.clock() - attempt.shown_at
-        if self.quiz.study.settings.confidence and attempt.confidence is None:
+        asks = self.quiz.study.settings.confidence and not (attempt.skipped or attempt.unknown)
+        if asks and attempt.confidence is None:
             self.view.hide_aside()
             self.view.show_note("How sure are you, from 1 (not at all) to 5 (certain)?", "$primary")
             self.enter_phase("confidence")
@@ -242,7 +262,10 @@ class DrillScreen(Place):
     def _reveal(self, attempt: Attempt) -> None:
         card = attempt.card
         with self.app.batch_update():
-            if card.kind != "recall":
+            self.view.show_note("", "")
+            if attempt.skipped or (attempt.unknown and card.kind != "recall"):
+                attempt.mark = self.view.mark_unanswered(card)
+            elif card.kind != "recall":
                 attempt.mark = self.view.mark(card, attempt.position)
             self.view.reveal(card, attempt.mark)
             to_tick = card.kind == "recall" and card.question.key_points
@@ -273,9 +296,15 @@ class DrillScreen(Place):
             self._propose(self.attempt)
 
     def action_take(self) -> None:
-        """Rate as proposed."""
-        if self.attempt is not None and self.attempt.proposal is not None:
+        """Rate as proposed. Where nothing is proposed, the learner has to say how it went."""
+        if self.attempt is None:
+            return
+        if self.attempt.proposal is not None:
             self.action_rate(int(self.attempt.proposal.rating))
+        elif self.phase == "points":
+            self.quiz.say("Tick what you said with space, or rate yourself with 1 to 4.")
+        else:
+            self.quiz.say("Rate yourself with 1 to 4.")
 
     def action_rate(self, rating: int) -> None:
         """Write the rating; it is on disk before the next card is drawn."""
@@ -296,8 +325,17 @@ class DrillScreen(Place):
     # moving and ticking
 
     def offers(self, act: actions.Act) -> bool:
-        """Offer follow-ups only if the card has some."""
-        return act.action != "follow_up" or (self.card is not None and bool(self.card.question.follow_ups))
+        """Offer only options that exist, follow-ups if there are some, and what is proposed."""
+        if act.action == "follow_up":
+            return self.card is not None and bool(self.card.question.follow_ups)
+        if act.action == "take":
+            return self.attempt is not None and self.attempt.proposal is not None
+        return not act.action.startswith("pick(") or int(act.action[5:-1]) < self.options
+
+    @property
+    def options(self) -> int:
+        """How many options the card has."""
+        return len(self.card.order) if self.card is not None and self.card.kind == "choice" else 0
 
     def scroller(self) -> Widget:
         """The card."""
@@ -370,7 +408,8 @@ class DrillScreen(Place):
         if undone is None:
             self.quiz.say("Nothing to undo.")
             return
-        self.session.undo(undone.card)
+        if undone.type == EventType.ANSWER:
+            self.session.undo(undone.card)
         self.quiz.say(f"Undone: {undone.type}.")
         self._show_again(undone.card)
 

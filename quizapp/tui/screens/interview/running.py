@@ -227,8 +227,16 @@ class RunScreen(Place):
     # acting
 
     def offers(self, act: actions.Act) -> bool:
-        """Offer another question only where there can be one."""
+        """Offer another question only where there can be one, and only options that exist."""
+        if act.action.startswith("pick("):
+            return int(act.action[5:-1]) < self.options
         return self.interview.form.has_total or act.action not in {"skip", "return_to"}
+
+    @property
+    def options(self) -> int:
+        """How many options the question on the screen has."""
+        item = self.interview.session.item
+        return len(item.display_order) if item is not None and item.kind == "choice" else 0
 
     def on_key(self, event: events.Key) -> None:
         """Say where the fields are if letters reach neither a field nor an action, but not too often."""

@@ -1,0 +1,203 @@
+"""Finds which key points a typed answer shows, and in which of its sentences.
+
+Matching words count only inside a sentence that says something. A sentence that repeats the question, or a
+list of rubric words without a sentence around them, shows nothing, and neither does what a clause denies.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from quizapp.bank.key_terms import shown_terms, words
+from quizapp.bank.model import KeyPoint
+
+_SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
+_FUNCTION = frozenset(
+    """a an the this that these those it its is are was were be been being am do does did has have had will
+    would can could should must may might i you we they he she one my our your their of to in on at by for
+    from with without into over under than then when while if because since so as but and or not no nor
+    before after until which who what where why how each every all any some more most less only also very
+    same such there here just still let get gets make makes take takes use uses need needs give gives keep
+    keeps go goes say says run runs put puts""".split()  # noqa: SIM905 - reads better
+)
+_COPIED_SHARE = 0.75  # of a sentence's content stems: with as many from the prompt it is copied
+_SOUP_DENSITY = 0.62  # of a sentence's stems: with more from the rubric it is a list of rubric words
+_SOUP_WORDS = 6  # shorter fragments are too short to be judged alone
+_RUBRIC_DENSITY = 0.92  # like _SOUP_DENSITY, but counted without function words
+_RUBRIC_WORDS = 8
+_LEAST_OWN = 2  # content stems beyond the prompt that an answer needs to say anything
+_WORDS_PER_POINT = 4  # so that one sentence full of terms cannot claim the whole rubric
+# "not only" and "not just" deny nothing. Where a clause ends, so does the reach of its negation.
+_NEGATION = re.compile(
+    r"\b(?:not(?! only\b| just\b| merely\b)|never|no|none|nor|neither|cannot|nothing)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"[,;:.!?()\n–—]+|\b(?:but|although|though|because|since|whereas|while|so|instead|hence)\b", re.IGNORECASE
+)
+
+
+def sentences(text: str) -> list[str]:
+    """Split a typed text into sentences. A line break, a colon and a semicolon also end one."""
+    return [part.strip() for part in _SENTENCE.split(text) if part.strip()]
+
+
+@lru_cache(4096)
+def _stems(text: str) -> tuple[str, ...]:
+    return tuple(words(text))
+
+
+def content_stems(text: str) -> set[str]:
+    """The stems of a text without function words and single letters."""
+    return {stem for stem in _stems(text) if stem not in _FUNCTION_STEMS and len(stem) > 1}
+
+
+_FUNCTION_STEMS = frozenset(stem for word in _FUNCTION for stem in words(word)) | _FUNCTION
+
+
+def is_copied(sentence: str, prompt: str) -> bool:
+    """Whether a sentence repeats the prompt: three quarters of its content stems are the prompt's."""
+    stems = content_stems(sentence)
+    if not stems:
+        return True
+    return len(stems & content_stems(prompt)) >= _COPIED_SHARE * len(stems)
+
+
+def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
+    """Whether a sentence is a mere list of words.
+
+    Signs of one are too few function words, too many words of the ``rubric``, short pieces between commas,
+    and the same words over and over. Fragments of fewer than six words are never judged.
+    """
+    raw_words = re.findall(r"[^\W_]+", sentence.casefold())
+    if len(raw_words) < _SOUP_WORDS:
+        return False
+    joined = [word for word in raw_words if word in _FUNCTION]
+    chunks = [chunk for chunk in re.split(r"[,;/|•]+", sentence) if chunk.strip()]
+    # Sentences have commas too, but rarely four pieces of three words or fewer on average.
+    listed = len(chunks) >= 4 and len(raw_words) / len(chunks) < 3.5
+    if _only_rubric(sentence, rubric):
+        return True
+    stems = _stems(sentence)
+    density = sum(stem in rubric for stem in stems) / max(1, len(stems))
+    verbless = len(joined) < max(1, len(raw_words) // 12)
+    spread = len(set(stems)) / max(1, len(stems))
+    return verbless or density > _SOUP_DENSITY or (listed and density > 0.4) or spread < 0.4
+
+
+def _only_rubric(text: str, rubric: frozenset[str]) -> bool:
+    # A real answer has content words of its own, so almost pure rubric vocabulary means pasted terms.
+    carrying = [stem for stem in _stems(text) if stem not in _FUNCTION_STEMS]
+    held = sum(stem in rubric for stem in carrying)
+    return len(carrying) >= _RUBRIC_WORDS and held > _RUBRIC_DENSITY * len(carrying)
+
+
+def _short_runs(parts: Sequence[str]) -> Iterator[list[str]]:
+    """Group adjacent fragments that are too short to be judged alone; yield other sentences one by one."""
+    run: list[str] = []
+    for part in parts:
+        if len(_stems(part)) < _SOUP_WORDS:
+            run.append(part)
+            continue
+        if run:
+            yield run
+            run = []
+        yield [part]
+    if run:
+        yield run
+
+
+def rubric_stems(points: Sequence[KeyPoint]) -> frozenset[str]:
+    """The stems of all terms of a rubric, without function words."""
+    stems = {stem for point in points for term in point.terms for stem in words(term)}
+    return frozenset(stems - _FUNCTION_STEMS)
+
+
+def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[str]:
+    """The sentences that are neither copied from the prompt nor lists of rubric words, each once."""
+    rubric = rubric_stems(points)
+    if _only_rubric(text, rubric):
+        return []
+    seen: set[tuple[str, ...]] = set()
+    kept = []
+    for run in _short_runs(sentences(text)):
+        if len(run) > 1 and _only_rubric(" ".join(run), rubric):
+            continue
+        for sentence in run:
+            stems = _stems(sentence)
+            if stems not in seen and not is_copied(sentence, prompt) and not is_soup(sentence, rubric):
+                seen.add(stems)
+                kept.append(sentence)
+    return kept
+
+
+def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
+    """Whether the learner's own sentences add at least two content stems to the prompt's."""
+    stems = content_stems(" ".join(own_sentences(text, prompt, points)))
+    return len(stems - content_stems(prompt)) >= _LEAST_OWN
+
+
+def propose_points(
+    points: Sequence[KeyPoint], text: str, prompt: str, given_away: str | None = None
+) -> list[tuple[str, ...]]:
+    """For each key point, return the terms that show it in the learner's own sentences, or ().
+
+    A sentence supports at most one point per four of its words; heavier points come first. Terms that
+    already occur in ``given_away`` (by default the prompt) are no evidence.
+    """
+    given_away = prompt if given_away is None else given_away
+    shown: list[tuple[str, ...]] = [() for _ in points]
+    order = sorted(range(len(points)), key=lambda index: -points[index].weight)
+    kept = own_sentences(text, prompt, points)
+    for sentence in kept:
+        room = max(1, len(_stems(sentence)) // _WORDS_PER_POINT)
+        for index in order:
+            if room and not shown[index]:
+                terms = _own_terms(points[index], sentence, given_away)
+                if terms:
+                    shown[index] = terms
+                    room -= 1
+    # A point may be spread over two sentences. Across sentences only terms of several words count ("a + b"),
+    # since a single word would already have matched within its sentence.
+    whole = " ".join(kept)
+    for index, point in enumerate(points):
+        if not shown[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, shown))):
+            shown[index] = tuple(term for term in _own_terms(point, whole, given_away) if " + " in term)
+    return shown
+
+
+def _own_terms(point: KeyPoint, sentence: str, given_away: str) -> tuple[str, ...]:
+    given = set(shown_terms(point, given_away))
+    stated = set(shown_terms(point, affirmed(sentence)))
+    return tuple(
+        term
+        for term in shown_terms(point, sentence)
+        if term not in given and (term in stated or _NEGATION.search(term))
+    )
+
+
+def affirmed(text: str) -> str:
+    """The text without what it denies: each clause up to its first negation.
+
+    "Adam does not need warm-up, as the estimate is noisy" keeps "Adam does as the estimate is noisy".
+    """
+    return " ".join(_NEGATION.split(clause, maxsplit=1)[0] for clause in _CLAUSE.split(text))
+
+
+class Evidence(NamedTuple):
+    """What shows a key point in a typed answer: the learner's sentence, and the terms of the point in it."""
+
+    sentence: str
+    terms: tuple[str, ...]
+
+
+def find_evidence(points: Sequence[KeyPoint], text: str, prompt: str) -> dict[int, Evidence]:
+    """The key points that a typed answer shows, by index, each with the sentence that shows it."""
+    shown = {index: terms for index, terms in enumerate(propose_points(points, text, prompt)) if terms}
+    kept = own_sentences(text, prompt, points) if shown else []
+    found = {}
+    for index, terms in shown.items():
+        sentence = next((s for s in kept if set(shown_terms(points[index], s)) & set(terms)), " ".join(kept))
+        found[index] = Evidence(sentence, terms)
+    return found
