@@ -185,19 +185,19 @@ def affirmed(text: str) -> str:
     return " ".join(_NEGATION.split(clause, maxsplit=1)[0] for clause in _CLAUSE.split(text))
 
 
-class Evidence(NamedTuple):
+class PointEvidence(NamedTuple):
     """What shows a key point in a typed answer: the learner's sentence, and the terms of the point in it."""
 
     sentence: str
     terms: tuple[str, ...]
 
 
-def find_evidence(points: Sequence[KeyPoint], text: str, prompt: str) -> dict[int, Evidence]:
+def find_evidence(points: Sequence[KeyPoint], text: str, prompt: str) -> dict[int, PointEvidence]:
     """The key points that a typed answer shows, by index, each with the sentence that shows it."""
     shown = {index: terms for index, terms in enumerate(propose_points(points, text, prompt)) if terms}
     kept = own_sentences(text, prompt, points) if shown else []
     found = {}
     for index, terms in shown.items():
         sentence = next((s for s in kept if set(shown_terms(points[index], s)) & set(terms)), " ".join(kept))
-        found[index] = Evidence(sentence, terms)
+        found[index] = PointEvidence(sentence, terms)
     return found

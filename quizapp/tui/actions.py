@@ -70,8 +70,9 @@ TYPING = "typing"
 FIELDS = frozenset({TYPING, "find", "coding", "telling"})
 """Phases in which a focused field may swallow printable keys."""
 QUESTION = ("recall", "numeric", "choice", "order", "cloze")
+UNSEEN = (*QUESTION, TYPING)
 ANSWER = ("answer", "points")
-CARD = (*QUESTION, *ANSWER, TYPING, "confidence")
+CARD = (*UNSEEN, *ANSWER, "confidence")
 MOCK_SETUP = ("list", "past", "cut-list", "cut-past")
 MOCK_FIELDS = ("list", "cut-list")
 INCIDENT = ("readings", "telling", "diagnosis")
@@ -101,21 +102,17 @@ CONFIDENCE = tuple(
     A(f"confide({25 * step})", str(step + 1), f"{25 * step} %", sentence, ("confidence",), 9)
     for step, sentence in enumerate(SURE)
 )
-OPTIONS = tuple(
-    # The key bar shows the first one for all of them, as "1-4 answer".
-    A(f"pick({place})", str(place + 1), "" if place else "answer", f"Answer with option {place + 1}.",
-      ("choice",), 0 if place else 10)
-    for place in range(5)
-)  # fmt: skip
-
+OPTIONS = (
+    A("pick(0)", "1", "answer", "Answer with option 1.", ("choice",), 10),  # the key bar shows "1-4 answer"
+    *(A(f"pick({n})", str(n + 1), "", f"Answer with option {n + 1}.", ("choice",)) for n in range(1, 5)),
+)
 
 TABLE: Mapping[str, PlaceActions] = {
     "app": PlaceActions("App", ("",), "", (
         A("command_palette", "ctrl+p", "palette", "Find any action by its name.", (), 2, True),
         A("help", "question_mark,f1", "help", "Show what you can do here, with the keys.", rank=9),
         A("next_theme", "f9", "theme", "Switch between dark, light, high contrast and terminal colors."),
-        A("suspend_process", "ctrl+z", "to the shell",
-          "Go to the shell, fg returns; in a field it undoes typing."),
+        A("suspend_process", "ctrl+z", "to the shell", "Go to the shell (fg returns); in a field, undo."),
         A("leave", "ctrl+q", "quit", "Leave the program; every answer is already on disk."),
     )),
     "home": PlaceActions("Home", ("loading", "ready"), "What is due today, and where to go from here.", (
@@ -138,8 +135,7 @@ TABLE: Mapping[str, PlaceActions] = {
         A("reveal", "space,enter", "reveal", "Show the answer.", ("recall", "numeric", "order", "cloze"), 10),
         A("choose", "enter", "", "Answer with the option that you moved to.", ("choice",)),
         A("look", "space", "show answer", "Show the answer without choosing.", ("choice",), 8),
-        A("dont_know", "0,ctrl+n", "don't know", "Say that you do not know, and see the answer.",
-          (*QUESTION, TYPING), 5),
+        A("dont_know", "0,ctrl+n", "don't know", "Say that you do not know, and see the answer.", UNSEEN, 5),
         A("check", "ctrl+r", "check", "Check what is typed and show the answer.", (TYPING,), 9, True),
         A("leave_field", "escape", "leave field", "Leave the field and keep its text.", (TYPING,), 8),
         *OPTIONS,
@@ -151,8 +147,7 @@ TABLE: Mapping[str, PlaceActions] = {
           ANSWER) for number, text in enumerate(RATINGS, 1)),
         A("tick", "space,x", "tick", "Tick a key point that you said.", ("points",), 9),
         A("tick_all", "a", "tick all", "Tick all key points, or none.", ("points",), 5),
-        A("follow_up", "n", "follow-up", "Show what an interviewer asks next; again for its answer.", ANSWER,
-          4),
+        A("follow_up", "n", "follow-up", "See what is asked next; again for its answer.", ANSWER, 4),
         A("up", "up,k", "up", "Go up, or scroll.", (*QUESTION, *ANSWER)),
         A("down", "down,j", "down", "Go down, or scroll.", (*QUESTION, *ANSWER)),
         A("page(-1)", "pageup", "page up", "Scroll a page up.", CARD),

@@ -95,9 +95,8 @@ class QuizScreen(Screen[Result]):
         return self.needs_data and not self.quiz.ready and action.partition("(")[0] not in WITHOUT_DATA
 
     def offers(self, act: "actions.Act") -> bool:
-        """Whether an action has something to act on now; the key bar leaves the others out."""
-        del act
-        return True
+        """Whether an action has something to act on now, such as an option; the key bar omits the others."""
+        return not act.action.startswith("pick(") or int(act.action[5:-1]) < self.options
 
     @property
     def options(self) -> int:

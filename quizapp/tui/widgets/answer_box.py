@@ -15,12 +15,12 @@ from quizapp.bank.model import KeyPoint
 from quizapp.util.sanitize import escape_controls
 
 if TYPE_CHECKING:
-    from quizapp.bank.meaning import Evidence
+    from quizapp.bank.meaning import PointEvidence
 
 _WORD = re.compile(r"[^\W_]+")
 
 
-def recognized_points(points: Sequence[KeyPoint], text: str, prompt: str) -> "dict[int, Evidence]":
+def recognized_points(points: Sequence[KeyPoint], text: str, prompt: str) -> "dict[int, PointEvidence]":
     """The indices of the key points that a typed text shows, with the sentence and the terms that do."""
     if not text.strip():
         return {}
@@ -56,7 +56,7 @@ class AnswerBox(TextArea):
         super().__init__("", soft_wrap=True, show_line_numbers=False, **options)
         self.points: Sequence[KeyPoint] = ()
         self.prompt = ""
-        self.recognized: dict[int, Evidence] = {}
+        self.recognized: dict[int, PointEvidence] = {}
 
     def show(self, points: Sequence[KeyPoint], prompt: str = "") -> None:
         """Empty the box for a question."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import monotonic
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
@@ -11,13 +11,14 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, Static
 
 from quizapp.errors import QuizError
-from quizapp.scheduling.events import EventType
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import PreparedCard, facts_text, question_text
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.drill import card_acts
 from quizapp.tui.screens.drill.attempt import Attempt
+from quizapp.tui.screens.drill.card_acts import ActResult
 from quizapp.tui.screens.drill.card_feed import CardFeed
 from quizapp.tui.screens.drill.card_view import CardView
 from quizapp.tui.screens.drill.session_summary import DrillSession
@@ -29,8 +30,7 @@ from quizapp.tui.widgets.rating_bar import RatingBar
 from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.session_bar import SessionBar
 
-PREPARE_AFTER_S = 0.03
-"""Delay before the next card is prepared; by then the current one is on the screen."""
+PREPARE_AFTER_S = 0.03  # by then the current card is on the screen
 
 
 class DrillScreen(Place):
@@ -139,13 +139,8 @@ class DrillScreen(Place):
             self.feed.prepare_ahead(self.quiz.study, self.card, width)
 
     def _show_bar(self, card: PreparedCard) -> None:
-        session, study = self.session, self.quiz.study
-        left = study.counts(self.feed.flt).total
-        if self.limit is not None:
-            left = min(left, max(0, self.limit - session.done))
-        topic = study.bank.topics.get(card.topic)
-        flag = ("flagged",) if study.card(card.id).flagged else ()
-        about = (*flag, topic.name if topic else card.topic, card.level, card.state)
+        session = self.session
+        left, about = session.ahead(self.quiz.study, self.feed.flt, self.limit, card)
         self.query_one(SessionBar).show(session.done, session.right, left, about)
         self._tick()
 
@@ -197,8 +192,8 @@ class DrillScreen(Place):
         number = self.query_one(NumberField)
         if number.text.strip() and not number.understood:
             self.quiz.say("This is not a number yet: correct it, or press ctrl+r to see the answer.")
-            return
-        self.action_reveal()
+        else:
+            self.action_reveal()
 
     def on_cloze_given(self) -> None:
         """Enter in the last gap."""
@@ -206,7 +201,7 @@ class DrillScreen(Place):
 
     def action_pick(self, position: int) -> None:
         """Answer with an option."""
-        if self.attempt is not None and position < self.options:
+        if self.attempt is not None and self.phase == "choice" and position < self.options:
             self.attempt.position = position
             self.action_reveal()
 
@@ -218,10 +213,6 @@ class DrillScreen(Place):
         else:
             self.action_reveal()
 
-    def action_look(self) -> None:
-        """Show the answer without choosing an option."""
-        self.action_reveal()
-
     def action_dont_know(self) -> None:
         """Show the answer to a learner who says that they do not know it."""
         if self.attempt is not None:
@@ -230,8 +221,7 @@ class DrillScreen(Place):
 
     @on(RowList.Picked, "#choice")
     def _option_clicked(self, event: RowList.Picked) -> None:
-        if self.phase == "choice":
-            self.action_pick(event.place)
+        self.action_pick(event.place)
 
     def action_reveal(self) -> None:
         """Show the answer; ask for the confidence in an answer first if the settings say so."""
@@ -251,7 +241,7 @@ class DrillScreen(Place):
             return
         self._reveal(attempt)
 
-    action_check = action_reveal
+    action_check = action_look = action_reveal
 
     def action_confide(self, percent: int) -> None:
         """Store the confidence and reveal the answer."""
@@ -301,10 +291,8 @@ class DrillScreen(Place):
             return
         if self.attempt.proposal is not None:
             self.action_rate(int(self.attempt.proposal.rating))
-        elif self.phase == "points":
-            self.quiz.say("Tick what you said with space, or rate yourself with 1 to 4.")
         else:
-            self.quiz.say("Rate yourself with 1 to 4.")
+            self.quiz.say("Tick what you said, or rate yourself with 1 to 4.")
 
     def action_rate(self, rating: int) -> None:
         """Write the rating; it is on disk before the next card is drawn."""
@@ -325,12 +313,12 @@ class DrillScreen(Place):
     # moving and ticking
 
     def offers(self, act: actions.Act) -> bool:
-        """Offer only options that exist, follow-ups if there are some, and what is proposed."""
+        """Offer follow-ups if there are some, and to accept what is proposed."""
         if act.action == "follow_up":
             return self.card is not None and bool(self.card.question.follow_ups)
         if act.action == "take":
             return self.attempt is not None and self.attempt.proposal is not None
-        return not act.action.startswith("pick(") or int(act.action[5:-1]) < self.options
+        return super().offers(act)
 
     @property
     def options(self) -> int:
@@ -363,64 +351,41 @@ class DrillScreen(Place):
 
     # what else can be done with the card
 
-    def _act(self, act: Callable[[str], Any], notice: str, *, leave: bool) -> None:
-        if self.card is None:
+    def _show_result(self, result: ActResult | None) -> None:
+        """Say what an act did, and show the card that follows from it."""
+        if result is None:
             return
-        try:
-            act(self.card.id)
-        except QuizError as error:
-            self.quiz.say(str(error), bad=True)
-            return
-        self.quiz.say(notice)
-        if leave:
+        self.quiz.say(result.notice, bad=result.failed)
+        if result.again:
+            self._show_again(result.again)
+        elif result.leave:
             self.next()
-        else:
+        elif self.card is not None:
             self._show_bar(self.card)
 
     def action_treat_as_new(self) -> None:
         """Begin a changed question again as new."""
-        study = self.quiz.study
-        if self.card is None or not study.changed(self.card.id):
-            self.quiz.say("This question has not changed since you last saw it.")
-            return
-        study.acknowledge(self.card.id, treat_as_new=True)
-        self._show_again(self.card.id)
+        self._show_result(card_acts.treat_as_new(self.quiz.study, self.card))
 
     def action_bury(self) -> None:
         """Put the card off until tomorrow."""
-        self._act(self.quiz.study.bury, "Put off until tomorrow; u takes it back.", leave=True)
+        self._show_result(card_acts.bury(self.quiz.study, self.card))
 
     def action_suspend(self) -> None:
         """Take the card out of the queue."""
-        self._act(self.quiz.study.suspend, "Suspended; u takes it back.", leave=True)
+        self._show_result(card_acts.suspend(self.quiz.study, self.card))
 
     def action_flag(self) -> None:
         """Flag the card, or remove its flag."""
-        study = self.quiz.study
-        if self.card is not None and study.card(self.card.id).flagged:
-            self._act(study.unflag, "Flag removed.", leave=False)
-        else:
-            self._act(study.flag, "Flagged.", leave=False)
+        self._show_result(card_acts.flag(self.quiz.study, self.card))
 
     def action_undo(self) -> None:
         """Undo the last action and show its card again."""
-        undone = self.quiz.study.undo()
-        if undone is None:
-            self.quiz.say("Nothing to undo.")
-            return
-        if undone.type == EventType.ANSWER:
-            self.session.undo(undone.card)
-        self.quiz.say(f"Undone: {undone.type}.")
-        self._show_again(undone.card)
+        self._show_result(card_acts.undo(self.quiz.study, self.session))
 
     def action_redo(self) -> None:
         """Redo what was undone."""
-        redone = self.quiz.study.redo()
-        if redone is None:
-            self.quiz.say("Nothing to redo.")
-            return
-        self.quiz.say(f"Redone: {redone.type} of {redone.card}.")
-        self.next()
+        self._show_result(card_acts.redo(self.quiz.study))
 
     def _show_again(self, card_id: str) -> None:
         card = self.feed.again(self.quiz.study, card_id)

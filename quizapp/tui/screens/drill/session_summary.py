@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank
 from quizapp.scheduling.cards import Rating
-from quizapp.scheduling.views import RecordedReview
+from quizapp.scheduling.views import CardFilter, RecordedReview
 from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.util.text import duration, percent, plural
 
@@ -51,6 +51,17 @@ class DrillSession:
             if self._done[index].card == card_id:
                 del self._done[index]
                 return
+
+    def ahead(
+        self, study: "Study", flt: CardFilter, limit: int | None, card: PreparedCard
+    ) -> tuple[int, tuple[str, ...]]:
+        """How many cards are left, up to ``limit`` answers, and words about the card on the screen."""
+        left = study.counts(flt).total
+        if limit is not None:
+            left = min(left, max(0, limit - self.done))
+        topic = study.bank.topics.get(card.topic)
+        flagged = ("flagged",) if study.card(card.id).flagged else ()
+        return left, (*flagged, topic.name if topic else card.topic, card.level, card.state)
 
     def end_text(self, study: "Study", clock: float) -> str:
         """The text at the end, as Markdown: the summary or that nothing was due, and the next due date."""

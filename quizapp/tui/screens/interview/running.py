@@ -227,10 +227,9 @@ class RunScreen(Place):
     # acting
 
     def offers(self, act: actions.Act) -> bool:
-        """Offer another question only where there can be one, and only options that exist."""
-        if act.action.startswith("pick("):
-            return int(act.action[5:-1]) < self.options
-        return self.interview.form.has_total or act.action not in {"skip", "return_to"}
+        """Offer another question only where there can be one."""
+        another = self.interview.form.has_total or act.action not in {"skip", "return_to"}
+        return another and super().offers(act)
 
     @property
     def options(self) -> int:
