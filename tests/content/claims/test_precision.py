@@ -309,3 +309,14 @@ def test_float32_finite_differences_fail() -> None:
         errors.append(((num - w.grad).norm() / w.grad.norm()).item())
     assert errors[0] > 1e-2
     assert errors[1] < 1e-8
+
+
+def test_fp8_limits_and_rounding() -> None:
+    """fp8-training-recipe, -smallest-normal, -rounding."""
+    e4m3 = torch.finfo(torch.float8_e4m3fn)
+    assert (e4m3.max, e4m3.smallest_normal) == (448, 2**-6)
+    assert torch.finfo(torch.float8_e5m2).max == 57344
+    x = torch.tensor([17.3, 20.6, 30.7, 34.5, 42.9, 54.6])
+    assert x.to(torch.float8_e4m3fn).float().tolist() == [18, 20, 30, 36, 44, 56]
+    assert 1 / (1 - 0.6 + 0.6 / 2) < 1.43
+    assert [8 + 8 / 32, 4 + 8 / 32, 4 + 8 / 16] == [8.25, 4.25, 4.5]
