@@ -73,6 +73,22 @@ def test_std_division_ascends_arcsine_and_amplifies_small_differences() -> None:
     )
 
 
+def test_std_division_tilts_little_in_small_groups() -> None:
+    """grpo-std-normalization"""
+
+    def relative_weight(rate: float, size: int) -> float:
+        shares = [
+            (math.comb(size, k) * rate**k * (1 - rate) ** (size - k), k / size) for k in range(size + 1)
+        ]
+        divided = sum(weight * math.sqrt(share * (1 - share)) for weight, share in shares)
+        return divided / sum(weight * share * (1 - share) for weight, share in shares)
+
+    assert relative_weight(0.02, 8) / relative_weight(0.5, 8) == pytest.approx(1.4, abs=0.05)
+    limit = 0.5 / math.sqrt(0.02 * 0.98)
+    assert limit == pytest.approx(3.6, abs=0.05)
+    assert relative_weight(0.02, 1000) / relative_weight(0.5, 1000) == pytest.approx(limit, rel=0.02)
+
+
 def test_advantage_of_two_tokens_by_gae() -> None:
     """ppo-versus-grpo, ppo-versus-grpo-first-token-advantage: with λ = 1 it is r - V"""
     v1, v2, r = 0.3, 0.8, 1.0
