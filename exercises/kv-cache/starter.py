@@ -79,7 +79,8 @@ class Decoder(nn.Module):
         self.max_len = max_len
         self.tok_emb = nn.Embedding(vocab_size, d_model)
         self.pos_emb = nn.Embedding(max_len, d_model)
-        self.blocks = nn.ModuleList([Block(d_model, n_heads, n_kv_heads) for _ in range(n_layers)])
+        blocks = [Block(d_model, n_heads, n_kv_heads) for _ in range(n_layers)]
+        self.blocks = nn.ModuleList(blocks)
         self.ln_f = nn.LayerNorm(d_model)
         self.head = nn.Linear(d_model, vocab_size, bias=False)
 

@@ -405,7 +405,7 @@ def test_fresh_model_is_uniform(observe):
             says = "The fresh model's loss is far below ln V although the tokens are random: it is too good."
         # The tokens are a sample, which moves the mean a little.
         detail = f"{model_call(case)}: loss {got:.3f}, ln {vocab} = {want:.3f}"
-        expect(abs(got - want) <= 0.2 + 0.03, says, detail)
+        expect(abs(got - want) <= 0.2 + 0.05, says, detail)
 
 
 def cross_entropy(logits, labels):
