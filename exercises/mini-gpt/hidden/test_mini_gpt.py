@@ -912,12 +912,12 @@ def step_logits(weights, case, seen, eps, bug=""):
 
 
 GREEDY_BUGS = {
+    "only_last": "Only the newest token is fed: the model forgets the prompt.",
     "first_position": "The next token comes from the first position: take the logits of the last one.",
     "before_last": "The next token comes from the last but one position: the samples repeat the prompt.",
     "least_likely": "This is the least likely token.",
     "first_sample": "All samples get the token of the first one: take the argmax for each sample.",
     "summed": "All samples get one common token: take the argmax for each sample.",
-    "only_last": "Only the newest token is fed: the model forgets the prompt.",
     "prompt_only": "Only the prompt is fed each time: feed the new tokens too, or they repeat.",
 }
 WINDOW_BUGS = {
