@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from quizapp import __version__, paths
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
@@ -128,10 +129,15 @@ def parse_bank(
         faults += read_file(path, questions, topics)
     order, tracks, path_faults = _read_paths(paths_file)
     faults += path_faults
+    for slug in order.exercises:
+        if exercises and slug not in exercises:
+            text = f"'exercises' names '{slug}', which does not exist; correct the slug"
+            faults.append(Fault(str(paths_file), 1, text))
+    exercises = {slug: exercises[slug] for slug in [*order.exercises, *exercises] if slug in exercises}
     retired, retired_faults = _read_retired(paths_file.with_name(_RETIRED), questions)
     faults += retired_faults
     faults += _link_faults(questions, exercises)
-    topics = {slug: topics[slug] for slug in [*order, *topics] if slug in topics}
+    topics = {slug: topics[slug] for slug in [*order.topics, *topics] if slug in topics}
     rank = {slug: place for place, slug in enumerate(topics)}
     ordered = dict(sorted(questions.items(), key=lambda item: rank.get(item[1].topic, len(rank))))
     ordered = {name: _with_inherited(question, ordered) for name, question in ordered.items()}
@@ -203,27 +209,32 @@ def _with_inherited(question: Question, questions: Mapping[str, Question]) -> Qu
     )
 
 
-def _read_paths(path: Path) -> tuple[list[str], dict[str, tuple[str, ...]], list[Fault]]:
-    """The order of the topics, the questions of each track, and the faults."""
+class _Order(NamedTuple):
+    """The order in which topics are listed and exercises introduced; what is not named comes last."""
+
+    topics: tuple[str, ...] = ()
+    exercises: tuple[str, ...] = ()
+
+
+def _read_paths(path: Path) -> tuple[_Order, dict[str, tuple[str, ...]], list[Fault]]:
+    """The order of topics and exercises, the questions of each track, and the faults."""
     from quizapp.bank.yaml_loader import LINE, read_yaml
 
     if not path.is_file():
-        return [], {}, []
+        return _Order(), {}, []
     data, fault = read_yaml(path)
     if fault is not None:
-        return [], {}, [fault]
+        return _Order(), {}, [fault]
     try:
         tracks = {"core": tuple(map(str, data.get("core") or ()))}
         for name, ids in (data.get("tracks") or {}).items():
             if name != LINE:
                 tracks[str(name)] = tuple(map(str, ids))
-        return list(map(str, data.get("topics") or [])), tracks, []
+        order = _Order(*(tuple(map(str, data.get(key) or ())) for key in _Order._fields))
+        return order, tracks, []
     except (AttributeError, TypeError):
-        return (
-            [],
-            {},
-            [Fault(str(path), 1, "must hold lists under topics and core, and lists by name under tracks")],
-        )
+        text = "must hold lists under topics, exercises and core, and lists by name under tracks"
+        return _Order(), {}, [Fault(str(path), 1, text)]
 
 
 def _read_retired(path: Path, questions: dict[str, Question]) -> tuple[dict[str, str], list[Fault]]:

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from quizapp.bank import LEVELS
 from quizapp.bank.model import Bank
 from quizapp.scheduling.cards import EXERCISE, NEW, STATE_NAMES, QueuedCard
 from quizapp.scheduling.queue import Queue, is_due
@@ -131,14 +130,17 @@ def alternative(bank: Bank, name: str) -> str | None:
 
 
 def next_exercise(study: "Study") -> str | None:
-    """The slug of an exercise that is due, else of a started one, else of the easiest new one, else None."""
+    """The slug of an exercise that is due, else of a started one, else of the next new one, else None.
+
+    New exercises come in the bank's order of introduction.
+    """
     due = study.due_exercises()
     if due:
         return due[0].id.removeprefix(EXERCISE)
     states = study.exercise_states()
     candidates = [
-        (_EXERCISE_ORDER[states[slug].state], LEVELS.index(exercise.level), place, slug)
-        for place, (slug, exercise) in enumerate(study.bank.exercises.items())
+        (_EXERCISE_ORDER[states[slug].state], place, slug)
+        for place, slug in enumerate(study.bank.exercises)
         if slug in states and states[slug].state in _EXERCISE_ORDER
     ]
-    return min(candidates)[3] if candidates else None
+    return min(candidates)[2] if candidates else None

@@ -1,3 +1,4 @@
+import shutil
 from pathlib import Path
 
 import pytest
@@ -5,6 +6,7 @@ import pytest
 from quizapp.bank.loader import find_question, load_bank, parse_bank, read_file
 from quizapp.bank.model import Question, Topic
 from quizapp.errors import UnknownName
+from tests.judge.field import DATA
 
 GOOD = """topic: t
 questions:
@@ -119,3 +121,13 @@ def test_content_hash_ignores_links_and_sees_wording(tmp_path: Path) -> None:
         deck.write_text(text)
         hashes.append(read(deck)[0]["first"].content_hash)
     assert hashes[0] == hashes[1] != hashes[2]
+
+
+def test_exercises_come_in_the_order_of_the_paths_and_an_unknown_one_is_a_fault(tmp_path: Path) -> None:
+    for slug in ("blend", "riddle", "walled"):
+        shutil.copytree(DATA / slug, tmp_path / "exercises" / slug)
+    order = tmp_path / "paths.yaml"
+    order.write_text("exercises: [walled, nobody, blend]\n")
+    bank = parse_bank([], order, tmp_path / "exercises")
+    assert list(bank.exercises) == ["walled", "blend", "riddle"]
+    assert any("'nobody', which does not exist" in fault.message for fault in bank.faults)

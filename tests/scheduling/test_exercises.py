@@ -98,7 +98,7 @@ def test_verdicts_logged_before_saves_were_told_apart_count_one_each(tmp_path: P
         assert (recorded.rating, recorded.submissions) == (Rating.HARD, 3)
 
 
-def test_the_next_exercise_is_due_then_started_then_the_easiest_new(tmp_path: Path) -> None:
+def test_the_next_exercise_is_due_then_started_then_new(tmp_path: Path) -> None:
     clock = FixedClock(MORNING)
     with study(tmp_path, clock=clock) as desk:
         assert desk.next_exercise() == "lora"
