@@ -153,7 +153,12 @@ def probe_blocks(code, given, record):
         up, down = code.ColumnParallelLinear(full(block["up"])), code.RowParallelLinear(full(block["down"]))
         calls.clear()
         with torch.no_grad():
-            record("out", down.eval()(torch.tanh(up.eval()(block["x"].cpu()))))
+            x = block["x"].cpu().clone()
+            hidden = torch.tanh(up.eval()(x))
+            record("hidden_before", hidden)
+            record("out", down.eval()(hidden))
+            record("x_after", x)
+            record("hidden_after", hidden)
         record("calls", [list(call) for call in calls])
         with torch.no_grad():
             record("again", down(torch.tanh(up(block["x"].cpu()[0]))))

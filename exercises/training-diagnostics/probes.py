@@ -101,7 +101,8 @@ def bare(grads, dtype, device):
     model.inner = nn.Module()
     for i, grad in enumerate(grads):
         shape = (3,) if grad is None else grad.shape
-        parameter = nn.Parameter(torch.zeros(shape, dtype=dtype, device=device))
+        # Not zero, so that the values of a parameter without a gradient would show in the norm.
+        parameter = nn.Parameter(torch.full(shape, 0.75, dtype=dtype, device=device))
         if grad is not None:
             parameter.grad = grad.to(dtype).clone()
         (model if i % 2 else model.inner).register_parameter(f"p{i}", parameter)

@@ -1,9 +1,9 @@
 def exact_limits(draw):
     """Limits that are hit exactly, and where flooring a float quotient loses a parameter."""
     found = [{"N": 6, "stage": 2, "bytes": (2, 2, 12), "act": 0, "gpu": 130026, "kept": {"P": 30006}}]
-    rounded = []
+    rounded, floored = [], []
     for _ in range(4000):
-        if len(found) >= 7 and len(rounded) >= 3:
+        if len(found) >= 7 and len(rounded) >= 3 and len(floored) >= 3:
             break
         n, stage = draw.choice([3, 5, 6, 7, 9, 12, 24, 48]), draw.integer(1, 3)
         p, g, o = draw.choice([2, 0.5, 4, 1]), draw.choice([2, 4, 0.5]), draw.choice([12, 6, 8, 2.5])
@@ -16,9 +16,11 @@ def exact_limits(draw):
         best = total / count  # the float next to the exact bytes per parameter
         if len(rounded) < 3 and count * best > total:
             rounded.append(case)
+        elif len(floored) < 3 and int(total / best) != count:
+            floored.append(case)
         elif len(found) < 7 and (int(total / rate) != count or total // rate != count):
             found.append(case)
-    return found + rounded
+    return found + rounded + floored
 
 
 def inputs(draw):

@@ -303,9 +303,10 @@ def test_state_at_the_end_of_an_epoch(observe):
             name,
         )
         expect(passes[1] != passes[0], "The pass after that must be another epoch.")
+        # Whether the next epoch begins with the resume or with its first index is left open.
         expect(
-            observe[f"end/{name}/length"] == len(passes[0]),
-            "After the resume len() must count the whole next epoch.",
+            observe[f"end/{name}/length"] in (0, len(passes[0])),
+            "After the resume len() must count the whole next epoch, or 0 until it begins.",
         )
         expect(observe[f"end/{name}/rest"] == [], "The old iterator must be exhausted.")
 

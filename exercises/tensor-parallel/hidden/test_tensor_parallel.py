@@ -411,6 +411,21 @@ def test_nothing_is_modified(observe):
 
 
 @behaviour(8)
+def test_nothing_is_modified_without_gradients(observe):
+    x = observe.given["blocks"][3]["x"]
+    for _, _, path, where in places("blocks", "quiet"):
+        close(observe[f"{path}/x_after"], x, "The input was modified.", rtol=0, atol=0, call=where)
+        close(
+            observe[f"{path}/hidden_after"],
+            observe[f"{path}/hidden_before"],
+            "The row layer modified its input.",
+            rtol=0,
+            atol=0,
+            call=where,
+        )
+
+
+@behaviour(8)
 def test_outputs_may_be_used_twice(observe):
     block = observe.given["blocks"][3]
     _, grad, grads = reference(block, lambda h: h * torch.sigmoid(h), twice=True)
