@@ -42,13 +42,14 @@ def write_anki(bank: Bank, path: Path) -> int:
         )
     render: Callable[[str], str] = MarkdownIt("commonmark", {"html": False}).enable("table").render
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8", newline="") as file:
             file.writelines(f"{line}\n" for line in _HEAD)
             writer = csv.writer(file, delimiter="\t", lineterminator="\n")
             writer.writerows(_note(bank, question, render) for question in bank.questions.values())
     except OSError as error:
-        raise QuizError(f"{path} cannot be written: {error.strerror}; name another file") from None
+        raise QuizError(
+            f"{path} cannot be written: {error.strerror}; name a file in a folder that exists"
+        ) from None
     return len(bank.questions)
 
 

@@ -22,7 +22,6 @@ def write_log(study: "Study", path: Path, kind: str) -> int:
     """
     events = study.events() if kind == "json" else study.standing_answers()
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("w", encoding="utf-8", newline="") as file:
             if kind == "json":
                 file.writelines(json.dumps(event._asdict()) + "\n" for event in events)
@@ -31,7 +30,9 @@ def write_log(study: "Study", path: Path, kind: str) -> int:
                 writer.writerow(_COLUMNS)
                 writer.writerows(_row(event) for event in events)
     except OSError as error:
-        raise QuizError(f"{path} cannot be written: {error.strerror}; name another file") from None
+        raise QuizError(
+            f"{path} cannot be written: {error.strerror}; name a file in a folder that exists"
+        ) from None
     return len(events)
 
 

@@ -382,15 +382,15 @@ def phases(place: str) -> tuple[str, ...]:
 
 def live(place: str, phase: str) -> list[Act]:
     """The actions that exist in a phase of a place, followed by those of the app itself."""
-    acts = [act for act in of_place(place) if place != "app" and act.alive(phase)]
-    return [*acts, *of_place("app")]
+    return [*(act for act in of_place(place) if place != "app" and act.alive(phase)), *of_place("app")]
 
 
-def bindings(place: str) -> list[Binding]:
-    """Textual's bindings of a place."""
+def bindings(place: str, *also: str) -> list[Binding]:
+    """Textual's bindings of a place, and of the app's actions ``also``, which a dialog would hide."""
+    from_app = [(act.call, act) for act in of_place("app") if act.action in also]
     return [
-        Binding(act.keys, act.action, act.label or act.help, show=False, priority=act.priority, id=act.id)
-        for act in of_place(place)
+        Binding(act.keys, call, act.label or act.help, show=False, priority=act.priority, id=act.id)
+        for call, act in [*((act.action, act) for act in of_place(place)), *from_app]
     ]
 
 

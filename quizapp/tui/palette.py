@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
+from textual.binding import Binding, BindingType
 from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
 
 from quizapp.tui import actions
@@ -44,6 +45,8 @@ class Entry(NamedTuple):
 
 class Palette(CommandPalette):
     """Textual's palette, without the ``KeyError`` that it raises if paged before its first frame."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+q", "app.leave", show=False)]
 
     def _action_command_list(self, action: str) -> None:
         with suppress(KeyError):

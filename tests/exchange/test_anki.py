@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture
 def notes(tmp_path: Path, home: Path) -> Path:
-    path = tmp_path / "notes" / "bank.txt"
+    path = tmp_path / "bank.txt"
     assert main(["export", "anki", str(path)]) == 0
     return path
 
@@ -62,3 +62,11 @@ def test_a_package_is_not_written_as_text(
     assert main(["export", "anki", str(tmp_path / name)]) == 2
     assert "deck.txt" in capsys.readouterr().err
     assert not list(tmp_path.glob("deck*"))
+
+
+@pytest.mark.parametrize("kind", ["anki", "json", "csv"])
+def test_an_export_makes_no_folders(tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "nonexistent" / "x.txt"
+    assert main(["export", kind, str(path)]) == 2
+    assert "name a file in a folder that exists" in capsys.readouterr().err
+    assert not path.parent.exists()

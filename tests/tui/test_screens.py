@@ -5,12 +5,14 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from textual.screen import ModalScreen
 from textual.widgets import Input
 
 from quizapp import paths
 from quizapp.errors import QuizError
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
+from quizapp.scheduling.views import CardFilter
 from quizapp.settings.model import load_settings
 from quizapp.tui import app as tui
 from quizapp.tui.app import QuizApp
@@ -371,3 +373,35 @@ async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
         assert f"{paths.config()}:1: there is no theme 'pink'." in said
         assert f"{paths.config()}:4: there is no action 'drill.burry'." in said
         assert len(said) == 2
+
+
+@pytest.mark.parametrize("keys", [("question_mark",), ("ctrl+p",), ("t",)])
+async def test_the_program_can_be_left_from_every_overlay(app: App, keys: tuple[str, ...]) -> None:
+    running = app("home")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press(*keys)
+        await pilot.pause()
+        assert isinstance(running.screen, ModalScreen)
+        await pilot.press("ctrl+q")
+        await pilot.pause()
+        assert running.leaving
+
+
+async def test_the_facts_of_a_card_have_help(app: App) -> None:
+    running = app("drill", flt=CardFilter(ids=frozenset({"warm-up"})))
+    async with running.run_test() as pilot:
+        await pilot.press("i", "question_mark")
+        await pilot.pause()
+        assert running.screen.place == "help"
+
+
+async def test_an_exercise_lists_its_behaviors_at_once(app: App) -> None:
+    running = app("exercise", slug="double")
+    async with running.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        await pilot.press("f4")
+        await pilot.pause()
+        assert "They check:" in text(running)
+        first = next(iter(running.screen.exercise.behaviours.values()))
+        assert first[:20] in text(running)

@@ -25,6 +25,7 @@ class Choose(ModalScreen[str | None], QuizScreen[str | None]):
         Binding("escape,q", "dismiss(None)", "cancel", show=False),
         Binding("j", "step(1)", "down", show=False),
         Binding("k", "step(-1)", "up", show=False),
+        Binding("ctrl+q", "app.leave", "quit", show=False),
     ]
     CSS_PATH = "choose.tcss"
 

@@ -69,7 +69,7 @@ class HelpScreen(Dialog):
     """A dialog with keys and sentences; what is not possible now is dimmed, what is can be clicked."""
 
     place = "help"
-    BINDINGS: ClassVar[list[object]] = actions.bindings("help")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("help", "leave", "next_theme")  # type: ignore[assignment]
     CSS_PATH = "help.tcss"
 
     def __init__(self, below: Screen[Any]) -> None:

@@ -34,7 +34,7 @@ class Pager(Dialog):
     """Shows a text: Markdown, prepared content, or plain."""
 
     place = "pager"
-    BINDINGS: ClassVar[list[object]] = actions.bindings("pager")  # type: ignore[assignment]
+    BINDINGS: ClassVar[list[object]] = actions.bindings("pager", "leave", "help", "next_theme")  # type: ignore[assignment]
     CSS_PATH = "pager.tcss"
 
     def __init__(self, title: str, source: str | Content, *, markdown: bool = True) -> None:

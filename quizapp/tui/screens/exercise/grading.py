@@ -43,6 +43,7 @@ class ExerciseGrading:
         self.hints = 0
         """Hints shown since the last pass."""
         view.exercise = exercise
+        view.changed()
 
     def show_last_verdict(self, text: str) -> None:
         """Show the last verdict again if the file has not changed since."""
