@@ -14,7 +14,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 def filled_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cache folder that a first start leaves: the compiled bank and the isolation tiers that work.
 
-    Without it every test that starts the program would compile 800 questions, for a second of CPU time.
+    Without it every test that starts the program would compile all questions, for seconds of CPU time.
     """
     from quizapp.bank.loader import load_bank
     from quizapp.judge.sandbox.tiers import describe
