@@ -14,7 +14,12 @@ COMPUTE = [
     "layer_norm_kernel",
     "flash_fwd_kernel",
 ]
-COMM = ["ncclDevKernel_AllReduce_Sum_bf16", "ncclDevKernel_AllGather", "NCCL_ReduceScatter"]
+COMM = [
+    "ncclDevKernel_AllReduce_Sum_bf16",
+    "void ncclKernel_AllGather",
+    "NCCL_ReduceScatter",
+    "Nccl_SendRecv",
+]
 COPIES = [
     ("gpu_memcpy", "Memcpy HtoD (Pinned -> Device)"),
     ("gpu_memcpy", "Memcpy DtoD (nccl staging)"),
@@ -70,11 +75,13 @@ def slots(draw, found, thread, total):
 
 
 def gpu_work(draw, blocks):
-    """Blocks of GPU events on four streams, and quiet times between them, in which no stream works.
+    """Blocks of GPU events on five streams, and quiet times between them, in which no stream works.
 
+    Two streams communicate, at times both at once. A compute kernel comes last, for a step inside it.
     Returns the events, the first event of each block, and the end of the last.
     """
     found, begins, t, last = [], [], some(draw, 60, 90), 0
+    names = draw.shuffled(COMM)
     for _ in range(blocks):
         end = t + some(draw, 70, 150)
         at = t
@@ -83,17 +90,22 @@ def gpu_work(draw, blocks):
             stop = min(at + some(draw, 9, 30), end)
             found.append(event("kernel", draw.choice(COMPUTE), (0, 7), at, stop))
             at = stop + draw.choice([0, 0, some(draw, 3, 25)])
-        for stream, first in ((9, 5), (20, 13), (24, 22)):
+        for stream, first in ((9, 5), (20, 13), (21, 17), (24, 22)):
             at = t + 8 * first + some(draw, 0, 20)
             while at < end:
                 stop = at + some(draw, 9, 40)
                 if draw.integer(0, 3):
-                    cat, name = draw.choice(COPIES) if stream == 24 else ("kernel", draw.choice(COMM))
-                    name = draw.choice(COMPUTE) if stream == 9 else name
+                    cat, name = draw.choice(COPIES) if stream == 24 else ("kernel", names[0])
+                    if stream == 9:
+                        name = draw.choice(COMPUTE)
+                    elif stream != 24:  # in turn, so that every name occurs
+                        names = [*names[1:], names[0]]
                     found.append(event(cat, name, (0, stream), at, stop))
                 at = stop + some(draw, 2, 40)
         last = max(ticks(e)[1] for e in found)
         t = last + some(draw, 25, 110)
+    found.append(event("kernel", draw.choice(COMPUTE), (0, 7), last, last + 64))
+    last += 64
     return found, [found[i] for i in begins], last
 
 
@@ -142,6 +154,17 @@ def repeat_in_a_gap(draw, events):
                     events[i]["name"] = "aten::as_strided"
 
 
+def fill_an_operator(draw, events):
+    """Give an operator two children that leave it no self time; it is still a call."""
+    own = stacked(events, "cpu_op", thread_of)
+    plain = [e for e in (events[i] for i, t in own.items() if t == events[i]["dur"]) if e["dur"] > 1]
+    parent = draw.choice([e for e in plain if thread_of(e) == BACKWARD])
+    start, end = ticks(parent)
+    middle = start + draw.integer(24, end - start - 24)
+    for a, b in ((start, middle), (middle, end)):
+        events.append(event("cpu_op", draw.choice(OPS), BACKWARD, a, b))
+
+
 def draw_trace(draw):
     """A trace in the order of time, and its gaps."""
     while True:
@@ -154,10 +177,14 @@ def draw_trace(draw):
         free += slots(draw, [], HELPER, total)
         events = [*gpu, *launch_all(draw, gpu, begins, free), *sum(threads.values(), [])]
         repeat_in_a_gap(draw, events)
+        fill_an_operator(draw, events)
+        # The helper thread has an operator, but not in the gap before the work that it launched.
+        events.append(event("cpu_op", draw.choice(OPS), HELPER, total + 40, total + 90))
         number = draw.choice([8, 9, 98, 99])
         numbered = steps_of(draw, 480, last, number)
-        # After the last GPU event: a step that is all idle.
-        numbered.append(event("user_annotation", f"ProfilerStep#{number + 4}", LOOP, last + 72, last + 400))
+        # Inside the last kernel: a step in which nothing begins or ends. After it: one that is all idle.
+        for i, (start, end) in enumerate([(last - 20, last - 4), (last + 72, last + 400)], start=4):
+            numbered.append(event("user_annotation", f"ProfilerStep#{number + i}", LOOP, start, end))
         found = sorted([*events, *numbered], key=lambda e: (e["ts"], -e["dur"]))
         gaps = usable_gaps(found)
         if gaps:
@@ -408,6 +435,7 @@ def answers(trace, gaps):
             "hidden": hidden,
             "difference": comm - compute,
             "copies": union(gpu) - union(kinds["compute"] + kinds["copy"]),
+            "added": sum(union([*kinds["compute"], e]) - compute for e in kinds["comm"]),
         },
         "steps": step_rows(events),
         "by_start": step_rows(events, lambda g, low, high: low <= g["ts"] < high),
@@ -631,7 +659,8 @@ def probe_bare(code, given, record):
 
 
 def probe_kept(code, given, record):
-    for name, case in {"list": given["messy"]["order"], "dict": given["clean"][1]}.items():
+    forms = {"list": given["messy"]["order"], "dict": given["clean"][1], "args": given["messy"]["args"]}
+    for name, case in forms.items():
         with record.step(name):
             calls = {
                 "busy_fraction": lambda t: code.busy_fraction(t),

@@ -128,6 +128,7 @@ EXPOSED = {
     "hidden": "This is the hidden part of the communication, the overlap with compute.",
     "difference": "Not all compute overlaps communication: subtract intervals, not totals.",
     "copies": "Copies hide no communication: only compute kernels do.",
+    "added": "Communication on two streams may overlap too: merge it before you add.",
 }
 
 
@@ -396,7 +397,8 @@ def test_missing_args(observe):
 
 @behaviour(9, on_error="The function raised on a valid trace.")
 def test_trace_is_not_modified(observe):
-    given = {"list": observe.given["messy"]["order"], "dict": observe.given["clean"][1]}
+    messy = observe.given["messy"]
+    given = {"list": messy["order"], "dict": observe.given["clean"][1], "args": messy["args"]}
     for form, case in given.items():
         for function in ("busy_fraction", "top", "exposed_comm", "step_breakdown", "idle_gaps"):
             path = f"kept/{form}/{function}"
