@@ -306,6 +306,8 @@ def probe_step_mode(code, given, record):
     for _ in range(4):
         losses.append(number(code.train_step(model, optimizer, given["drop"]["tokens"].clone())))
     record("losses", losses)
+    model.train()
+    record("own", [model.loss(given["drop"]["tokens"].clone()) for _ in range(2)])
 
 
 def probe_overfit(code, given, record):
@@ -360,6 +362,7 @@ def probe_dropout(code, given, record):
             silence(block, "out")
         model.train()
         record("silent", model(case["tokens"].clone()))
+        record("silent_again", model(case["tokens"].clone()))
 
 
 def greedy(model, case):
@@ -396,12 +399,21 @@ def probe_modes(code, given, record):
             model.train(name != "eval")
             if name == "mixed":
                 model.blocks[0].eval()
+            drops = [[block(x.clone()), block(x.clone())] for block in model.blocks]
             modes = {path: module.training for path, module in model.named_modules()}
             model.generate(case["tokens"].clone(), 2)
             record("before", modes)
             record("after", {path: module.training for path, module in model.named_modules()})
             for i, block in enumerate(model.blocks):
-                record(f"block{i}", [block(x.clone()), block(x.clone())])
+                record(f"block{i}", [drops[i], block(x.clone()), block(x.clone())])
+    with record.step("second"):
+        model = make_model(code, case, record.device, 0.5)
+        model.train()
+        model.generate(case["tokens"].clone(), 2)
+        model.eval()
+        record("before", {path: module.training for path, module in model.named_modules()})
+        model.generate(case["tokens"].clone(), 2)
+        record("after", {path: module.training for path, module in model.named_modules()})
 
 
 def probe_long(code, given, record):
@@ -496,6 +508,8 @@ def probe_errors(code, given, record):
         record.raises("labels shifted", lambda: model.loss(few.clone(), few[:, 1:].clone()))
         record.raises("labels longer", lambda: model.loss(few.clone(), tokens[:, :5].clone()))
         record.raises("labels batch", lambda: model.loss(few.clone(), few[:1].clone()))
+        record.raises("labels column", lambda: model.loss(few.clone(), few.unsqueeze(-1)))
+        record.raises("labels flat", lambda: model.loss(few.clone(), few.flatten()))
         record.raises("n_new", lambda: model.generate(few.clone(), -1))
     with record.step("smallest"):
         model = code.MiniGPT(1, 1, 1, 1, 1).to(record.device)

@@ -690,6 +690,10 @@ def test_returned_loss(observe):
 def test_step_runs_in_train_mode(observe):
     losses = observe["step_mode/losses"]
     expect(isinstance(losses, list) and all(isinstance(v, float) for v in losses), "Return a Python float.")
+    own = observe["step_mode/own"]
+    if isinstance(own, list) and len(own) == 2 and alike(*own):
+        says = "Whether train_step trains with dropout cannot be told: the model drops nothing in train mode."
+        expect(len(set(losses)) > 1, says)
     expect(
         len(set(losses)) > 1,
         "train_step does not put the model in train mode: the model was in eval mode and trained without dropout.",
@@ -704,6 +708,8 @@ def test_overfits_one_sequence(observe):
     raw = observe["overfit/parameters"]
     eps = ordinary(observe["overfit/eps"])
     wanted = {"tok_emb.weight", "pos_emb.weight", "head.weight", "ln_f.weight", "ln_f.bias"}
+    for name in ("ln1", "qkv", "proj", "ln2", "fc", "out"):
+        wanted |= {f"blocks.{i}.{name}.{kind}" for i in range(2) for kind in ("weight", "bias")}
     expect(isinstance(raw, dict) and wanted <= raw.keys(), "The model's parameters could not be read.")
     weights = double(raw)
     tokens = case["tokens"]
@@ -749,19 +755,34 @@ def check_branch(observe, path, x, branch, p, name, where):
                 for y in streams
             ):
                 expect(False, "Dropout is on the residual stream: the stream decays with depth.", call)
+            still = observe[f"{path}/{name}/eval"] if f"{path}/{name}/eval" in observe else None
+            if isinstance(still, torch.Tensor) and not (
+                still.shape == x.shape and torch.allclose(still.double() - x, branch, atol=1e-4, rtol=0)
+            ):
+                expect(False, "What is dropped cannot be told: the block is wrong in eval mode too.", call)
+            large = ~zero & (branch.abs() > 0.05)
+            ratio = added[large] / branch[large]
+            if ratio.numel() and ratio.max() - ratio.min() < 0.01:
+                says = "The kept values have another scale than 1 / (1 - p): is this the p that was given?"
+                expect(False, says, f"{call}: {name} is scaled by {ratio.mean():.3f}, not {1 / (1 - p):.3f}")
             expect(False, DROPPED, call)
         clear = scaled.abs() > 1e-3
+        mask, seen = ((zero & clear).reshape(-1, x.shape[-1]), clear.reshape(-1, x.shape[-1]))
+        alone = "Dropout should choose each number of each token by itself."
+        for dim in (0, 1):  # one choice for all tokens, or one for all features of a token
+            count = mask.sum(dim)
+            together = bool(((count == 0) | (count == seen.sum(dim))).all())
+            expect(not together or not 0 < mask.sum() < seen.sum(), alone, call)
         dropped = (zero & clear).sum().item() / clear.sum().item()
         expect(
             abs(dropped - p) < 6 * math.sqrt(p * (1 - p) / clear.sum().item()),
             f"The fraction of dropped values of {name} is not p.",
             f"{call}: {dropped:.3f} dropped",
         )
-        mask = (zero & clear).reshape(-1, x.shape[-1])
         rows = mask.double().mean(1)
         expect(
             bool(((rows > 0) & (rows < 1)).double().mean() > 0.5) and bool((mask != mask[0]).any()),
-            "Dropout should choose each number of each token by itself.",
+            alone,
             call,
         )
         masks.append(mask)
@@ -811,11 +832,17 @@ def test_nothing_else_is_dropped(observe):
     case = observe.given["drop"]
     model = case["model"]
     eps = ordinary(observe["dropout/model/eps"])
-    close(
-        observe["dropout/model/silent"],
-        run_model(double(model["weights"]), model["sizes"], case["tokens"], eps, "no_blocks"),
+    says = (
         "With blocks that add nothing the logits are random in train mode: only proj and out are dropped, "
-        "not the embeddings, the stream or the final norm.",
+        "not the embeddings, the stream or the final norm."
+    )
+    silent, again = observe["dropout/model/silent"], observe["dropout/model/silent_again"]
+    if alike(silent, again):
+        says = "With blocks that add nothing the logits in train mode are not head(ln_f(embeddings))."
+    close(
+        silent,
+        run_model(double(model["weights"]), model["sizes"], case["tokens"], eps, "no_blocks"),
+        says,
         rtol=0.0,
         atol=1e-4,
         device=observe.device,
@@ -1002,6 +1029,11 @@ def test_generation_runs_in_eval_mode(observe):
         n_new, path = case["n_new"], f"generate/{i}/dropout/out"
         own = observe[f"generate/{i}/out"]
         same = "The generated tokens are wrong, with and without dropout."
+        prompt = case["tokens"]
+        shape = (len(prompt), prompt.shape[1] + n_new)
+        if isinstance(own, torch.Tensor) and shape_of(own) == shape and not own.is_floating_point():
+            if follows(double(case["weights"]), case, own.long(), eps) is not None:
+                says = same
         check_greedy(observe, path, case, eps, GREEDY_BUGS, says, n_new, own, same)
 
 
@@ -1018,15 +1050,22 @@ def test_modes_are_restored(observe):
         elif name == "mixed" and changed:
             says = "A block that was in eval mode is not afterwards: restore the mode of every module."
         expect(not changed, says, f"model in mode {name!r}; changed: {', '.join(changed[:4])}")
-        blocks = observe.given["generate"][0]["sizes"][4]
-        for i in range(blocks):
-            first, second = observe[f"modes/{name}/block{i}"]
-            random = name == "train" or (name == "mixed" and i > 0)
+        for i in range(observe.given["generate"][0]["sizes"][4]):
+            earlier, first, second = observe[f"modes/{name}/block{i}"]
+            random = not alike(*earlier)
             expect(
                 alike(first, second) != random,
                 f"After generate, block {i} {'does not drop' if random else 'drops'} although "
-                f"its mode before was {'train' if random else 'eval'}.",
+                f"it {'did' if random else 'did not'} before.",
+                f"model in mode {name!r}",
             )
+    before, after = observe["modes/second/before"], observe["modes/second/after"]
+    changed = sorted(path or "the model" for path in before if before[path] != after.get(path))
+    expect(
+        not changed,
+        "The second generate brings back the modes that the model had before the first one.",
+        f"train mode, generate, eval mode, generate; changed: {', '.join(changed[:4])}",
+    )
 
 
 @behaviour(11, on_error="A sequence may outgrow the context: feed only its last max_len tokens.")
@@ -1079,7 +1118,7 @@ def test_lengths_are_checked(observe):
 
 @behaviour(12)
 def test_label_shapes_are_checked(observe):
-    for name in ("shorter", "shifted", "longer", "batch"):
+    for name in ("shorter", "shifted", "longer", "batch", "column", "flat"):
         says = "loss with labels of another shape than tokens should be refused."
         observe.raised(f"errors/calls/labels {name}", "ValueError", says=says)
 
