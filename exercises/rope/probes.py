@@ -8,6 +8,7 @@ def inputs(draw):
         (6, 10000.0),
         (draw.choice([10, 14]), draw.uniform(300.0, 900.0)),
         (12, 5e5),
+        (4, 1.0),
     ):
         shape = draw.choice([(5,), (3, 4), (2, 3, 2)])
         angles.append({"head_dim": head_dim, "base": base, "positions": draw.integers(0, 100, *shape)})
@@ -152,7 +153,7 @@ def probe_dtypes(code, given, record):
         dtype = getattr(torch, name)
         for kind, interleaved in (("half", False), ("neighbours", True)):
             with record.step(f"{name}/{kind}"):
-                x = far["x"].to(dtype)
+                x = far["x"].to(dtype, copy=True)
                 record("out", code.apply_rope(x, far["positions"].clone(), far["base"], interleaved))
     with record.step("float64"):
         case = given["cases"][0]

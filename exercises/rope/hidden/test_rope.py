@@ -289,7 +289,10 @@ def far_enough(observe, got, x, positions, base, neighbors, relative, call):
     bad = off > (0.03 + relative) * size + 1e-6
     if not bool(bad.any()):
         return
-    says = "At large positions the rotation is wrong: the angles lost their precision."
+    says = (
+        "At large positions the rotation is wrong: is each angle computed from the position as it was given, "
+        "in float32 or wider?"
+    )
     exact = positions.double()
     for dtype in (torch.bfloat16, torch.float16):
         rounded = exact.to(dtype).double()
@@ -303,10 +306,11 @@ def far_enough(observe, got, x, positions, base, neighbors, relative, call):
             (pair_norms(got.double() - guess, neighbors) < 0.1 * size + 1e-3).all()
         ):
             says = "The positions were rounded: in bfloat16 positions 1000 and 1001 are the same number."
-    for bug in ("exponent", "base", "arange", "from_first", "from_one", "unrotated", "sign", "other_pairs"):
+    for bug, sentence in BUGS.items():
         guess = rotated(x, positions, base, neighbors, bug)
         if bool((pair_norms(got.double() - guess, neighbors) < (0.03 + relative) * size + 1e-6).all()):
-            says = BUGS[bug]
+            says = sentence
+            break
     worst = int((off / size.clamp(min=1e-9)).amax((0, 1, 3)).argmax())
     share = (off / size.clamp(min=1e-9))[:, :, worst].max().item()
     expect(False, says, f"{call}: position {positions[worst].item()}, off by {share:.2g} of the pair's norm")
