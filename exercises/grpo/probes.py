@@ -13,12 +13,15 @@ def rewards_case(draw, prompts, group_size, eps, dtype=torch.float32, spread=1.0
 
 
 def equal_groups(draw):
-    """Some groups whose completions all scored the same, between others."""
-    size = draw.integer(3, 5)
-    count = draw.integer(5, 8)
+    """Many groups whose completions all scored the same, between others.
+
+    A variance from the mean of the squares is negative for only a few of these constants.
+    """
+    size = 3 + 2 * draw.integer(0, 1)
+    constants = [0.0, 1.0, -1.0, *draw.rand(80, low=0.1, high=0.35).tolist()]
+    count = len(constants) + draw.integer(2, 5)
     values = draw.normal(count, size)
-    chosen = draw.sample(range(count), 4)
-    constants = [0.0, 1.0, -1.0, draw.uniform(0.1, 0.35)]
+    chosen = draw.sample(range(count), len(constants))
     for row, constant in zip(chosen, constants, strict=True):
         values[row] = constant
     return {"rewards": values.flatten(), "group_size": size, "equal": chosen}
@@ -33,12 +36,12 @@ def sequence(draw, dtype=torch.float32):
     }
 
 
-def lengths_case(draw):
+def lengths_case(draw, like=None):
     """Completions that fill the row, end early, have one token or none; prompts from one token on."""
-    T = draw.integer(9, 14)
+    T = draw.integer(9, 14) if like is None else like["T"]
     rows = [(1, T), (draw.integer(2, 4), T), (3, 3), (T, T), (draw.integer(2, 4), draw.integer(6, 8))]
     rows += [(5, 6), (1, 2), (draw.integer(1, 5), draw.integer(6, T - 1))]
-    rows = draw.shuffled(rows)[: draw.integer(7, 8)]
+    rows = draw.shuffled(rows)[: draw.integer(7, 8) if like is None else len(like["lengths"])]
     prompts, lengths = zip(*rows, strict=True)
     return {"prompt_lengths": torch.tensor(prompts), "lengths": torch.tensor(lengths), "T": T}
 
@@ -116,6 +119,13 @@ def inputs(draw):
         loss_case(draw, draw.integer(4, 6), draw.integer(8, 12), torch.float64),
         loss_case(draw, 1, draw.integer(6, 9)),
     ]
+    for case in (losses[0], losses[2]):  # a prompt whose completions all scored the same
+        case["advantages"][draw.integer(0, len(case["advantages"]) - 1)] = 0.0
+    losses[2]["max_length"] = draw.integer(3, 5)  # less than the width
+    far = int(losses[3]["mask"].nonzero()[draw.integer(0, 3), 1])
+    losses[3]["ref"][0, far] = losses[3]["logprobs"][0, far] + draw.uniform(6.0, 7.0)
+    lengths = [lengths_case(draw), lengths_case(draw)]
+    lengths.append(lengths_case(draw, like=lengths[0]))
     hollow = loss_case(draw, draw.integer(5, 7), draw.integer(8, 12))
     hollow["mask"][draw.sample(range(5), 2)] = False
     prompts, size = draw.sizes(2, 3, 7)
@@ -130,7 +140,7 @@ def inputs(draw):
         "equal": equal_groups(draw),
         "sequences": [sequence(draw), sequence(draw, torch.float64)],
         "steep": steep(draw),
-        "lengths": [lengths_case(draw), lengths_case(draw)],
+        "lengths": lengths,
         "losses": [with_dirty(draw, case) for case in losses],
         "default": loss_case(draw, 5, 8, clip_eps=0.2),
         "large": large_ratios(draw),
@@ -138,12 +148,13 @@ def inputs(draw):
         "pairs": [
             {
                 "logprobs": draw.normal(*shape, shift=-2.0, dtype=dtype),
-                "ref": draw.normal(*shape, shift=-2.0, dtype=dtype),
+                "ref": draw.normal(*shape, shift=-2.0, scale=scale, dtype=dtype),
             }
-            for shape, dtype in (
-                ((draw.integer(5, 9),), torch.float32),
-                (tuple(draw.sizes(2)), torch.float64),
-                (tuple(draw.sizes(3, 3, 7)), torch.float32),
+            for shape, dtype, scale in (
+                ((draw.integer(5, 9),), torch.float32, 1.0),
+                (tuple(draw.sizes(2)), torch.float64, 1.0),
+                (tuple(draw.sizes(3, 3, 7)), torch.float32, 1.0),
+                ((draw.integer(25, 35),), torch.float32, 5.0),
             )
         ],
     }
@@ -327,6 +338,8 @@ def probe_errors(code, given, record):
         "old_short": lambda: loss(old=new[:, :5]),
         "old_row": lambda: loss(old=new[:1]),
         "old_column": lambda: loss(old=new[:, :1]),
+        "old_turned": lambda: loss(old=new.T.contiguous()),
+        "old_flat": lambda: loss(old=new.flatten()),
         "ref_short": lambda: loss(ref_logprobs=new[:, :5], beta=0.1),
         "ref_column": lambda: loss(ref_logprobs=new[:, :1], beta=0.1),
         "gain_column": lambda: loss(advantages=gain[:, None]),
