@@ -137,6 +137,12 @@ def probe_new(code, given, record):
                 record_cache(record, model.new_cache(batch=batch, max_len=5))
 
 
+def run_pieces(model, tokens, sizes):
+    """The logits of consecutive pieces of ``tokens`` on a cache of their own."""
+    cache = model.new_cache(len(tokens))
+    return [model(piece.clone(), cache) for piece in tokens[:, : sum(sizes)].split(sizes, dim=1)]
+
+
 @torch.no_grad()
 def probe_slots(code, given, record):
     for i, case in enumerate(given["cases"]):
@@ -206,6 +212,7 @@ def probe_work(code, given, record):
                 start += size
             with record.step("cached"):
                 # The past comes from the cache: what is changed there must show.
+                record("plain", run_pieces(model, tokens, [3, 1])[1])
                 cache = model.new_cache(len(tokens))
                 model(tokens[:, :3].clone(), cache)
                 cache.keys[:, :, :, :3].mul_(case["factors"][0])
@@ -219,6 +226,16 @@ def probe_junk(code, given, record):
         with record.step(i):
             model = make(code, case, record.device)
             tokens, other = case["tokens"], case["other"]
+            with record.step("plain"):
+                parts = run_pieces(model, tokens, [4, 1, 3])
+                for name, logits in zip(("prompt", "one", "three"), parts, strict=True):
+                    record(name, logits)
+            for n in (3, 0):
+                with record.step(f"plain{n}"):
+                    mixed = torch.cat([tokens[:, :n], other[:, n : n + 3]], dim=1)
+                    parts = run_pieces(model, mixed, [n, 2, 1] if n else [2, 1])
+                    record("chunk", parts[-2])
+                    record("one", parts[-1])
             cache = model.new_cache(len(tokens))
 
             def spoil(cache=cache, junk=case["junk"]):
@@ -256,6 +273,7 @@ def probe_generate(code, given, record):
                 "some": (case["tokens"][:, :length], case["n_new"]),
                 "long": (case["tokens"][:, :2], case["sizes"][1] - 2),
                 "one": (case["tokens"][:, :3], 1),
+                "again": (case["other"][:, :2], 3),
                 "none": (case["tokens"][:, :3], 0),
             }
             for name, (prompt, n_new) in prompts.items():
@@ -281,18 +299,28 @@ def probe_several(code, given, record):
         with record.step(i):
             model = make(code, case, record.device)
             tokens, other = case["tokens"], case["other"]
+            with record.step("plain"):
+                for name, source, sizes in (("a", tokens, [3, 1, 2]), ("b", other, [5, 1, 2])):
+                    for k, logits in enumerate(run_pieces(model, source, sizes)):
+                        record(f"{name}{k}", logits)
+                model = make(code, case, record.device)
+                record("free", model(other[:, :5].clone()))
+                record("free_one", model(other[:, :1].clone()))
+            model = make(code, case, record.device)
             first = model.new_cache(len(tokens))
             record("a0", model(tokens[:, :3].clone(), first))
             second = model.new_cache(len(other), 9)
             record("b0", model(other[:, :5].clone(), second))
             record("a1", model(tokens[:, 3:4].clone(), first))
             record("free", model(other[:, :5].clone()))
+            record("free_one", model(other[:, :1].clone()))
             record("b1", model(other[:, 5:6].clone(), second))
             model.generate(tokens[:, :2].clone(), 2)
             record("a2", model(tokens[:, 4:6].clone(), first))
             record("b2", model(other[:, 6:8].clone(), second))
             record("lengths", [first.length, second.length])
             with record.step("alone"):
+                record("batch", run_pieces(model, tokens, [3, 2])[1])
                 for row in range(len(tokens)):
                     cache = model.new_cache(1)
                     model(tokens[row : row + 1, :3].clone(), cache)
@@ -353,6 +381,8 @@ def probe_refused(code, given, record):
         record.raises("too long", lambda: model.generate(tokens[:, :4].clone(), max_len - 3))
     with record.step("fits"):
         record_cache(record, model.new_cache(1, 1))
+    with record.step("longest"):
+        record_cache(record, model.new_cache(batch, max_len))
 
 
 def probe_dtypes(code, given, record):
