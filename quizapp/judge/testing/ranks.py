@@ -25,10 +25,14 @@ NAMES = (
     *("reduce_scatter_tensor", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier"),
     *("all_reduce_coalesced", "all_gather_coalesced", "all_gather_object", "broadcast_object_list"),
     *("gather_object", "scatter_object_list", "monitored_barrier"),
+    *("all_gather_single", "reduce_scatter_single"),  # since torch 2.13
 )
 SINGLE = ("send", "recv", "isend", "irecv")
 # Calls whose tensor has the same number of elements and dtype on every rank.
-SAME_SIZE = ("all_reduce", "broadcast", "reduce", "all_gather", "all_gather_into_tensor")
+SAME_SIZE = (
+    *("all_reduce", "broadcast", "reduce"),
+    *("all_gather", "all_gather_into_tensor", "all_gather_single"),
+)
 DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.uint8)
 
 calls: list[tuple[str, int, str]] = []
