@@ -41,7 +41,8 @@ def inputs(draw):
     tall = [(long, r), (r, long), (8, 2), (2, 8)]
     return {
         "matrices": [
-            matrix(draw, *s) for s in ((r, long), (other, q), (1, long), (long, 1), (q, q + 4), (1, 1))
+            *[matrix(draw, *s) for s in ((r, long), (other, q), (1, long), (long, 1), (q, q + 4), (1, 1))],
+            4 * torch.eye(q) + draw.normal(q, q, scale=0.5),
         ],
         "steps": draw.choice([1, 2, 3, 4, 7]),
         "eps": draw.uniform(0.5, 3.0),
@@ -128,9 +129,9 @@ def probe_ortho(code, given, record):
             record("g", mine)
     g = given["matrices"][0]
     with record.step("steps"):
-        record("out", code.newton_schulz(g, given["steps"]))
+        record("out", code.newton_schulz(g.clone(), given["steps"]))
     with record.step("eps"):
-        record("out", code.newton_schulz(g, steps=2, eps=given["eps"]))
+        record("out", code.newton_schulz(g.clone(), steps=2, eps=given["eps"]))
     with record.step("strided"):
         record("out", code.newton_schulz(given["matrices"][1].T.contiguous().T))
 
@@ -194,7 +195,12 @@ class Language(nn.Module):
             "embedding": nn.Linear(6, 6, bias=False),  # a matrix, whatever its name is
         }
         self.blocks = nn.ModuleList(
-            [nn.ModuleDict(block), nn.ModuleDict({"head": nn.Linear(6, 12), "gain": nn.Linear(2, 1)})]
+            [
+                nn.ModuleDict(block),
+                nn.ModuleDict(
+                    {"Head": nn.Linear(6, 6, bias=False), "head": nn.Linear(6, 12), "gain": nn.Linear(2, 1)}
+                ),
+            ]
         )
         self.frozen = nn.Linear(6, 6)
         self.frozen.requires_grad_(False)
@@ -327,6 +333,9 @@ def probe_dtypes(code, given, record):
         with record.step(name):
             g = given["half"].to(dtype)
             record("out", [code.newton_schulz(g), code.newton_schulz(g.T)])
+            if dtype == torch.float16:
+                large = given["half"].double()
+                record("large", code.newton_schulz((large * (50000 / large.abs().max())).to(dtype)))
             p = nn.Parameter(given["half"].clone().to(dtype))
             optimizer = code.Muon([p], lr=0.5, weight_decay=0.1)
             for _ in range(2):
@@ -354,6 +363,13 @@ def probe_errors(code, given, record):
         "scalar": lambda: make(shape=()),
         "later": lambda: (
             type(code.Muon([nn.Parameter(torch.ones(2, 2)), nn.Parameter(torch.ones(3))])).__name__
+        ),
+        "second_group": lambda: (
+            type(
+                code.Muon(
+                    [{"params": [nn.Parameter(torch.ones(2, 2))]}, {"params": [nn.Parameter(torch.ones(3))]}]
+                )
+            ).__name__
         ),
         "ns_vector": lambda: code.newton_schulz(torch.ones(3)),
         "ns_kernel": lambda: code.newton_schulz(torch.ones(3, 2, 2)),
