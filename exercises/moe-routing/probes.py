@@ -30,6 +30,15 @@ def steering(draw, experts, rejected=True):
     return bias
 
 
+def close_bias(draw, experts):
+    """One token whose two best scores, p + bias, differ by 3e-4: half precision cannot tell them apart."""
+    logits, bias = logits_of(draw, 1, experts), draw.normal(experts, scale=0.2)
+    p = logits[0].double().softmax(-1)
+    best, second = (p + bias.double()).topk(2).indices
+    bias[second] = (p[best] + bias[best].double() - p[second] - 3e-4).float()
+    return {"logits": logits, "k": 1, "bias": bias}
+
+
 def layer(draw, lead, d, experts, k, bias=None, dtype=torch.float32):
     """Inputs of moe_forward; the router sees clearly different scores for every token."""
     router = draw.normal(experts, d, scale=1.5 / math.sqrt(d), dtype=dtype)
@@ -90,6 +99,7 @@ def inputs(draw):
     routes = [{"logits": logits_of(draw, tokens, e, bias), "k": k, "bias": bias} for k in (1, 2, 3)]
     routes.append({"logits": logits_of(draw, 3, 4), "k": 4, "bias": None})
     routes.append({"logits": logits_of(draw, 1, e, bias, scale=2.0), "k": 2, "bias": bias})
+    routes += [close_bias(draw, e) for _ in range(12)]
     for case in routes:
         case["c"] = draw.normal(len(case["logits"]), case["k"])
     dense = [
@@ -107,7 +117,7 @@ def inputs(draw):
         with_capacity(draw, (11,), d, 7, 2, 0.75),
         with_capacity(draw, (2, 5), d, 3, 2, 0.5),
         with_capacity(draw, (9,), d, 4, 1, 0.5),
-        with_capacity(draw, (7,), d, e, 2, 0.25, crowded),
+        with_capacity(draw, (7,), d, e, 2, 0.25),
         with_capacity(draw, (6,), d, 4, 2, 1.0),  # 3: an even share without a remainder
         with_capacity(draw, (5,), d, 4, 2, 8.0),  # room for all
     ]
@@ -150,7 +160,11 @@ def inputs(draw):
     return {
         "routes": routes,
         "dense": dense,
-        "biased": [layer(draw, (tokens,), d, e, 2, bias), layer(draw, (2, 4), d, e, 1, steering(draw, e))],
+        "biased": [
+            layer(draw, (tokens,), d, e, 2, bias),
+            layer(draw, (2, 4), d, e, 1, steering(draw, e)),
+            with_capacity(draw, (7,), d, e, 2, 0.25, crowded),
+        ],
         "limited": limited,
         "masks": masks,
         "loads": loads,
@@ -283,7 +297,9 @@ def probe_dtypes(code, given, record):
         with record.step(f"{name}_forward"):
             data = case["forward"]
             experts = [Scale(s) for s in data["scale"]]
-            record("out", code.moe_forward(data["x"].clone(), data["router"].clone(), experts, data["k"]))
+            x, router = data["x"].clone(), data["router"].clone()
+            record("out", code.moe_forward(x, router, experts, data["k"]))
+            record("after", [x, router])
             record("given", [expert.given for expert in experts])
         with record.step(f"{name}_capacity"):
             experts = [Scale(s) for s in data["scale"]]

@@ -185,6 +185,9 @@ def test_forward_equals_a_dense_computation(observe):
         check_output(observe, f"forward/dense{i}", case, says, ["plain"])
 
 
+OWN_TOKENS = "An expert should run on its own tokens only, each of them once."
+
+
 def sorted_rows(rows):
     return rows[sorted(range(len(rows)), key=lambda i: rows[i].tolist())] if len(rows) else rows
 
@@ -218,11 +221,9 @@ def check_given(observe, path, case, chosen, kept, says):
 
 @behaviour(3)
 def test_experts_get_their_own_tokens(observe):
-    for name in ("dense", "biased"):
-        for i, case in enumerate(observe.given[name]):
-            _, chosen, kept, _ = reference_layer(case, grad=False)
-            says = "An expert should run on its own tokens only, each of them once."
-            check_given(observe, f"forward/{name}{i}", case, chosen, kept, says)
+    for i, case in enumerate(observe.given["dense"]):
+        _, chosen, kept, _ = reference_layer(case, grad=False)
+        check_given(observe, f"forward/dense{i}", case, chosen, kept, OWN_TOKENS)
 
 
 def check_gradients(observe, path, case, **limits):
@@ -361,11 +362,19 @@ def test_balance_loss_gradient(observe):
         close(got, logits.grad, "The gradient of the balance loss is wrong.", rtol=1e-4, atol=1e-6)
 
 
+def z_mistakes(logits):
+    values = logits.double()
+    lse = values.logsumexp(-1)
+    yield "Square each token's logsumexp, then average.", lse.mean().square()
+    yield "The z-loss is the mean over tokens, not their sum.", lse.square().sum()
+    yield "The z-loss squares the logsumexp, not the logits.", values.square().mean()
+    yield "The z-loss is the square of the logsumexp, not its absolute value.", lse.abs().mean()
+
+
 @behaviour(8)
 def test_z_loss(observe):
     for i, logits in enumerate(observe.given["z"]):
-        values = logits.double()
-        lse = values.logsumexp(-1)
+        lse = logits.double().logsumexp(-1)
         close(
             observe[f"losses/z{i}/loss"],
             lse.square().mean(),
@@ -373,12 +382,7 @@ def test_z_loss(observe):
             rtol=1e-5,
             atol=0.0,
             call=f"z_loss of logits {tuple(logits.shape)}, the largest {logits.abs().max():.3g}",
-            mistakes={
-                "Square each token's logsumexp, then average.": lse.mean().square(),
-                "The z-loss is the mean over tokens, not their sum.": lse.square().sum(),
-                "The z-loss squares the logsumexp, not the logits.": values.square().mean(),
-                "The z-loss is the square of the logsumexp, not its absolute value.": lse.abs().mean(),
-            },
+            mistakes=z_mistakes(logits),
         )
 
 
@@ -398,7 +402,7 @@ def test_bias_steers_the_selection(observe):
         says = "chosen should be the k experts with the largest p + bias, largest first."
         plain = reference_route(case["logits"], case["k"])[1]
         got = observe[f"{path}/chosen"]
-        if isinstance(got, torch.Tensor) and got.shape == plain.shape and torch.equal(got, plain):
+        if isinstance(got, torch.Tensor) and len(plain) > 1 and alike(got, plain):
             says = "The bias changed no choice: the k largest p + bias are chosen."
         check_chosen(got, chosen, says, where)
         close(
@@ -434,6 +438,9 @@ def test_forward_with_a_bias(observe):
     for i, case in enumerate(observe.given["biased"]):
         says = "With a bias the output of moe_forward is wrong."
         check_output(observe, f"forward/biased{i}", case, says, ["biased", "plain"])
+        _, chosen, kept, _ = reference_layer(case, grad=False)
+        says = "With a bias an expert got other tokens than its own."
+        check_given(observe, f"forward/biased{i}", case, chosen, kept, says)
         check_gradients(observe, f"forward/biased{i}", case, **FOURS)
 
 
@@ -479,7 +486,8 @@ def test_half_precision_does_not_change_the_routing(observe):
         weights, chosen = reference_route(x @ router.T, case["k"])
         kept = torch.ones_like(chosen, dtype=torch.bool)
         path, dtype = f"dtypes/{name}_forward", case["x"].dtype
-        calls = observe[f"{path}/given"]
+        calls, rows = observe[f"{path}/given"], case["x"].tolist()
+        says = f"Rounded logits sent tokens to other experts: compute them from float32 copies ({name})."
         for expert, got in enumerate(calls):
             for batch in got:
                 expect(
@@ -487,7 +495,8 @@ def test_half_precision_does_not_change_the_routing(observe):
                     "Experts get rows in the dtype of x.",
                     f"expert {expert} got {describe(batch)} for {name}",
                 )
-        says = f"Rounded logits sent tokens to other experts: compute them from float32 copies ({name})."
+                if batch.dim() == 2 and any(row not in rows for row in batch.tolist()):
+                    says = OWN_TOKENS  # these are no rows of x, whatever the logits are
         check_given(observe, path, case, chosen, kept, says)
         got = observe[f"{path}/out"]
         expect(
@@ -522,10 +531,16 @@ def test_half_precision_is_computed_in_float32(observe):
                 f"got {describe(got)}",
             )
             check_chosen(observe[f"{path}/chosen"], chosen, f"route in {name} chose other experts.", name)
-            close(got, weights, f"For {name} route should compute in float32.", **SIXES)
-        for key, want in (
-            ("balance", reference_balance(data["logits"], data["chosen"])),
-            ("z", data["logits"].double().logsumexp(-1).square().mean()),
+            mistakes = weight_mistakes(data, bias, chosen)
+            close(got, weights, f"For {name} route should compute in float32.", mistakes=mistakes, **SIXES)
+        lse = data["logits"].double().logsumexp(-1)
+        for key, want, mistakes in (
+            (
+                "balance",
+                reference_balance(data["logits"], data["chosen"]),
+                balance_mistakes(data["logits"], data["chosen"]),
+            ),
+            ("z", lse.square().mean(), z_mistakes(data["logits"])),
         ):
             got = observe[f"dtypes/{name}_losses/{key}"]
             expect(
@@ -533,7 +548,14 @@ def test_half_precision_is_computed_in_float32(observe):
                 f"For {name} {key}_loss should return float32.",
                 f"got {describe(got)}",
             )
-            close(got, want, f"For {name} {key}_loss should compute in float32.", rtol=1e-5, atol=1e-6)
+            says = f"For {name} {key}_loss should compute in float32."
+            if (
+                got.numel() == 1
+                and got.device.type != "meta"
+                and not abs(got.item() - want.item()) <= 0.05 * want.item()
+            ):
+                says = f"{key}_loss is wrong, also for {name}."
+            close(got, want, says, rtol=1e-5, atol=1e-6, mistakes=mistakes)
 
 
 @behaviour(11)
@@ -582,6 +604,9 @@ def test_inputs_are_not_modified(observe):
             want = [case["x"], case["router"], case["bias"]]
             got = observe[f"forward/{name}{i}/after"]
             expect(alike(got, want), "moe_forward modified an input.", text(case))
+    for name, data in observe.given["half"].items():
+        want = [data["forward"]["x"], data["forward"]["router"]]
+        expect(alike(observe[f"dtypes/{name}_forward/after"], want), "moe_forward modified an input.", name)
     for i, case in enumerate(observe.given["masks"]):
         expect(alike(observe[f"masks/{i}/after"], case["chosen"]), "keep_mask modified chosen.")
     for i, case in enumerate([*observe.given["loads"], observe.given["even"]]):
