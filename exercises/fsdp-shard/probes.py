@@ -13,6 +13,7 @@ from quizapp.judge.testing.ranks import calls, together, watch
 from quizapp.judge.testing.traffic import close_side_channels
 
 WORLD, STEPS = 3, 3
+PATIENCE = 0.8
 OPTIMIZERS = {
     "sgd": ("SGD", {"lr": 0.2, "momentum": 0.7, "weight_decay": 0.05}),
     "adamw": ("AdamW", {"lr": 0.03, "betas": (0.8, 0.95), "eps": 0.02, "weight_decay": 0.2}),
@@ -223,6 +224,8 @@ def probe_train(code, given, record):
 class Storages(TorchDispatchMode):
     """Notes the memory of every tensor that is made, without keeping it alive."""
 
+    waited = 0.0
+
     def __init__(self):
         super().__init__()
         self.refs = {}
@@ -239,14 +242,16 @@ class Storages(TorchDispatchMode):
         """Bytes of each storage that is still alive and holds more than a tensor in `known`.
 
         Gloo's thread drops its references a moment after a collective has returned: while there are `wait`
-        bytes or more, look again for some time.
+        bytes or more, look again for some time, in all looks together little more than `PATIENCE`.
         """
         gc.collect()
         own = {t.untyped_storage()._cdata: t.numel() * t.element_size() for t in known if t is not None}
-        until = time.monotonic() + 0.4
+        started = time.monotonic()
+        until = started + max(0.1, PATIENCE - Storages.waited)
         while True:
             sizes = [size for place, size in self._sizes() if size > own.get(place, 0)]
             if sum(sizes) < wait or time.monotonic() > until:
+                Storages.waited += time.monotonic() - started
                 return sorted(sizes, reverse=True)[:30]
             time.sleep(0.002)
 
