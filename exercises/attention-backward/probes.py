@@ -81,6 +81,18 @@ def steep(draw, dtype):
     return case
 
 
+def steep_masked(draw):
+    """Each query may attend only to its lowest score, about 10,000 below a masked one."""
+    s, t, d, e = draw.sizes(4, 3, 10)
+    case = attention(draw, lead=(1, 2), sizes=(s, t, d, e))
+    case["k"][..., 1, :] = -case["k"][..., 0, :]
+    scores = case["q"] @ case["k"].transpose(-2, -1) / math.sqrt(d)
+    case["q"] = case["q"] * (100 / float(scores.abs().max()))
+    case["k"] = case["k"] * 100
+    case["mask"] = scores == scores.amin(-1, keepdim=True)
+    return case
+
+
 def inputs(draw):
     half = torch.float32
     a, b = draw.sizes(2, 3, 6)
@@ -120,7 +132,7 @@ def inputs(draw):
             attention(draw, lead=(2, 3), sizes=(64, 64, 8, 8), mask="pairs"),
         ],
         "blind": [blind(draw, torch.float64), blind(draw, half)],
-        "steep": [steep(draw, torch.float64), steep(draw, half)],
+        "steep": [steep(draw, torch.float64), steep(draw, half), steep_masked(draw)],
     }
 
 

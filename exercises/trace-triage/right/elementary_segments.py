@@ -1,4 +1,3 @@
-
 GPU = {"kernel", "gpu_memcpy", "gpu_memset"}
 
 
@@ -81,7 +80,11 @@ def step_breakdown(trace):
     gpu = gpu_of(ev)
     rows = {}
     for e in ev:
-        if e["cat"] == "user_annotation" and e["name"].startswith("ProfilerStep#") and e["name"][13:].isdigit():
+        if (
+            e["cat"] == "user_annotation"
+            and e["name"].startswith("ProfilerStep#")
+            and e["name"][13:].isdigit()
+        ):
             lo, hi = e["ts"], e["ts"] + e["dur"]
             parts = [0.0] * 4
             for a, b in cuts(gpu, lo, hi):
@@ -110,7 +113,10 @@ def blame(ev, gpu, a, b):
     if "correlation" not in args:
         return None
     for e in ev:
-        if e["cat"] in ("cuda_runtime", "cuda_driver") and e.get("args", {}).get("correlation") == args["correlation"]:
+        if (
+            e["cat"] in ("cuda_runtime", "cuda_driver")
+            and e.get("args", {}).get("correlation") == args["correlation"]
+        ):
             ops = [o for o in ev if o["cat"] == "cpu_op" and o["pid"] == e["pid"] and o["tid"] == e["tid"]]
             score = {}
             for x, y in cuts(ops, a, b):

@@ -1,5 +1,5 @@
-
 from dataclasses import dataclass, field
+
 import numpy as np
 
 GPU = "kernel gpu_memcpy gpu_memset".split()
@@ -25,7 +25,9 @@ class Node:
 
 
 def build(events):
-    queue = sorted((Node(e["name"], e["ts"], e["ts"] + e["dur"]) for e in events), key=lambda n: (n.start, -n.end))
+    queue = sorted(
+        (Node(e["name"], e["ts"], e["ts"] + e["dur"]) for e in events), key=lambda n: (n.start, -n.end)
+    )
     pos = 0
 
     def take(limit):
@@ -125,9 +127,20 @@ def step_breakdown(trace):
         comp = t.cover(g, is_compute)
         comm = t.cover(g, is_comm)
         any_ = t.cover(g, lambda e: True)
-        f = lambda m: float(d[m & inside].sum())
-        out.append({"step": num, "time": float(dur), "compute": f(comp), "exposed_comm": f(comm & ~comp),
-                    "exposed_copy": f(any_ & ~comm & ~comp), "idle": f(~any_)})
+
+        def f(m):
+            return float(d[m & inside].sum())
+
+        out.append(
+            {
+                "step": num,
+                "time": float(dur),
+                "compute": f(comp),
+                "exposed_comm": f(comm & ~comp),
+                "exposed_copy": f(any_ & ~comm & ~comp),
+                "idle": f(~any_),
+            }
+        )
     return out
 
 
