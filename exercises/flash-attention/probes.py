@@ -68,6 +68,16 @@ def growing(draw):
     }
 
 
+def hidden(draw):
+    """One key has scores of 10,000. Its tile also holds keys of queries that do not see it."""
+    n = draw.choice([7, 9])
+    case = qkv(draw, n, n, 4, causal=True, block_q=2, block_k=3)
+    case["q"][..., 0] = 100.0
+    case["k"][..., 0] = 0.0
+    case["k"][..., 5, :] = torch.tensor([200.0, 0.0, 0.0, 0.0])
+    return case
+
+
 def half(draw, dtype):
     """512 keys of nearly equal scores whose values change half way: a bfloat16 sum stops growing."""
     q, k = draw.normal(1, 2, 3, 5, scale=0.1), draw.normal(1, 2, 512, 5, scale=0.1)
@@ -117,6 +127,7 @@ def inputs(draw):
         qkv(draw, 6, long, 5, causal=True, block_q=4, block_k=4, scale=0.7),
         qkv(draw, 1, long, 3, causal=True, block_q=2, block_k=4),
         qkv(draw, n, n, 3, causal=True, block_q=1, block_k=1),
+        hidden(draw),
     ]
     n = draw.choice([7, 9])
     backward = [
