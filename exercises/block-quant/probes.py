@@ -105,6 +105,7 @@ def convert(code, record, x, fmt):
     record("grad", [elements.requires_grad, exponents.requires_grad])
     back = code.dequantize(elements, exponents)
     record("back", back)
+    record("kept", [elements, exponents])
     again, same = code.quantize(back, fmt)
     record("again", [again, same])
     record("after", x)
