@@ -11,6 +11,8 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from quizapp.judge.testing.probes import new_process
+
 watched = {"path": None, "fail": False, "missing": 0}
 FILE_EVENTS = {"open", "os.rename", "os.remove", "os.link", "os.truncate", "shutil.move", "shutil.copyfile"}
 
@@ -326,6 +328,37 @@ def resume(code, given, record, place, name, **options):
         fresh.step = code.load_checkpoint(path, **fresh.parts())["step"]
         record("step", fresh.step)
         record("resumed", fresh.train(5))
+
+
+EVERYTHING = {"dropout": 0.4, "schedule": "torch", "scaler": True, "noise": ("python", "numpy")}
+
+
+def probe_first_process(code, given, record):
+    """Saves a run, hands the file on, and goes on training."""
+    place = folder("first_process")
+    seed_all(given["seed"])
+    run = Run(given, record.device, 1, **EVERYTHING)
+    run.train(given["before"])
+    path = place / "last.pt"
+    code.save_checkpoint(path, **run.parts(), step=run.step, extra={"at": run.step})
+    record.carry("file", torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8))
+    record("alone", run.train(5))
+
+
+@new_process
+def probe_second_process(code, given, record):
+    """Loads the file where the run that wrote it never existed."""
+    if "file" not in given["carried"]:
+        return
+    path = folder("second_process") / "last.pt"
+    path.write_bytes(bytes(given["carried"]["file"].cpu().tolist()))
+    disturb()
+    fresh = Run(given, record.device, 2, lr=0.4, **EVERYTHING)
+    found = code.load_checkpoint(path, **fresh.parts())
+    fresh.step = found["step"]
+    record("step", found["step"])
+    record("extra", plain(found["extra"]))
+    record("resumed", fresh.train(5))
 
 
 def probe_dropout(code, given, record):

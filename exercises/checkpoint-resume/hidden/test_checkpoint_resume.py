@@ -83,6 +83,19 @@ def test_training_goes_on_the_same(observe):
 
 
 @behaviour(1)
+def test_the_file_holds_everything(observe):
+    want = observe["first_process/alone"]
+    says = "In a new process the run does not go on: all that counts must be in the file."
+    got = observe["second_process/step"]
+    expect(got == observe.given["before"] and observe["second_process/extra"] == {"at": got}, says)
+    for key, values in observe["second_process/resumed"].items():
+        if observe.device == "cpu":
+            expect(values == want[key], says, f"{key} {values[:3]}, uninterrupted {want[key][:3]}")
+        else:
+            close(values, want[key], says, rtol=1e-5)
+
+
+@behaviour(1)
 def test_devices_are_those_of_the_target(observe):
     expect(
         observe["state/devices"] == [observe.device.split(":")[0]],

@@ -15,6 +15,7 @@ from quizapp.judge.server.feedback import (
     problem_failure,
 )
 from quizapp.judge.testing.checks import Raised
+from quizapp.judge.testing.probes import CARRIED
 from quizapp.judge.verdict import TestResult, VerdictStatus
 from quizapp.judge.worker.job import HELLO, WorkerAnswer
 from quizapp.judge.worker.transcript import TranscriptError, decode
@@ -42,6 +43,15 @@ class RunEvidence:
     def problem(self) -> str:
         """Why there is no evidence; empty if there is."""
         return "" if self.failure is None else self.failure.text
+
+    @property
+    def carried(self) -> dict[str, Any]:
+        """What the submission's first process hands to its second one, by name."""
+        return {
+            path.removeprefix(CARRIED): value
+            for path, value in self.values.items()
+            if path.startswith(CARRIED)
+        }
 
     def fail(self, failure: RunFailure) -> None:
         """Note why there is no evidence. Only the first reason is kept."""

@@ -32,6 +32,7 @@ class LoadedExercise:
     preload: list[str]
     probe_names: tuple[str, ...]
     distributed_names: tuple[str, ...]
+    new_process_names: tuple[str, ...]
 
 
 _Stamp = tuple[tuple[str, int, int], ...]
@@ -80,8 +81,9 @@ def load_exercise_code(folder: Path) -> LoadedExercise:
         tests,
         marshal.dumps(compile(probe_code_without_inputs(text), str(path), "exec", dont_inherit=True)),
         _imports(text),
-        tuple(probe_names(probes, distributed=False)),
+        tuple(probe_names(probes)),
         tuple(probe_names(probes, distributed=True)),
+        tuple(probe_names(probes, new_process=True)),
     )
 
 

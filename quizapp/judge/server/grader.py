@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -20,7 +21,7 @@ from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
 from quizapp.judge.server.evidence import SeededRun
 from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise
-from quizapp.judge.server.feedback import RunFailure
+from quizapp.judge.server.feedback import RunFailure, problem_failure
 from quizapp.judge.server.name_rules import check_names
 from quizapp.judge.server.test_runner import HiddenTest, behaviour_of, run_tests
 from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
@@ -29,8 +30,8 @@ from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.testing.checks import Observe
 from quizapp.judge.testing.draw import Draw
 from quizapp.judge.verdict import StageResult, Verdict, VerdictStatus
-from quizapp.judge.worker.job import WorkerJob
-from quizapp.judge.worker.transcript import encode
+from quizapp.judge.worker.job import WorkerJob, WorkerProblem
+from quizapp.judge.worker.transcript import TranscriptError, encode
 from quizapp.util.sanitize import escape_unprintable
 
 _ZYGOTE_LOST = RunFailure(
@@ -86,6 +87,7 @@ class _Group:
 
     names: tuple[str, ...]
     world: int = 1
+    new_process: bool = False
 
 
 class GradingEngine:
@@ -163,16 +165,20 @@ class GradingEngine:
             return SeededRun(seed, task.loaded.probes.inputs(Draw(seed)), second)
 
     def _observe(self, task: GradingTask, runs: list[SeededRun]) -> None:
-        """Run the probes of every run: first the plain ones, then those of each group size."""
+        """Run the probes of every run: plain ones, those of each group size, those in a new process."""
         left = task.seconds
         groups = [_Group(task.loaded.probe_names)]
         groups += [_Group(task.loaded.distributed_names, world) for world in task.loaded.exercise.ranks]
+        groups += [_Group(task.loaded.new_process_names, new_process=True)]
         size = max(group.world for group in groups)
         inputs = [_encoded_inputs(run.given, size) for run in runs]
         for group in groups:
             if group.names and not any(run.evidence.failure for run in runs):
                 begin = time.monotonic()
-                self._observe_group(task, runs, inputs, group, left)
+                if group.new_process:
+                    inputs = [_inputs_with_carried(run) for run in runs]
+                if all(inputs):
+                    self._observe_group(task, runs, inputs, group, left)
                 left -= time.monotonic() - begin
 
     def _observe_group(
@@ -253,6 +259,15 @@ def _encoded_inputs(given: Any, size: int) -> list[bytes]:
     if not depends_on_rank(given):
         return [encode(strip_expected_answers(given))] * size
     return [encode(strip_expected_answers(given, rank)) for rank in range(size)]
+
+
+def _inputs_with_carried(run: SeededRun) -> list[bytes]:
+    """The inputs and what the first process hands on. If that is too much, the run fails: an empty list."""
+    try:
+        return [encode(strip_expected_answers(run.given) | {"carried": run.evidence.carried})]
+    except TranscriptError:
+        run.evidence.fail(problem_failure(WorkerProblem.TOO_MUCH, Path()))
+        return []
 
 
 def _job(

@@ -15,6 +15,10 @@ from quizapp.judge.worker.transcript import MAX_DEPTH
 F = TypeVar("F", bound=Callable[..., None])
 
 
+CARRIED = "carried/"
+"""What the paths of values begin with that `Recorder.carry` hands on."""
+
+
 class Recorder:
     """Records what a submission does in one worker: values and exceptions by path, ``probe/step/name``.
 
@@ -35,6 +39,10 @@ class Recorder:
     def __call__(self, name: str | int, value: Any) -> None:
         """Store ``value`` as it is now (tensors are copied)."""
         self.values["/".join([*self._path, str(name)])] = snapshot(value)
+
+    def carry(self, name: str, value: Any) -> None:
+        """Hand ``value``, plain data or tensors, to the probes that run in a new process."""
+        self.values[f"{CARRIED}{name}"] = snapshot(value)
 
     @contextmanager
     def step(self, name: str | int) -> Iterator[None]:
@@ -190,6 +198,16 @@ def distributed(probe: F) -> F:
     return probe
 
 
+def new_process(probe: F) -> F:
+    """Mark a probe that runs after the others, in a new worker that has only what `Recorder.carry` handed on.
+
+    It gets that as ``given["carried"]``, by name. A submission can therefore not keep in memory what it was
+    asked to save.
+    """
+    probe.new_process = True  # type: ignore[attr-defined]
+    return probe
+
+
 def to_device(value: Any, device: torch.device) -> Any:
     """``value`` with every tensor in it moved to ``device``."""
     if isinstance(value, Tensor):
@@ -201,12 +219,14 @@ def to_device(value: Any, device: torch.device) -> Any:
     return value
 
 
-def probe_names(probes: ModuleType, *, distributed: bool) -> list[str]:
+def probe_names(probes: ModuleType, *, distributed: bool = False, new_process: bool = False) -> list[str]:
     """The names of the module's probes without the prefix ``probe_``, in the order of the file."""
+    wanted = (distributed, new_process)
     return [
         name.removeprefix("probe_")
         for name, value in vars(probes).items()
-        if name.startswith("probe_") and getattr(value, "distributed", False) == distributed
+        if name.startswith("probe_")
+        and (getattr(value, "distributed", False), getattr(value, "new_process", False)) == wanted
     ]
 
 
