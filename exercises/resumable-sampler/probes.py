@@ -82,10 +82,13 @@ def probe_global_state(code, given, record):
         before = generators()
         sampler = code.ResumableSampler(n, seed=seed)
         orders.append(list(sampler))
-        state = sampler.state_dict()
-        code.ResumableSampler(n, seed=seed).load_state_dict(state)
         record(f"states{start}", [before, generators()])
     record("orders", orders)
+    with record.step("saved"):
+        before = generators()
+        state = code.ResumableSampler(n, seed=seed).state_dict()
+        code.ResumableSampler(n, seed=seed).load_state_dict(state)
+        record("states", [before, generators()])
     try:
         import numpy as np
     except ImportError:

@@ -315,7 +315,7 @@ def test_overflow_changes_no_parameter(observe):
         )
 
 
-@behaviour(3)
+@behaviour(7)
 def test_calls_after_an_overflow(observe):
     calls = observe["overflow_calls/calls"]
     expect(

@@ -1,4 +1,4 @@
-# fails: 3
+# fails: 7
 # message: step() itself skips the update
 import torch
 from torch.nn.utils import clip_grad_norm_

@@ -164,6 +164,10 @@ def test_default_block_size(observe):
             torch.equal(observe[f"quantize/default/{name}"], observe[f"quantize/default/{name}_64"]),
             "Without a block size quantize_nf4 must give what it gives for blocks of 64.",
         )
+
+
+@behaviour(5)
+def test_default_block_size_of_dequantize(observe):
     close(
         observe["quantize/default/back/values"],
         observe.tensor("quantize/default/back/values_64"),

@@ -190,6 +190,10 @@ def test_saving_does_not_disturb(observe):
     k = observe.given["stop"]
     want = [*epochs(observe)[0][k:], -1, *epochs(observe)[1]]
     expect(observe["resume/fresh/original"] == want, "Saving the state disturbed the sampler that goes on.")
+    expect(
+        alike(*observe["global_state/saved/states"]),
+        "Saving and loading the state changed the random numbers of the rest of the program.",
+    )
 
 
 @behaviour(6)
