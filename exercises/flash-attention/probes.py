@@ -390,6 +390,7 @@ def probe_errors(code, given, record):
         "block_q_zero": (q, k, v, {"block_q": 0}),
         "block_k_zero": (q, k, v, {"block_k": 0}),
         "block_negative": (q, k, v, {"block_q": -2, "block_k": 3}),
+        "block_k_negative": (q, k, v, {"block_q": 3, "block_k": -2}),
         "q_3d": (q[0], k, v, {}),
         "all_3d": (q[0], q[0], q[0], {}),
         "all_5d": (q[None], q[None], q[None], {}),

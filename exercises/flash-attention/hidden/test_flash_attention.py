@@ -565,6 +565,7 @@ REFUSED = {
     "block_q_zero": "block_q = 0 must be refused.",
     "block_k_zero": "block_k = 0 must be refused.",
     "block_negative": "A negative block size must be refused.",
+    "block_k_negative": "A negative block size must be refused.",
     "q_3d": "A q that is not 4-D must be refused.",
     "all_3d": "Inputs that are not 4-D must be refused.",
     "all_5d": "Inputs that are not 4-D must be refused.",
