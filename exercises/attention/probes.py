@@ -96,6 +96,10 @@ def inputs(draw):
         "long": long,
         "padded": [padded(draw, draw.choice([2, 3]), 5), padded(draw, 1, draw.choice([3, 6]))],
         "nobody": layer(draw, 2, 4, 2, 3),
+        "lone": {
+            **layer(draw, 4, 1, 2, 3),
+            "pad": torch.tensor([[True], [True], [False], [False]])[draw.permutation(4)],
+        },
         "grouped": grouped,
         "grouped_padded": [padded(draw, 6, 3, 2), padded(draw, 3, 5, 1)],
         "wide": wide,
@@ -192,6 +196,8 @@ def probe_gradients(code, given, record):
     for i, case in enumerate(given["cases"]):
         with record.step(i):
             gradients(build(code, case), case, record)
+        with record.step(f"eval{i}"):
+            gradients(build(code, case).eval(), case, record)
     for i, case in enumerate(given["cases"]):
         with record.step(f"modes{i}"):
             module = build(code, case)
@@ -218,6 +224,9 @@ def probe_padding(code, given, record):
             module = build(code, case)
             record("out", module(case["x"].clone(), torch.zeros_like(case["pad"])))
             record("without", module(case["x"].clone(), None))
+    with record.step("lone"):
+        case = given["lone"]
+        gradients(build(code, case), case, record, case["pad"].clone())
     with record.step("nobody"):
         case = given["nobody"]
         everything = torch.ones(case["x"].shape[:2], dtype=torch.bool, device=record.device)

@@ -92,6 +92,8 @@ def attend(
     dimension = {"keys": -1, "queries": -2, "heads": 1}[axis]
     if causal == "zeros":
         weight = torch.softmax(scores * visible, dimension)
+    elif causal == "zeroed":
+        weight = torch.softmax(scores * visible, dimension) * visible
     elif causal == "after":
         weight = torch.softmax(scores, dimension) * visible
     elif axis != "keys" or empty == "nan":
@@ -138,6 +140,7 @@ def twists(case, pad=None):
         (ITSELF, {"causal": "strict"}),
         (ITSELF, {"causal": "strict", "empty": "nan"}),
         (ZEROS, {"causal": "zeros"}),
+        (ZEROS, {"causal": "zeroed"}),
         (ZEROS, {"causal": "after"}),
         (OUTPUT, {"output": False}),
     )
@@ -341,7 +344,7 @@ def test_long_sequence(observe):
         close(got[0, rows], want, says, rtol=0, atol=1e-5, device=observe.device, call=f"T = {length}")
 
 
-def compare_gradients(observe, path, case, pad=None, says="wrong"):
+def compare_gradients(observe, path, case, pad=None, where=""):
     """The gradients at `path` against those of the formula."""
     leaves = {name: case[name].double().requires_grad_() for name in PROJECTIONS}
     x = case["x"].double().requires_grad_()
@@ -352,9 +355,9 @@ def compare_gradients(observe, path, case, pad=None, says="wrong"):
         if got is None and not leaf.grad.any():
             continue  # nothing is seen, so nothing needs a gradient
         close(
-            observe.tensor(f"{path}/{name}", f"No gradient reaches {what}."),
+            observe.tensor(f"{path}/{name}", f"No gradient reaches {what}{where}."),
             leaf.grad,
-            f"The gradient to {what} is wrong.",
+            f"The gradient to {what} is wrong{where}.",
             rtol=1e-3,
             atol=1e-4,
             device=observe.device,
@@ -367,6 +370,7 @@ def test_gradients(observe):
     for i, case in enumerate(observe.given["cases"]):
         check(observe, f"gradients/{i}/out", case, BASE)
         compare_gradients(observe, f"gradients/{i}", case)
+        compare_gradients(observe, f"gradients/eval{i}", case, where=" in eval mode")
 
 
 @behaviour(4)
@@ -456,6 +460,17 @@ def test_queries_without_a_key_give_zero(observe):
             rtol=0,
             atol=0,
             call=call(case, None, pad),
+        )
+    case = observe.given["lone"]
+    if sound(observe):  # else T = 1 may be wrong without a mask too
+        close(
+            observe.tensor("padding/lone/out"),
+            attend(case, None, case["pad"]),
+            "With T = 1 the mask counts too: a lone token that is padding sees nothing and gives zero.",
+            rtol=0,
+            atol=1e-5,
+            device=observe.device,
+            call=call(case, None, case["pad"]),
         )
 
 
