@@ -133,6 +133,20 @@ def half_case(draw, dtype):
             return {"logits": logits, "t": t, "k": k, "p": p}
 
 
+def coarse_case(draw):
+    """Distinct bfloat16 logits; divided by 3 and rounded, many of them would be the same."""
+    logits = 6.0 + torch.arange(64)[draw.permutation(64)] / 32
+    ordered = (logits.double() / 3).sort(descending=True).values.softmax(0)
+    sums = ordered.cumsum(0)
+    cuts = draw.sample(range(4, 60), 12)
+    return {
+        "logits": logits.to(torch.bfloat16),
+        "t": 3.0,
+        "runs": [{"k": cut} for cut in cuts[:8]]
+        + [{"p": float(sums[cut] - ordered[cut] / 2)} for cut in cuts[8:]],
+    }
+
+
 def script(draw):
     """What a scripted model answers per row and position, and where its end token comes."""
     batch, vocab = draw.sizes(2, 5, 7)
@@ -215,6 +229,7 @@ def inputs(draw):
         },
         "forbidden": forbidden_case(draw),
         "half": [half_case(draw, torch.bfloat16), half_case(draw, torch.float16)],
+        "coarse": coarse_case(draw),
         "tail": [long_tail(draw), long_tail(draw)],
         "apart": nucleus_case(draw, (b, v), t=draw.uniform(1.3, 2.0), with_k=True),
     }
@@ -353,9 +368,9 @@ def scripted(case, record, seen):
         seen.append(tokens.detach().clone())
         rows, width = tokens.shape
         out = torch.zeros(rows, width, case["vocab"], device=record.device)
-        out.scatter_(2, (answers[:rows, :width, None] + 1) % case["vocab"], 60.0)
+        out.scatter_(2, (answers[:rows, :width, None] + 1) % case["vocab"], 35.0)
         out[:, -1] = 0.0
-        out[:, -1].scatter_(1, answers[:rows, width - 1, None], 60.0)
+        out[:, -1].scatter_(1, answers[:rows, width - 1, None], 35.0)
         return out
 
     return step
@@ -418,6 +433,10 @@ def probe_extreme(code, given, record):
             record("out", code.filter_logits(logits.clone(), 0.0))
         with record.step(f"half_sample{i}"):
             record("out", code.sample(logits.repeat(50, 1), case["t"], top_k=case["k"]))
+    case = given["coarse"]
+    for i, run in enumerate(case["runs"]):
+        with record.step(f"coarse{i}"):
+            record("out", code.filter_logits(case["logits"][None].clone(), **options({**case, **run})))
     for i, case in enumerate(given["tail"]):
         with record.step(f"tail{i}"):
             record("out", code.filter_logits(case["logits"].bfloat16()[None], top_p=case["p"]))

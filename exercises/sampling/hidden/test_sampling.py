@@ -205,7 +205,7 @@ def check_shares(observe, got, case, kind, call, extra=()):
         (f"{SHARPEN} Yours multiplies the logits by it.", (raw * t).softmax(-1)),
         ("The temperature was applied twice.", (raw / t / t).softmax(-1)),
         (
-            "sample always takes the most likely token.",
+            "sample always takes the most likely token, or draws once for all rows.",
             torch.nn.functional.one_hot(raw.argmax(), len(raw)).double(),
         ),
         *extra,
@@ -868,6 +868,25 @@ def test_sum_in_bfloat16(observe):
             bool((kept == want).all()),
             "Small probabilities vanish in a bfloat16 sum. Compute the sums in float32.",
             f"{int(kept.sum())} of {kept.numel()} tokens kept, expected {int(want.sum())} at top_p={case['p']:.4f}",
+        )
+
+
+@behaviour(9)
+def test_division_in_bfloat16(observe):
+    observe["extreme/coarse0/out"]
+    if not holds(observe, test_temperature, test_top_k, test_nucleus):
+        return
+    case = observe.given["coarse"]
+    for i, run in enumerate(case["runs"]):
+        logits = case["logits"].double()[None]
+        want = expected({"k": None, "p": None, **run, "t": case["t"], "logits": logits}) > -INF
+        out = observe.tensor(f"extreme/coarse{i}/out", "filter_logits returns a tensor.")
+        expect(out.shape == want.shape, "filter_logits keeps the shape.", f"got {tuple(out.shape)}")
+        filters = ", ".join(f"top_{name}={value:.4g}" for name, value in run.items())
+        expect(
+            bool(((out > -INF) == want).all()),
+            "In bfloat16 the kept set is that of the same logits in float32: divide and compare in float32, round at the end.",
+            f"{int((out > -INF).sum())} of {out.numel()} tokens kept, expected {int(want.sum())}; called: temperature={case['t']}, {filters}",
         )
 
 
