@@ -237,7 +237,7 @@ def probe_errors(code, given, record):
             ("gather_scalar", lambda: code.all_gather(torch.tensor(1.5))),
             ("scatter_scalar", lambda: code.reduce_scatter(torch.tensor(1.5))),
             ("weight_vector", lambda: code.sharded_matmul(ones(12, 3), ones(3))),
-            ("weight_stack", lambda: code.sharded_matmul(ones(12, 3), ones(2, 3, 5))),
+            ("weight_stack", lambda: code.sharded_matmul(ones(12, 3), ones(3, 3, 5))),
             ("weight_size", lambda: code.sharded_matmul(ones(12, 4), ones(3, 5))),
             ("weight_turned", lambda: code.sharded_matmul(ones(12, 3), ones(5, 3), scatter=True)),
         ):
