@@ -20,7 +20,9 @@ def chats(draw):
         ["assistant", "user", "assistant", "user"],
         ["user", "user"],
     ]
-    return [[(role, content(draw, draw.integer(1, 6))) for role in order] for order in orders]
+    filled = [[(role, content(draw, draw.integer(1, 6))) for role in order] for order in orders]
+    silent = [("user", content(draw, 3)), ("assistant", []), ("user", content(draw, 2))]
+    return [*filled, silent]
 
 
 def example(draw, length, targets=True):
@@ -268,6 +270,7 @@ def probe_errors(code, given, record):
     }
     for name, examples in bad.items():
         record.raises(f"collate_{name}", lambda examples=examples: code.collate(fresh(examples), 0))
+        record.raises(f"cut_{name}", lambda examples=examples: code.collate(fresh(examples), 0, 1))
         record.raises(f"pack_{name}", lambda examples=examples: code.pack(fresh(examples), 8, 0))
     for length in (0, -3):
         record.raises(f"max_length{length}", lambda length=length: code.collate(fresh([good]), 0, length))

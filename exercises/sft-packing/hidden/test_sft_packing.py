@@ -837,6 +837,7 @@ def test_bad_examples(observe):
     for name, says in sentences.items():
         for function in ("collate", "pack"):
             observe.raised(f"errors/{function}_{name}", "ValueError", says=f"{function}: {says}")
+        observe.raised(f"errors/cut_{name}", "ValueError", says=f"collate with a max_length: {says}")
 
 
 @behaviour(12)
