@@ -28,10 +28,15 @@ from tests.interview.mock_kit import small_bank
 RECORDED = Path(__file__).parent / "data" / "recorded"
 EXPECTED: dict[str, Any] = json.loads((RECORDED / "expected.json").read_text(encoding="utf-8"))
 CLOCK = datetime.fromisoformat(EXPECTED["now"])
+TOPICS = frozenset(
+    """alignment backpropagation data debugging distributed fine-tuning gradient-flow lr-schedules optimizers
+    performance precision regularization reproducibility scaling training-loop""".split()  # noqa: SIM905
+)
+"""The topics of the roles when the data were recorded."""
 
 
 def opened(path: Path) -> Study:
-    return Study(small_bank(), Store.open(path), Settings(new_per_day=12), FixedClock(CLOCK))
+    return Study(small_bank(TOPICS), Store.open(path), Settings(new_per_day=12), FixedClock(CLOCK))
 
 
 @pytest.fixture

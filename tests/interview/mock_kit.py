@@ -65,9 +65,9 @@ def library_of(bank: Bank) -> IncidentLibrary:
 
 
 @cache
-def small_bank() -> Bank:
-    """A bank that never changes: every topic of the roles at every level, one exercise per question."""
-    topics = {topic for role in blueprint().roles.values() for topic in role.topic_weights}
+def small_bank(topics: frozenset[str] = frozenset()) -> Bank:
+    """A bank that never changes: every topic at every level. By default the topics are those of the roles."""
+    topics = topics or frozenset(topic for role in blueprint().roles.values() for topic in role.topic_weights)
     made = {}
     for topic in sorted(topics):
         for level in ("easy", "medium", "hard"):

@@ -204,8 +204,8 @@ def test_redacted_reports_keep_every_mark_and_say_what_is_left_out(telling: dict
     assert plain["totals"] == telling["totals"]
     assert [item["marks"] for item in plain["items"]] == [item["marks"] for item in telling["items"]]
     for form in ("md", "html"):
-        assert "left out" in form_of(plain, form)
-        assert "left out" not in form_of(telling, form)
+        # A card may use these words too, so they are counted.
+        assert form_of(plain, form).count("left out") > form_of(telling, form).count("left out")
     jsonschema.validate(json.loads(json.dumps(plain)), SCHEMA)
 
 
