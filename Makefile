@@ -5,8 +5,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-# One process per core, at most four: each keeps a warm judge of 350 MB.
-PYTEST = $(BIN)/pytest -n auto --maxprocesses=4 --dist loadgroup
+# One process more than there are cores, because tests wait for a third of their time; at most four, because
+# each keeps a warm judge of 350 MB.
+WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
+PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
 # How much of the exercise matrix `make test-all` runs: 1 is every submission of every exercise.
 SHARE ?= 1
 
