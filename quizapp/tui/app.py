@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from quizapp.settings.model import Settings
 
 HERE = Path(__file__).parent
+_OPEN_AFTER_S = 0.5
+"""Seconds after which the data is opened even if no frame has been reported."""
 _FIELD_TIMEOUT_S = 2.0
 """Seconds that a priority key waits for the focused field."""
 READ_PER_S = 15
@@ -66,6 +68,7 @@ class QuizApp(App[int]):
         self.options = options
         self.study_or_none = study
         self.opened_here = study is None
+        self.opening = study is not None
         self.judge = JudgeBridge(partial(call_on_ui, self), lambda error: call_on_ui(self, self.broke, error))
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
@@ -109,9 +112,17 @@ class QuizApp(App[int]):
         if self.start != "home":
             self.push_screen(PLACES[self.start](**self.options))
         if not self.ready:  # a screen that finds the data open fills itself
-            self.call_after_refresh(startup.begin, self)
+            self.call_after_refresh(self.open_data)
+            # A screen that a key opens before the first frame can keep that callback waiting with home.
+            self.set_timer(_OPEN_AFTER_S, self.open_data)
         if not self.is_headless:
             terminal.watch_for_hangup(self)
+
+    def open_data(self) -> None:
+        """Open the data in a thread, once."""
+        if not self.opening:
+            self.opening = True
+            startup.begin(self)
 
     def apply_settings(self, settings: "Settings") -> None:
         """Apply theme and keys. Unknown actions and themes are reported with their line in the file."""

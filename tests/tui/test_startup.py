@@ -40,6 +40,17 @@ async def test_keys_are_answered_while_the_data_opens(slow_open: threading.Event
         await until(pilot, lambda: "minutes" in text(app))
 
 
+async def test_the_data_opens_although_a_covered_screen_keeps_its_callbacks(
+    slow_open: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # What Textual does with the callbacks of a screen that another one covers before its first frame.
+    monkeypatch.setattr(QuizApp, "call_after_refresh", lambda *_: True)
+    slow_open.set()
+    app = QuizApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await opened(pilot)
+
+
 async def test_data_that_opens_after_the_end_is_closed_again(
     slow_open: threading.Event, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
