@@ -1,6 +1,6 @@
 """Weighs questions and exercises for a study plan by role, level and the gaps that interviews showed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from quizapp.bank.model import Bank
@@ -10,6 +10,7 @@ from quizapp.interview.report.model import Report
 from quizapp.scheduling.planner.load_deck import StudyWeights
 
 OTHER_TOPICS = 0.25  # weight of a topic that the role does not name, relative to the role's mean topic
+LAST = 0.25  # weight per card of the exercise that is introduced last, relative to the first one's
 POOL = 2.0  # factor for an exercise in the role's coding pool
 _LENGTH = 45  # minutes of the interview whose coding phase sets the share of code
 _STRONG = 15  # an answer this many marks above the pass mark is strong and shows no gap
@@ -26,9 +27,11 @@ def plan_weights(
     """Weigh every card and exercise. A card weighs role x level x (1 + gap of its topic).
 
     The role factor is the topic's weight over the mean of the role's topics. The level factor is planned
-    seconds over those of a medium question, the weighting that marks use. An exercise weighs as much as its
-    cards together, times the odds of coding against other time in a 45-minute interview. ``reports`` are
-    finished mock interviews. Raises ``UnknownName`` for the role.
+    seconds over those of a medium question, the weighting that marks use. All exercises together weigh as
+    much as all cards, times the odds of coding against other time in a 45-minute interview. Each has the
+    share of its own cards, times a factor that falls from 1 to `LAST` in the order of introduction, because
+    many cards about a calculator do not make interviewers ask for its code. ``reports`` are finished mock
+    interviews. Raises ``UnknownName`` for the role.
     """
     chosen = blueprint.role(role) if role else None
     gap = gaps(reports, chosen or min(blueprint.roles.values(), key=lambda role: role.pass_mark), now)
@@ -39,16 +42,25 @@ def plan_weights(
         for question in bank.questions.values()
     }
     share = _code_share(blueprint, [chosen] if chosen else list(blueprint.roles.values()))
-    exercises = dict.fromkeys(bank.exercises, 0.0)
-    for question in bank.questions.values():
-        if question.exercise in exercises:
-            exercises[question.exercise] += cards[question.id] * share / (1 - share)
+    exercises = _exercise_weights(bank, cards, share / (1 - share))
     for slug in chosen.coding_pool if chosen else ():
         if slug in exercises:
             exercises[slug] *= POOL
     differ = len(set(topics.values())) > 1
     order = sorted(topics, key=lambda topic: -topics[topic]) if differ else []
     return StudyWeights(cards, exercises, order, share)
+
+
+def _exercise_weights(bank: Bank, cards: Mapping[str, float], odds: float) -> dict[str, float]:
+    """Weigh each exercise by its ``cards`` and its place in the order of introduction."""
+    own = dict.fromkeys(bank.exercises, 0.0)
+    for question in bank.questions.values():
+        if question.exercise in own:
+            own[question.exercise] += cards[question.id] * odds
+    fall = (1 - LAST) / max(1, len(own) - 1)
+    placed = {slug: weight * (1 - fall * place) for place, (slug, weight) in enumerate(own.items())}
+    scale = sum(own.values()) / (sum(placed.values()) or 1.0)
+    return {slug: weight * scale for slug, weight in placed.items()}
 
 
 def _role_weight(role: Role | None, topic: str) -> float:

@@ -6,7 +6,8 @@ import pytest
 
 from quizapp.errors import UnknownName
 from quizapp.interview.report.model import Report
-from quizapp.interview.topic_weights import OTHER_TOPICS, gaps, plan_weights
+from quizapp.interview.topic_weights import LAST, OTHER_TOPICS, gaps, plan_weights
+from quizapp.scheduling.planner.load_deck import StudyWeights
 from tests.interview.mock_kit import ROLES, blueprint, real_bank
 from tests.interview.reports import report_with
 
@@ -49,17 +50,30 @@ def test_a_card_shares_its_weight_with_its_exercise() -> None:
     whole, code = sum(found.cards.values()), sum(found.exercises.values())
     assert code / (whole + code) == pytest.approx(found.code_share)
     assert 0.2 < found.code_share < 0.45
-    slug = "lora"
+
+
+def per_card(found: StudyWeights, slug: str) -> float:
     own = sum(found.cards[q.id] for q in real_bank().questions.values() if q.exercise == slug)
-    assert found.exercises[slug] == pytest.approx(own * found.code_share / (1 - found.code_share))
+    return found.exercises[slug] / own
+
+
+def test_an_exercise_that_is_introduced_later_weighs_less_for_the_same_cards() -> None:
+    found = weights()
+    ratios = [per_card(found, slug) for slug in real_bank().exercises]
+    assert ratios == sorted(ratios, reverse=True)
+    assert ratios[-1] / ratios[0] == pytest.approx(LAST)
 
 
 def test_the_exercises_of_the_coding_phase_count_double() -> None:
     found = weights("research-engineer")
+    place = {
+        slug: LAST + (1 - LAST) * (1 - n / (len(found.exercises) - 1))
+        for n, slug in enumerate(found.exercises)
+    }
+    outside = next(slug for slug in found.exercises if slug not in ROLE.coding_pool)
+    scale = per_card(found, outside) / place[outside]
     for slug in ROLE.coding_pool:
-        own = sum(found.cards[q.id] for q in real_bank().questions.values() if q.exercise == slug)
-        plain = own * found.code_share / (1 - found.code_share)
-        assert found.exercises[slug] == pytest.approx(2 * plain)
+        assert per_card(found, slug) == pytest.approx(2 * scale * place[slug])
 
 
 def test_a_gap_grows_with_missing_marks_and_with_questions() -> None:
