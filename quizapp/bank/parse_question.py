@@ -47,7 +47,10 @@ OPTIONAL = (
 # Required and optional keys of each kind, in addition to those of every question.
 BY_KIND: dict[QuestionKind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     QuestionKind.RECALL: (("say", "key_points"), ()),
-    QuestionKind.NUMERIC: (("values", "formula", "tolerance", "worked"), ("where", "let", "unit")),
+    QuestionKind.NUMERIC: (
+        ("values", "formula", "tolerance", "worked"),
+        ("where", "let", "unit", "key_points"),
+    ),
     QuestionKind.CHOICE: (("options",), ()),
     QuestionKind.ORDER: (("steps",), ()),
     QuestionKind.CLOZE: (("text",), ()),

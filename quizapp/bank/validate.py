@@ -28,7 +28,7 @@ def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple
     for question in bank.questions.values():
         faults += [
             Fault(question.file, question.line, f"question '{question.id}': {text}", question.id)
-            for text in _faults(question)
+            for text in question_faults(question)
         ]
     for exercise in bank.exercises.values():
         faults += exercise_faults(exercise)
@@ -42,7 +42,8 @@ def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
     return [fault for fault in faults if fault.missing not in left_out]
 
 
-def _faults(question: Question) -> Iterator[str]:
+def question_faults(question: Question) -> Iterator[str]:
+    """Yield what is wrong with a question by itself, apart from its links."""
     for block in python_blocks(question):
         if error := _syntax_error(block):
             yield f"a Python block has a syntax error in its line {error.lineno}: {error.msg}"

@@ -91,9 +91,9 @@ def check(options: Namespace) -> int:
         if all(_exercise_folders(path) for path in named):  # no other content was named
             return code
     content = _content_folder(named)
-    cases = [] if content else [path for path in named if _incidents_of(path)]
+    cases = [] if content else [path for path in named if _incidents_of(path) or _material_of(path)]
     if cases and len(cases) == len(named):
-        return _check_incidents(cases)
+        return _check_rehearsal(cases)
     whole = content is not None
     others = [p for p in named if not _exercise_folders(p) and p not in cases]
     sources = [content / "questions"] if content else others
@@ -104,7 +104,7 @@ def check(options: Namespace) -> int:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:  # a single file may link to questions that were not loaded
             faults = [fault for fault in faults if not fault.missing]
-    faults += _incident_faults([content] if content else cases, bank)
+    faults += _rehearsal_faults([content] if content else cases, bank)
     _print_faults(faults)
     good = f"{plural(len(bank.questions), 'question')} and {plural(len(bank.exercises), 'exercise')}"
     sys.stdout.write(f"{good}: {plural(len(faults), 'fault')}\n" if faults else f"{good}: no faults\n")
@@ -130,17 +130,27 @@ def _incidents_of(path: Path) -> Path | None:
     return next((folder for folder in folders if (folder / "causes.yaml").is_file()), None)
 
 
-def _incident_faults(named: list[Path], bank: Bank) -> list[Fault]:
+def _material_of(path: Path) -> Path | None:
+    """The folder of what only interviews ask that ``path`` is, contains or is a file of."""
+    folders = (path, path.parent, path / "interviews" / "rounds", path / "rounds")
+    names = ("design.yaml", "napkin.yaml", "project.yaml")
+    return next((folder for folder in folders if any((folder / name).is_file() for name in names)), None)
+
+
+def _rehearsal_faults(named: list[Path], bank: Bank) -> list[Fault]:
+    """The faults of incidents and of the material of interviews."""
     from quizapp.incidents.validate import check_incidents
+    from quizapp.interview.rounds.check_material import check_material
 
-    folders = dict.fromkeys(folder for path in named if (folder := _incidents_of(path)))
-    return [
-        fault for folder in folders for fault in check_incidents(folder, bank) if _within(fault.file, named)
-    ]
+    incidents = dict.fromkeys(folder for path in named if (folder := _incidents_of(path)))
+    materials = dict.fromkeys(folder for path in named if (folder := _material_of(path)))
+    faults = [fault for folder in incidents for fault in check_incidents(folder, bank)]
+    faults += [fault for folder in materials for fault in check_material(folder, bank)]
+    return [fault for fault in faults if _within(fault.file, named)]
 
 
-def _check_incidents(named: list[Path]) -> int:
-    faults = _incident_faults(named, load_bank())
+def _check_rehearsal(named: list[Path]) -> int:
+    faults = _rehearsal_faults(named, load_bank())
     _print_faults(faults)
     sys.stdout.write(f"{plural(len(faults), 'fault')}\n" if faults else "no faults\n")
     return FAULTS if faults else DONE

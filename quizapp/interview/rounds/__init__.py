@@ -1,0 +1,1 @@
+"""The rounds of an interview: their table, their material, and which questions each asks."""
