@@ -1,0 +1,1 @@
+"""One exercise as an interviewer gives it: in stages that extend it, or with faults to find."""
