@@ -73,6 +73,7 @@ def show(options: Namespace) -> int:
 def check(options: Namespace) -> int:
     """Validate content and exercises; print every fault with file, line and what to do."""
     from quizapp.bank.validate import check_content
+    from quizapp.interview.code_review.candidates import pair_faults
     from quizapp.judge.authoring.mutants import wrong_submission_faults
 
     named = options.paths
@@ -99,7 +100,8 @@ def check(options: Namespace) -> int:
     sources = [content / "questions"] if content else others
     order = content / "paths.yaml" if content else Path("/nonexistent")
     bank, faults = check_content(sources, paths.exercises(), order)
-    faults += [fault for exercise in bank.exercises.values() for fault in wrong_submission_faults(exercise)]
+    for exercise in bank.exercises.values():
+        faults += [*wrong_submission_faults(exercise), *pair_faults(exercise)]
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:  # a single file may link to questions that were not loaded

@@ -43,7 +43,7 @@ def incident(options: Namespace) -> int:
     from quizapp.cli.render import incident_list, incident_sheet
     from quizapp.incidents.loader import find_incident, load_library
     from quizapp.interview.blueprint import load_blueprint
-    from quizapp.interview.incident_pool import list_incidents
+    from quizapp.interview.paper.incident_pool import list_incidents
 
     library = load_library()
     wanted = find_incident(library, options.id) if options.id else None

@@ -14,7 +14,7 @@ from quizapp.util.text import plural
 
 if TYPE_CHECKING:  # statistics must not load the planner, nor a plan the interviews
     from quizapp.incidents.model import IncidentLibrary
-    from quizapp.interview.incident_pool import ListedIncident
+    from quizapp.interview.paper.incident_pool import ListedIncident
     from quizapp.scheduling.planner.alternatives import Alternative
     from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
 

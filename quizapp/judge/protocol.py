@@ -31,7 +31,7 @@ from quizapp.errors import INTERNAL, USAGE, QuizError
 from quizapp.judge.devices import check_name
 from quizapp.judge.sandbox.tiers import TIERS
 from quizapp.judge.submission import check_source, read_source
-from quizapp.judge.verdict import Verdict, VerdictStatus
+from quizapp.judge.verdict import ProgramOutcome, ProgramRun, Verdict, VerdictStatus
 from quizapp.util.log import write_log
 
 _LENGTH = struct.Struct("<I")
@@ -52,6 +52,7 @@ class Operation(StrEnum):
     """What a client asks of a judge."""
 
     GRADE = "grade"
+    RUN_TEST = "run test"
     CANCEL = "cancel"  # drop everything that this connection asked for
     PING = "ping"  # answered once the judge is warm
 
@@ -138,6 +139,22 @@ def check_options(
 
 
 @dataclass(frozen=True)
+class TestOrder:
+    """An order to run a learner's ``test`` on each of ``programs``, sources of the exercise in ``folder``.
+
+    Each program gets a new worker and ``seconds``. ``seed`` sets the random state before the test runs.
+    """
+
+    folder: Path
+    test: str
+    programs: tuple[str, ...]
+    seed: int = 0
+    seconds: float = 5.0
+    tier: str | None = None
+    __test__ = False  # otherwise pytest would collect this class
+
+
+@dataclass(frozen=True)
 class ClientRequest:
     """One frame from a client. The reply carries the same ``ticket``.
 
@@ -146,37 +163,42 @@ class ClientRequest:
 
     operation: Operation
     ticket: int = 0
-    order: GradeOrder | None = None
+    order: GradeOrder | TestOrder | None = None
     latest: bool = False
 
     def as_message(self) -> dict[str, Any]:
         """The request as a JSON object."""
         message: dict[str, Any] = {"op": self.operation, "id": self.ticket, "latest": self.latest}
         if self.order is not None:
-            message["order"] = vars(self.order) | {
-                "folder": str(self.order.folder),
-                "source": base64.b64encode(self.order.source).decode(),
-            }
+            message["order"] = vars(self.order) | {"folder": str(self.order.folder)}
+        if isinstance(self.order, GradeOrder):
+            message["order"]["source"] = base64.b64encode(self.order.source).decode()
         return message
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
         """The request in a frame. Raises `WireError` if it is malformed."""
         try:
-            order = None
+            operation, order = Operation(message["op"]), None
             if "order" in message:
-                fields = message["order"]
-                source = base64.b64decode(fields["source"])
-                order = GradeOrder(**fields | {"folder": Path(fields["folder"]), "source": source})
-            return cls(Operation(message["op"]), message["id"], order, message["latest"])
+                order = _order(operation, message["order"])
+            return cls(operation, message["id"], order, message["latest"])
         except (KeyError, TypeError, ValueError) as error:
             raise WireError(f"a request is malformed: {error!r}") from None
+
+
+def _order(operation: Operation, fields: Mapping[str, Any]) -> GradeOrder | TestOrder:
+    values = {**fields, "folder": Path(fields["folder"])}
+    if operation == Operation.RUN_TEST:
+        return TestOrder(**values | {"programs": tuple(fields["programs"])})
+    return GradeOrder(**values | {"source": base64.b64decode(fields["source"])})
 
 
 class ReplyKind(StrEnum):
     """How a judge answers a request."""
 
     VERDICT = "verdict"
+    RUNS = "runs"  # what became of a learner's test on each program
     REFUSED = "refused"  # the user can change something; ``text`` says what
     BROKEN = "broken"  # the judge has a fault; ``text`` is its traceback
     STALE = "stale"  # canceled, or a newer order came
@@ -192,29 +214,40 @@ class GradeReply:
     verdict: Verdict | None = None
     text: str = ""
     exit_code: int = USAGE
+    runs: tuple[ProgramRun, ...] = ()
 
     def verdict_or_raise(self) -> Verdict:
         """Return the verdict, or raise the `QuizError` that tells the user why there is none."""
-        if self.verdict is not None:
-            return self.verdict
+        if self.verdict is None:
+            raise self._error()
+        return self.verdict
+
+    def runs_or_raise(self) -> tuple[ProgramRun, ...]:
+        """Return the runs of a learner's test, or raise the `QuizError` that says why there are none."""
+        if self.kind != ReplyKind.RUNS:
+            raise self._error()
+        return self.runs
+
+    def _error(self) -> QuizError:
         if self.kind == ReplyKind.REFUSED:
             error = QuizError(self.text)
             error.exit_code = self.exit_code
-            raise error
-        raise JudgeFailed(f"The judge failed; details are in {write_log(self.text)}.")
+            return error
+        return JudgeFailed(f"The judge failed; details are in {write_log(self.text)}.")
 
     def as_message(self) -> dict[str, Any]:
         """The reply as a JSON object."""
         verdict = None if self.verdict is None else self.verdict.as_json()
-        return vars(self) | {"verdict": verdict}
+        return vars(self) | {"verdict": verdict, "runs": [[run.outcome, run.text] for run in self.runs]}
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
         """The reply in a frame. Raises `WireError` if it is malformed."""
         try:
             verdict = None if message["verdict"] is None else Verdict.from_json(message["verdict"])
+            runs = tuple(ProgramRun(ProgramOutcome(outcome), text) for outcome, text in message["runs"])
             kind = ReplyKind(message["kind"])
-            return cls(kind, message["ticket"], verdict, message["text"], message["exit_code"])
+            return cls(kind, message["ticket"], verdict, message["text"], message["exit_code"], runs)
         except (KeyError, TypeError, ValueError) as error:
             raise WireError(f"a reply is malformed: {error!r}") from None
 

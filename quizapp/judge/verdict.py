@@ -193,6 +193,28 @@ class Verdict:
         }
 
 
+class ProgramOutcome(StrEnum):
+    """How a learner's test ended on one program."""
+
+    HELD = "held"
+    FAILED = "failed"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramRun:
+    """A learner's test on one program. ``text`` says in a sentence why it did not hold."""
+
+    outcome: ProgramOutcome
+    text: str = ""
+
+    @property
+    def held(self) -> bool:
+        """Whether the test passed."""
+        return self.outcome == ProgramOutcome.HELD
+
+
 def ordered_hints(exercise: "Exercise", verdict: Verdict | None = None) -> list[str]:
     """All hints of an exercise in the order to show them, beginning with those that help with what fails.
 

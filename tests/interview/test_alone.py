@@ -12,7 +12,7 @@ from quizapp.errors import UnknownName
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview import archive, trends
 from quizapp.interview.blueprint import SINGLE_INCIDENT
-from quizapp.interview.incident_pool import list_incidents
+from quizapp.interview.paper.incident_pool import list_incidents
 from quizapp.interview.paper.knowledge import variants_seen
 from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered, write_reports
@@ -205,7 +205,9 @@ def test_the_turn_of_a_false_alarm_moves_nothing_but_the_first_of_the_list(made,
     library = many_runs(6, 3)
     lists = []
     for turn in (False, True):
-        monkeypatch.setattr("quizapp.interview.incident_pool.is_false_alarm_turn", lambda _, turn=turn: turn)
+        monkeypatch.setattr(
+            "quizapp.interview.paper.incident_pool.is_false_alarm_turn", lambda _, turn=turn: turn
+        )
         lists.append(order(made, library))
     fault, alarm = (names[0] for names in lists)
     assert (fault[:5], alarm[:5]) == ("fault", "alarm")

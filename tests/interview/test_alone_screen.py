@@ -7,7 +7,7 @@ import pytest
 from quizapp.incidents.loader import load_library
 from quizapp.interview import archive
 from quizapp.interview.blueprint import SINGLE_INCIDENT
-from quizapp.interview.incident_pool import list_incidents
+from quizapp.interview.paper.incident_pool import list_incidents
 from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose

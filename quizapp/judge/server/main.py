@@ -12,19 +12,21 @@ from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
 from quizapp.judge import protocol
-from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind
+from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind, TestOrder
 from quizapp.judge.sandbox.syscalls import hide_memory
 from quizapp.judge.sandbox.tiers import best, describe
 
 if TYPE_CHECKING:
     from quizapp.judge.server.grader import GradingEngine
+    from quizapp.judge.server.learner_test_engine import LearnerTestEngine
 
 
 class JudgeServer:
     """Accepts orders from connections and grades them in as many threads as there are processors."""
 
-    def __init__(self, engine: "GradingEngine", idle: float):
+    def __init__(self, engine: "GradingEngine", learner_tests: "LearnerTestEngine", idle: float):
         self._engine = engine
+        self._learner_tests = learner_tests
         self._idle = idle
         self._last_order = time.monotonic()
         self._busy = 0
@@ -57,12 +59,15 @@ class JudgeServer:
             else:
                 guest.close()
 
-    def grade(self, ticket: int, order: GradeOrder, canceled: threading.Event) -> GradeReply:
-        """Grade one order as soon as a processor is free. Never raises: errors become replies."""
+    def carry_out(self, ticket: int, order: GradeOrder | TestOrder, canceled: threading.Event) -> GradeReply:
+        """Carry out one order as soon as a processor is free. Never raises: errors become replies."""
         with self._slots:
             with self._lock:
                 self._busy += 1
             try:
+                if isinstance(order, TestOrder):
+                    runs = self._learner_tests.run(order, canceled)
+                    return GradeReply(ReplyKind.RUNS, ticket, runs=runs)
                 return GradeReply(ReplyKind.VERDICT, ticket, self._engine.grade(order, canceled))
             except QuizError as error:
                 return GradeReply(ReplyKind.REFUSED, ticket, text=str(error), exit_code=error.exit_code)
@@ -103,19 +108,19 @@ class ClientConnection:
             with self._lock:
                 self._running[request.ticket] = canceled
             arguments = (request.ticket, request.order, canceled)
-            threading.Thread(target=self._grade, args=arguments, daemon=True).start()
+            threading.Thread(target=self._carry_out, args=arguments, daemon=True).start()
 
     def _cancel_all(self) -> None:
         with self._lock:
             for canceled in self._running.values():
                 canceled.set()
 
-    def _grade(self, ticket: int, order: GradeOrder, canceled: threading.Event) -> None:
+    def _carry_out(self, ticket: int, order: GradeOrder | TestOrder, canceled: threading.Event) -> None:
         reply = GradeReply(ReplyKind.STALE, ticket)
         if not canceled.is_set():
-            graded = self._server.grade(ticket, order, canceled)
+            done = self._server.carry_out(ticket, order, canceled)
             if not canceled.is_set():
-                reply = graded
+                reply = done
         with self._lock:
             self._running.pop(ticket, None)
         self._send(reply)
@@ -144,11 +149,13 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
     # The pool forks, so create it before the first thread and before any hidden test is in memory.
     pool = WorkerPool(best(reports, wanted or None).name)
     from quizapp.judge.server.grader import GradingEngine
+    from quizapp.judge.server.learner_test_engine import LearnerTestEngine
 
     if sys.platform == "linux":
         hide_memory()  # from here on this process holds hidden tests
     try:
-        JudgeServer(GradingEngine(pool, reports), float(idle)).serve(owner, listener)
+        engines = GradingEngine(pool, reports), LearnerTestEngine(pool, reports)
+        JudgeServer(*engines, float(idle)).serve(owner, listener)
     finally:
         if listener is not None:
             protocol.stop_listening(listener)

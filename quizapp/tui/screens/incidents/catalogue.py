@@ -11,7 +11,7 @@ from textual.widgets import Static
 from quizapp.errors import QuizError
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview.blueprint import CUT_SHARE, load_blueprint
-from quizapp.interview.incident_pool import ListedIncident, list_incidents
+from quizapp.interview.paper.incident_pool import ListedIncident, list_incidents
 from quizapp.interview.trends import day
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap

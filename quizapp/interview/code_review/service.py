@@ -1,0 +1,91 @@
+"""Marks a code review with the help of a judge, and says what the reveal shows."""
+
+from collections.abc import Callable, Sequence
+
+from quizapp.bank.model import Exercise
+from quizapp.interview.code_review.model import (
+    CodeReview,
+    ConsequenceMark,
+    Decision,
+    FixOutcome,
+    ProofOutcome,
+    ReviewAnswer,
+    ReviewMarks,
+    ReviewResult,
+)
+from quizapp.interview.code_review.proof import RunTest, prove
+from quizapp.interview.code_review.review_marks import mark_review, propose_consequence
+from quizapp.judge.verdict import Verdict
+
+Grade = Callable[[str], Verdict]
+"""Grades a source against the hidden tests of the review's exercise."""
+
+
+def judge_review(
+    review: CodeReview, exercise: Exercise, answer: ReviewAnswer, *, run: RunTest, grade: Grade
+) -> ReviewResult:
+    """Run everything that the answer contains, and mark it. The consequences are proposals.
+
+    Nothing that the learner wrote can make this raise, but a judge that fails can (`QuizError`).
+    """
+    shown = grade(review.shown)
+    proof, fix = ProofOutcome(), FixOutcome()
+    if answer.check.strip():
+        proof = prove(review, exercise, answer.check, run)
+    if not review.is_correct and answer.decision == Decision.FAULTY and answer.fixed.strip():
+        fix = fix_outcome(review, shown, answer.fixed, grade)
+    return remark(
+        ReviewResult(
+            review=review,
+            answer=answer,
+            consequences=propose_consequences(review, answer),
+            proof=proof,
+            fix=fix,
+            feedback=feedback(shown),
+        )
+    )
+
+
+def propose_consequences(review: CodeReview, answer: ReviewAnswer) -> list[ConsequenceMark]:
+    """Propose for each fault how far the learner's words say what it does."""
+    texts = [finding.text for finding in answer.findings]
+    return [propose_consequence(fault, texts) for fault in review.faults]
+
+
+def remark(result: ReviewResult) -> ReviewResult:
+    """Compute the marks of a result again, as is needed after the learner decided on a consequence."""
+    result.marks = mark_review(result.review, result.answer, result.consequences, result.proof, result.fix)
+    return result
+
+
+def fix_outcome(review: CodeReview, shown: Verdict, fixed: str, grade: Grade) -> FixOutcome:
+    """Grade the learner's file.
+
+    A fault counts as repaired if its behaviors hold again and nothing fails that held in the code shown.
+    """
+    if fixed.strip() == review.shown.strip():
+        return FixOutcome(text="The file is the code shown, unchanged.")
+    verdict = grade(fixed)
+    if verdict.passed:
+        return FixOutcome(passed=True, repaired=[fault.mutant for fault in review.faults])
+    failing = verdict.failing_behaviours
+    if not verdict.tests:
+        return FixOutcome(text=verdict.error or f"The judge says: {verdict.status}.")
+    broken = failing - shown.failing_behaviours
+    repaired = [f.mutant for f in review.faults if not broken and not failing & set(f.behaviours)]
+    # Some test still fails, so at least one fault is left.
+    repaired = repaired[: max(0, len(review.faults) - 1)]
+    return FixOutcome(repaired=repaired, failing=sorted(failing))
+
+
+def feedback(verdict: Verdict) -> list[str]:
+    """What the judge says about a submission, each sentence once."""
+    messages = [test.message for test in verdict.tests if not test.passed and test.message]
+    return list(dict.fromkeys([*messages, *([verdict.error] if verdict.error else [])]))
+
+
+def share_of(results: Sequence[ReviewMarks]) -> int:
+    """The mean of the totals of several reviews, rounded half up; 0 without one."""
+    if not results:
+        return 0
+    return (2 * sum(marks.total for marks in results) + len(results)) // (2 * len(results))

@@ -1,0 +1,86 @@
+"""The code that a review shows: without docstrings, and with the lines that a planted fault touches."""
+
+import ast
+from collections.abc import Iterator
+from difflib import SequenceMatcher
+
+_LONGEST_STATEMENT = 6  # lines; pointing anywhere in a longer one would not show that the fault was found
+
+_Block = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def strip_docstrings(source: str) -> str:
+    """Return ``source`` without its docstrings. Everything else keeps its text.
+
+    A body that had nothing but a docstring becomes ``...``. Raises `SyntaxError` if it is not valid Python.
+    """
+    lines = source.split("\n")
+    for block, docstring in reversed(list(_docstrings(ast.parse(source)))):
+        first, last = docstring.lineno - 1, (docstring.end_lineno or docstring.lineno) - 1
+        before = lines[first][: _column(lines[first], docstring.col_offset)]
+        replaced = [] if isinstance(block, ast.Module) or len(block.body) > 1 else [f"{before}..."]
+        if before.strip() or lines[last][_column(lines[last], docstring.end_col_offset) :].strip(" \t#;"):
+            continue  # it shares its lines with other code
+        end = last + 1
+        while not replaced and end < len(lines) and not lines[end].strip():
+            end += 1
+        lines[first:end] = replaced
+    return "\n".join(lines)
+
+
+def _docstrings(tree: ast.Module) -> Iterator[tuple[_Block, ast.Expr]]:
+    """Yield each block that begins with a docstring, and the docstring, in the order of the source."""
+    found = [
+        (node, node.body[0])
+        for node in ast.walk(tree)
+        if isinstance(node, _Block)
+        and node.body
+        and isinstance(node.body[0], ast.Expr)
+        and isinstance(node.body[0].value, ast.Constant)
+        and isinstance(node.body[0].value.value, str)
+    ]
+    yield from sorted(found, key=lambda pair: pair[1].lineno)
+
+
+def _column(line: str, offset: int | None) -> int:
+    """The index in ``line`` of an offset that `ast` counts in UTF-8 bytes."""
+    return len(line.encode()[: offset or 0].decode(errors="ignore"))
+
+
+def touched_lines(before: str, after: str) -> int:
+    """How many lines an edit that turns ``before`` into ``after`` touches."""
+    return sum(
+        max(before_end - before_start, after_end - after_start)
+        for _, before_start, before_end, after_start, after_end in _changes(before, after)
+    )
+
+
+def fault_lines(before: str, after: str) -> tuple[int, ...]:
+    """The lines of ``after``, counted from 1, that show how it differs from ``before``.
+
+    These are the changed lines and the rest of the statements that they belong to. Where lines are missing,
+    they are the two lines around the gap and the header of the function around it.
+    """
+    changed: set[int] = set()
+    gaps: set[int] = set()
+    last = len(after.splitlines())
+    for _, _, _, start, end in _changes(before, after):
+        changed |= set(range(start + 1, end + 1))
+        if start == end:
+            gaps |= {line for line in (start, start + 1) if 1 <= line <= last}
+    tree = ast.parse(after)
+    statements = [node for node in ast.walk(tree) if isinstance(node, ast.stmt) and not hasattr(node, "body")]
+    for statement in statements:
+        span = set(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+        if span & changed and len(span) <= _LONGEST_STATEMENT:
+            changed |= span
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for gap in sorted(gaps):
+        around = [node for node in functions if node.lineno <= gap <= (node.end_lineno or 0)]
+        changed |= {gap, *(node.lineno for node in around[-1:])}
+    return tuple(sorted(changed))
+
+
+def _changes(before: str, after: str) -> Iterator[tuple[str, int, int, int, int]]:
+    matcher = SequenceMatcher(None, before.splitlines(), after.splitlines(), autojunk=False)
+    return (change for change in matcher.get_opcodes() if change[0] != "equal")

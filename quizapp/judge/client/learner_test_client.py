@@ -1,0 +1,69 @@
+"""Has a judge run a learner's test on several programs; imports neither torch nor the programs."""
+
+import itertools
+import socket
+import subprocess
+from collections.abc import Sequence
+from typing import Self
+
+from quizapp.bank.model import Exercise
+from quizapp.judge import protocol
+from quizapp.judge.client.process import end_judge, judge_stopped, start_judge
+from quizapp.judge.protocol import ClientRequest, Operation, TestOrder
+from quizapp.judge.submission import check_source
+from quizapp.judge.verdict import ProgramRun
+
+
+class LearnerTestClient:
+    """A connection to a judge that runs tests: this user's warm judge, or one of its own."""
+
+    def __init__(self, *, tier: str = "", seconds: float = 5.0):
+        self._tier = tier
+        self._seconds = seconds
+        self._tickets = itertools.count(1)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._sock: socket.socket | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def run(
+        self, exercise: Exercise, test: str, programs: Sequence[str], *, seed: int = 0
+    ) -> list[ProgramRun]:
+        """Run ``test`` on each of ``programs``; ``seed`` sets the random state.
+
+        Raises `QuizError` if the test is too large or not UTF-8, or if the judge fails.
+        """
+        check_source(test.encode(errors="surrogatepass"), "your test")
+        folder = exercise.folder.absolute()
+        order = TestOrder(folder, test, tuple(programs), seed, self._seconds, self._tier or None)
+        for _ in range(2):  # at T0, code can kill the judge
+            try:
+                sock = self._connect()
+                judge_pid = self._process.pid if self._process is not None else 0
+                protocol.send(sock, ClientRequest(Operation.RUN_TEST, next(self._tickets), order))
+                reply = protocol.receive_reply(sock, judge_pid)
+            except OSError:
+                reply = None
+            if reply is not None:
+                return list(reply.runs_or_raise())
+            self.close()
+        raise judge_stopped()
+
+    def _connect(self) -> socket.socket:
+        if self._sock is None:
+            self._sock = protocol.connect_running(protocol.socket_key())
+        if self._sock is None:
+            self._process, self._sock = start_judge(tier=self._tier)
+        return self._sock
+
+    def close(self) -> None:
+        """Close the connection, and end the judge if it was started for it."""
+        if self._sock is not None:
+            self._sock.close()
+        if self._process is not None:
+            end_judge(self._process)
+        self._sock = self._process = None
