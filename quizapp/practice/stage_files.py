@@ -4,9 +4,10 @@ import msgspec
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
+from quizapp.judge.verdict import Verdict
 from quizapp.practice.practice_folder import PracticeFolder
 from quizapp.practice.stage_task import stage_task, without_docstrings
-from quizapp.practice.staged_run import StagedRun, StagedVerdict, StageGrade, StageOutcome
+from quizapp.practice.staged_run import StagedRun, StageGrade, StageOutcome
 
 _FOLDER = "stages"
 
@@ -84,7 +85,7 @@ class StageFiles:
         """The time since the current stage was shown."""
         return max(0.0, self.seconds(now) - self.run.revealed_at)
 
-    def record(self, verdict: StagedVerdict, now: int) -> StageOutcome:
+    def record(self, verdict: Verdict, now: int) -> StageOutcome:
         """Store a grade of the stages shown and say what it means. It is on disk when this returns."""
         self._load()  # another window may have graded in the meantime
         outcome = self.run.record(verdict, self.seconds(now))

@@ -13,35 +13,11 @@ own runs are stored by `quizapp.practice.stage_files`; a coding round stores one
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 import msgspec
 
 from quizapp.bank.model import Stage
-
-
-class StageVerdict(Protocol):
-    """The part of a verdict on a stage that a run needs."""
-
-    @property
-    def name(self) -> str:
-        """The name of the stage."""
-
-    @property
-    def passed(self) -> bool:
-        """Whether every hidden test of the stage passed."""
-
-
-class StagedVerdict(Protocol):
-    """The part of a `quizapp.judge.Verdict` that a run needs."""
-
-    @property
-    def stages(self) -> Sequence[StageVerdict]:
-        """The stages that were graded, in order."""
-
-    @property
-    def tests(self) -> Sequence[object]:
-        """The results of the hidden tests; empty if there is no evidence."""
+from quizapp.judge.verdict import Verdict
 
 
 class StageGrade(msgspec.Struct, frozen=True):
@@ -133,7 +109,7 @@ class StagedRun:
             number for stage in self.stages if stage.is_core or stage in shown for number in stage.behaviours
         )
 
-    def record(self, verdict: StagedVerdict, seconds: float) -> StageOutcome:
+    def record(self, verdict: Verdict, seconds: float) -> StageOutcome:
         """Append a grade of the stages shown, made ``seconds`` after the start, and say what it means."""
         held = tuple(stage.name for stage in verdict.stages if stage.passed)
         self.grades.append(StageGrade(seconds, self.shown, held, judged=bool(verdict.tests)))

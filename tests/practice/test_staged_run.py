@@ -1,10 +1,9 @@
 """A run in stages: what a grade reveals, what it broke, and what of it counts."""
 
-from dataclasses import dataclass
-
 import pytest
 
 from quizapp.bank.model import Stage
+from quizapp.judge.verdict import StageResult, TestResult, Verdict, VerdictStatus
 from quizapp.practice.staged_run import StagedRun, StageGrade, leading_stages, outcome_sentence
 
 ADAPTER = Stage("adapter", 10, "Write the adapter.", (1, 2))
@@ -13,20 +12,12 @@ ROBUST = Stage("robust", 3, "Harden it.", (4, 5))
 STAGES = (ADAPTER, INJECT, ROBUST)
 
 
-@dataclass
-class StageMark:
-    name: str
-    passed: bool
-
-
-@dataclass
-class Graded:
-    stages: list[StageMark]
-    tests: list[object]
-
-
-def graded(**held: bool) -> Graded:
-    return Graded([StageMark(name, passed) for name, passed in held.items()], [object()])
+def graded(*, judged: bool = True, **held: bool) -> Verdict:
+    """A verdict on the stages named; without ``judged`` there was no evidence."""
+    stages = tuple(StageResult(name, passed) for name, passed in held.items())
+    status = VerdictStatus.PASSED if all(held.values()) else VerdictStatus.FAILED
+    tests = (TestResult("test_any", 1, status == VerdictStatus.PASSED),) if judged else ()
+    return Verdict("lora", "lora.py", "cpu", status, tests, stages=stages)
 
 
 def test_a_green_grade_reveals_the_next_stage_and_the_last_one_ends_the_run() -> None:
@@ -79,7 +70,7 @@ def test_a_grade_without_evidence_accuses_no_earlier_stage() -> None:
     run = StagedRun(STAGES)
     run.record(graded(adapter=True), 1)
 
-    outcome = run.record(Graded([StageMark("adapter", False), StageMark("inject", False)], []), 2)
+    outcome = run.record(graded(adapter=False, inject=False, judged=False), 2)
 
     assert not outcome.green
     assert outcome.broken_again == ()
