@@ -100,9 +100,8 @@ def inputs(draw):
                     -1.5 * top,
                     1e300,
                     -1e300,
-                    1e308,
-                    -1e308,
                 ],
+                "huge": [s * draw.uniform(1.0, 1.99) * 2.0**1023 for s in (1, -1)] + [1e308, -1e308],
                 "exact": [value_of(bits, exp_bits, man_bits) for bits in exact],
                 "kept": {"exact": exact},
             }
@@ -145,7 +144,7 @@ def probe_quantize(code, given, record):
     for i, case in enumerate(given["cases"]):
         e, m = case["format"]
         with record.step(i):
-            for name in ("numbers", "ties", "beside", "small", "large", "exact"):
+            for name in ("numbers", "ties", "beside", "small", "large", "huge", "exact"):
                 with record.step(name):
                     record("values", [number(code.quantize(x, e, m)) for x in case[name]])
             with record.step("zeros"):

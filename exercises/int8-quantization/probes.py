@@ -182,10 +182,10 @@ def probe_fake(code, given, record):
             record("out", out)
             record("after", x)
             record("again", code.fake_quantize(out.detach().clone(), case["scale"], case["zero_point"]))
-            turned = x.transpose(0, -1).contiguous().transpose(0, -1)
-            record("turned", code.fake_quantize(turned, case["scale"], case["zero_point"]))
             with torch.no_grad():
                 record("no_grad", code.fake_quantize(x, case["scale"], case["zero_point"]))
+            turned = x.transpose(0, -1).contiguous().transpose(0, -1)
+            record("turned", code.fake_quantize(turned, case["scale"], case["zero_point"]))
     with record.step("far"):
         x = torch.tensor([1e5, -1e5, 3e6, -3e6, 1e12, -1e12], device=record.device)
         record("plain", code.fake_quantize(x, 0.02, 100))

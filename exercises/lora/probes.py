@@ -291,8 +291,7 @@ class Tagger(nn.Module):
         self.branches = nn.ModuleDict({"wv": nn.Linear(width, inner), "wq": nn.LayerNorm(inner)})
         self.tail = nn.Sequential(
             OrderedDict(
-                wq=Special(inner, inner),
-                act=nn.Tanh(),
+                wq=nn.Tanh(),
                 deep=nn.Sequential(OrderedDict(wv=nn.Linear(inner, inner))),
             )
         )
@@ -378,6 +377,11 @@ def probe_inject(code, given, record):
     with record.step("digit"):
         model = nn.Sequential(nn.Linear(3, 5), nn.Tanh(), nn.Linear(5, 6), nn.Sequential(nn.Linear(6, 3)))
         record("returned", code.inject_lora(model, frozenset(["2"]), 2, 3.0))
+        record("survey", survey(code, model))
+    with record.step("special"):
+        deep = nn.Sequential(OrderedDict(wq=nn.Linear(5, 3)))
+        model = nn.Sequential(OrderedDict(wq=Special(3, 5), deep=deep))
+        record("returned", code.inject_lora(model, ["wq"], 2, 3.0))
         record("survey", survey(code, model))
 
 

@@ -352,6 +352,11 @@ def probe_random(code, given, record):
             before = torch.get_rng_state()
             check(code, given, record, model, steps=6)
             record("left", [before, torch.get_rng_state()])
+    with record.step("plain"):
+        torch.manual_seed(given["seed"])
+        before = torch.get_rng_state()
+        check(code, given, record, net_of(given, nn.Dropout(0.4)), steps=6)
+        record("left", [before, torch.get_rng_state()])
     with record.step("short"):
         torch.manual_seed(given["seed"] + 1)
         before = torch.get_rng_state()

@@ -479,6 +479,8 @@ def probe_first(code, given, record):
             model[1].bad = -INF
             record("inf", code.first_nonfinite(model, x.clone()))
     with record.step("sound_tuple"):
+        record("name", code.first_nonfinite(nn.Sequential(Emit((x, None, "text", 3)), Emit(x)), x))
+    with record.step("sound_nested"):
         model = nn.Sequential(Emit((x, None, [x, (x,)], "text", 3)), Emit(x))
         record("name", code.first_nonfinite(model, x))
 

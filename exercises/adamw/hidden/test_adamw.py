@@ -190,7 +190,7 @@ def test_scalar_parameter(observe):
         )
 
 
-@behaviour(3)
+@behaviour(14)
 def test_decay_factor_below_zero(observe):
     check(
         observe,
@@ -291,7 +291,7 @@ def test_warmup_from_zero(observe):
     )
 
 
-@behaviour(7)
+@behaviour(13)
 def test_changing_betas(observe):
     check(
         observe,

@@ -1,4 +1,4 @@
-# fails: 3
+# fails: 14
 # message: also where it is negative
 import torch
 import math

@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 13
 # message: use the present ones
 import torch
 import math

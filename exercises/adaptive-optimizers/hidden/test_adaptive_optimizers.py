@@ -196,7 +196,7 @@ def test_transposed_views(observe):
     named(observe, "strided", RULES, "a param and a grad that are transposed views give a wrong result.")
 
 
-@behaviour(3)
+@behaviour(10)
 def test_each_call_has_its_own_decay_rates(observe):
     case = observe.given["cases"][0]
     grad = case["grads"][3]

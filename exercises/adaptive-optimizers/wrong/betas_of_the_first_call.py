@@ -1,4 +1,4 @@
-# fails: 3
+# fails: 10
 # message: of this call
 import torch
 

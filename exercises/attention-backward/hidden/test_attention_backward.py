@@ -268,6 +268,10 @@ def test_layer_norm_backward(observe):
 def test_attention_forward(observe):
     for path, case in each(observe, "attention"):
         compare(observe, path, case, "out", "The output is not softmax(scale * q k^T) v.")
+
+
+@behaviour(13)
+def test_scale_of_zero(observe):
     compare(
         observe,
         "values/zero_scale",

@@ -260,7 +260,7 @@ def test_later_tokens_get_no_gradient(observe):
             expect(False, says, f"gradient of the outputs up to position {cut}")
 
 
-@behaviour(2)
+@behaviour(12)
 def test_later_tokens_under_large_scores(observe):
     case = observe.given["negative"]
     before = observe.tensor("causal/negative/out")

@@ -65,7 +65,7 @@ def test_signature_depends_on_its_arguments_only(observe):
         expect(observe[f"signature/{name}"] == want, "The same set got another signature when asked again.")
 
 
-@behaviour(2)
+@behaviour(10)
 def test_returned_list_is_the_callers(observe):
     expect(
         observe["signature/returned/after"] == observe["signature/default"],

@@ -1,4 +1,4 @@
-# fails: 2
+# fails: 10
 # message: return a new list
 import hashlib
 import random

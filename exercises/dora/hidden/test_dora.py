@@ -122,6 +122,11 @@ def test_output_follows_the_formula(observe):
                 call=call_of(case, x),
                 mistakes=formula_mistakes(case, x),
             )
+
+
+@behaviour(10, on_error="The input need not be contiguous.")
+def test_strided_input(observe):
+    for i, case in cases(observe):
         x = case["x"][2]
         close(
             observe[f"formula/{i}/strided/out"],

@@ -170,7 +170,7 @@ def test_survivors_in_other_dtypes(observe):
         )
 
 
-@behaviour(2)
+@behaviour(11)
 def test_survivors_beyond_float32(observe):
     x = observe.given["counts"]["huge"]
     out = observe.tensor("counts/huge/out")

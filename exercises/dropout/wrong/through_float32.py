@@ -1,4 +1,4 @@
-# fails: 2
+# fails: 11
 # message: range of float32
 import torch
 

@@ -173,6 +173,10 @@ def each(observe, group):
 def test_output(observe):
     for path, case in each(observe, "forward"):
         check_out(observe, path, case, "out is not softmax(S) v.")
+
+
+@behaviour(13)
+def test_scale_of_zero(observe):
     check_out(
         observe,
         "forward/zero",

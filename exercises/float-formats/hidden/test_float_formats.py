@@ -311,6 +311,13 @@ def test_overflow(observe):
         )
 
 
+@behaviour(12)
+def test_top_of_the_doubles(observe):
+    for i, case, _, _ in formats(observe):
+        says = "A double near the end of Python's own range becomes infinity, without an OverflowError."
+        quantized(observe, i, case, "huge", says)
+
+
 @behaviour(9)
 def test_special_values(observe):
     for i, _, e, m in formats(observe):

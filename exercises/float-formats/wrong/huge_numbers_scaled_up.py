@@ -1,4 +1,4 @@
-# fails: 8
+# fails: 12
 # message: OverflowError
 import math
 

@@ -372,7 +372,7 @@ def test_clipping_in_the_epoch(observe):
     check_epoch(observe, "epoch/clipped", 4, 0.3)
 
 
-@behaviour(7)
+@behaviour(10)
 def test_loader_without_batches(observe):
     got = observe["epoch/empty/steps"]
     expect(got == 0 and not observe["epoch/empty/events"], "No batches, no steps.", f"returned {got}")

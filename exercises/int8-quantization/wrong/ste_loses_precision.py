@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 10
 # message: precision
 import math
 

@@ -378,6 +378,10 @@ def test_merged_layer_is_a_plain_linear(observe):
             "The merged layer has the wrong in_features or out_features.",
             call,
         )
+
+
+@behaviour(13)
+def test_merged_layer_has_no_hooks_of_the_base(observe):
     expect(
         observe["merge/hooked/calls"] == [],
         "The merged layer must not carry hooks: a deep copy takes those of the base along.",
@@ -541,8 +545,6 @@ def test_every_target_is_wrapped(observe):
     says = "Targets sit at any depth and must match the whole attribute name."
     if extra and all(name.rsplit(".", 1)[0] in WRAPPED for name in extra):
         says = "An adapter's own layer was wrapped once more."
-    elif "tail.wq" in extra:
-        says = "A subclass of nn.Linear is another module type and stays as it is."
     expect(not extra and not missing, says, mentions(extra, missing))
 
 
@@ -587,6 +589,16 @@ def test_names_in_sequential(observe):
         observe["inject/digit/survey"]["adapters"] == ["2"],
         "Inside nn.Sequential the attribute names are '0', '1', ...: only '2' should be wrapped.",
         f"wrapped: {observe['inject/digit/survey']['adapters']}",
+    )
+
+
+@behaviour(14)
+def test_subclasses_are_left_alone(observe):
+    expect(
+        observe["inject/special/returned"] == 1
+        and observe["inject/special/survey"]["adapters"] == ["deep.wq"],
+        "A subclass of nn.Linear is another module type and stays as it is.",
+        f"wrapped: {', '.join(observe['inject/special/survey']['adapters'])}",
     )
 
 

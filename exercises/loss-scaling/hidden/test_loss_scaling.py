@@ -399,6 +399,11 @@ def test_large_gradients_are_no_overflow(observe):
         atol=1e-5,
         device=observe.device,
     )
+
+
+@behaviour(14)
+def test_large_float64_gradients_are_no_overflow(observe):
+    case = observe.given["large"]
     expect(
         observe["large/double/stepped"] is True,
         "A float64 gradient beyond the range of float32 is finite: test and divide it in its own dtype.",
@@ -441,8 +446,15 @@ UNTOUCHED = (
 WHEN = {
     "step": "in the gradients at step",
     "healed": "in the gradients at unscale_, overwritten before step",
-    "later": "put into the gradients after unscale_",
 }
+LATER = "put into the gradients between unscale_ and step"
+
+
+def untouched(observe, path, call):
+    pairs = zip(observe[f"{path}/before"], observe[f"{path}/after"], strict=True)
+    expect(all(torch.equal(a, b) for a, b in pairs), UNTOUCHED, f"a parameter changed, {call}")
+    state = same_state(observe[f"{path}/state_before"], observe[f"{path}/state_after"])
+    expect(state, UNTOUCHED, f"the state of AdamW changed, {call}")
 
 
 @behaviour(6)
@@ -463,17 +475,11 @@ def test_overflow_leaves_everything_alone(observe):
     for name in ("inf", "minus_inf", "nan"):
         for place in (0, 1, 2, 4):
             for when in WHEN:
-                path = f"overflow/{name}{place}{when}"
                 if when != "step" and place != 2:
                     continue
-                call = f"a {name.replace('_', ' ')} {WHEN[when]}"
-                same = all(
-                    torch.equal(a, b)
-                    for a, b in zip(observe[f"{path}/before"], observe[f"{path}/after"], strict=True)
+                untouched(
+                    observe, f"overflow/{name}{place}{when}", f"a {name.replace('_', ' ')} {WHEN[when]}"
                 )
-                expect(same, UNTOUCHED, f"a parameter changed, {call}")
-                state = same_state(observe[f"{path}/state_before"], observe[f"{path}/state_after"])
-                expect(state, UNTOUCHED, f"the state of AdamW changed, {call}")
     expect(torch.equal(observe["overflow/fresh/after"], torch.ones(3)), UNTOUCHED)
     expect(not observe["overflow/fresh/state"], UNTOUCHED, "AdamW had no state before and has one now")
 
@@ -508,7 +514,23 @@ def test_backoff_wherever_the_overflow_came(observe):
         )
 
 
-@behaviour(7)
+@behaviour(13)
+def test_overflow_after_unscale(observe):
+    for name in ("inf", "minus_inf", "nan"):
+        path, what = f"overflow/{name}2later", f"a {name.replace('_', ' ')} {LATER}"
+        got = observe[f"{path}/stepped"]
+        expect(got is False, "step should skip and return False.", f"{what}: returned {got!r}")
+        untouched(observe, path, what)
+    close(
+        observe["overflow/nan2later/scale"],
+        4.0,
+        "A step was skipped and update did not back off.",
+        rtol=1e-12,
+        call=f"scale 8, a nan {LATER}",
+    )
+
+
+@behaviour(15)
 def test_the_scale_may_fall_below_one(observe):
     close(
         observe["small_scale/scales"],
@@ -529,6 +551,10 @@ def test_scale_changes_in_update_only(observe):
             rtol=1e-12,
             call="scale_value at first, after scale, unscale_ and step",
         )
+
+
+@behaviour(15)
+def test_scale_value_is_read_only(observe):
     close(
         observe["only_update/assigned/scale"],
         1024.0,

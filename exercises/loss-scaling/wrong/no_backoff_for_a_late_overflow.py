@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 13
 # message: did not back off
 import torch
 

@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 15
 # message: read-only
 import torch
 

@@ -215,11 +215,7 @@ def squares(pred, target):
     return (pred.square() * (1.0 + target.square())).sum(1)
 
 
-LOSSES = (
-    ("entropy", functional.cross_entropy, "y"),
-    ("squares", lambda p, t: squares(p, t).mean(), "soft"),
-    ("each", squares, "soft"),
-)
+LOSSES = (("entropy", functional.cross_entropy, "y"), ("squares", lambda p, t: squares(p, t).mean(), "soft"))
 
 
 @behaviour(5)
@@ -232,8 +228,7 @@ def test_loss(observe):
             close(
                 observe[f"loss/{name}{i}/loss"],
                 lam * a + (1 - lam) * b,
-                "mixup_loss is not lam * loss_fn(pred, y_a) + (1 - lam) * loss_fn(pred, y_b)"
-                + (", with a loss_fn that gives one loss per example." if name == "each" else "."),
+                "mixup_loss is not lam * loss_fn(pred, y_a) + (1 - lam) * loss_fn(pred, y_b).",
                 rtol=1e-12,
                 atol=1e-12,
                 device=observe.device,
@@ -265,6 +260,34 @@ def test_loss_gradient(observe):
                 device=observe.device,
                 call=f"mixup_loss(..., lam={lam:.3g})",
             )
+
+
+@behaviour(10)
+def test_loss_of_each_example(observe):
+    case = observe.given["loss"]
+    for i, lam in enumerate(case["lams"]):
+        pred = case["pred"].detach().clone().requires_grad_()
+        want = lam * squares(pred, case["soft_a"]) + (1 - lam) * squares(pred, case["soft_b"])
+        want.sum().backward()
+        call = f"mixup_loss(..., lam={lam:.3g})"
+        close(
+            observe[f"loss/each{i}/loss"],
+            want.detach(),
+            "With a loss_fn that gives one loss per example, mixup_loss should give one per example too.",
+            rtol=1e-12,
+            atol=1e-12,
+            device=observe.device,
+            call=call,
+        )
+        close(
+            observe.tensor(f"loss/each{i}/grad", "No gradient reaches pred."),
+            pred.grad,
+            "With a loss_fn that gives one loss per example, the gradient with respect to pred is wrong.",
+            rtol=1e-10,
+            atol=1e-12,
+            device=observe.device,
+            call=call,
+        )
 
 
 def flat(observe, path):

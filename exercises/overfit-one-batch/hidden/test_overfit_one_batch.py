@@ -559,14 +559,20 @@ def test_same_random_state_same_result(observe):
     )
 
 
+LEFT = "The global random state is not the one from before the call: work inside torch.random.fork_rng()."
+
+
 @behaviour(11)
 def test_random_state_is_left(observe):
+    report(observe, "random/plain")
+    expect(alike(*observe["random/plain/left"]), LEFT)
+
+
+@behaviour(13)
+def test_random_numbers_of_the_model(observe):
     for name in (0, 1, "short"):
         report(observe, f"random/{name}")
-        expect(
-            alike(*observe[f"random/{name}/left"]),
-            "The global random state is not the one from before the call: work inside torch.random.fork_rng().",
-        )
+        expect(alike(*observe[f"random/{name}/left"]), LEFT, "a model with a layer that draws random numbers")
 
 
 @behaviour(12)

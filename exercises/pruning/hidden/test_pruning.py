@@ -83,7 +83,7 @@ def test_ranking_is_global(observe):
         )
 
 
-@behaviour(2)
+@behaviour(11)
 def test_close_and_tiny_magnitudes_are_ranked(observe):
     for name, says in (
         (

@@ -1,4 +1,4 @@
-# fails: 2
+# fails: 11
 # message: rank them in their own dtype
 import torch
 from torch import nn

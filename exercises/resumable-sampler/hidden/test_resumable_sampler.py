@@ -327,7 +327,7 @@ def test_one_index_left_is_not_the_end(observe):
         )
 
 
-@behaviour(8)
+@behaviour(13)
 def test_dropped_tail_is_not_handed_out_later(observe):
     for name, n in (("even", 26), ("tail", 35), ("one", 9)):
         alone = observe[f"end/{name}/alone"]
@@ -368,12 +368,16 @@ def test_set_epoch_keeps_the_position(observe):
 
 @behaviour(9)
 def test_set_epoch_of_a_sampler_in_use(observe):
-    first, second, _ = epochs(observe)
+    first, _, _ = epochs(observe)
     lost = "set_epoch with the current epoch keeps the position, also without a resume before it."
     expect(observe["set_epoch/in_use/pass"] == first, lost)
     expect(observe["set_epoch/in_use/length"] == len(first) - observe.given["stop"], lost, "len()")
+
+
+@behaviour(14)
+def test_set_epoch_of_a_used_up_epoch(observe):
     expect(
-        observe["set_epoch/used_up/pass"] in ([], second),
+        observe["set_epoch/used_up/pass"] in ([], epochs(observe)[1]),
         "set_epoch with the current epoch after its last index must not begin it again.",
     )
 

@@ -1,4 +1,4 @@
-# fails: 9
+# fails: 14
 # message: must not begin it again
 import torch
 from torch.utils.data import Sampler

@@ -1,4 +1,4 @@
-# fails: 10
+# fails: 12
 # message: Tuples may hold tuples
 import math
 import torch

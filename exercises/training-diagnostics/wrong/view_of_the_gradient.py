@@ -1,4 +1,4 @@
-# fails: 1
+# fails: 13
 # message: need not be contiguous
 import math
 import torch

@@ -1,4 +1,4 @@
-# fails: 4
+# fails: 13
 # message: need not be contiguous
 import math
 import torch
