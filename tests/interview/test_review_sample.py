@@ -198,7 +198,6 @@ def test_recorded_pairs_decide_where_a_mutant_is_planted(tmp_path: Path) -> None
         ("absent: [solution]\n", "there is no mutant 'absent'"),
         ("mean_is_a_sum: [square]\n", "names the program 'square', which does not exist"),
         ("mean_is_a_sum: [loop]\n", "does not suit loop: its edits do not fit"),
-        ("says_nothing: [solution]\n", "it has no 'why'"),
         ("mean_is_a_sum: solution\n", "must be a list of programs"),
         ("- a\n", "must map names of mutants to lists of programs"),
     ],

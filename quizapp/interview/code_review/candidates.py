@@ -3,8 +3,8 @@
 A mutant suits a program if it says why its fault matters, touches at most `MOST_LINES` lines, fits the
 program exactly once, and leaves it valid Python that still runs. Only a judge can tell whether code still
 runs and whether a variant breaks where the solution does. The file ``review.yaml`` therefore records, for
-each mutant, the programs that it suits; ``python -m tools.review_pairs`` writes it. An exercise without that
-file shows the mutants that suit its solution as far as one can tell without running them.
+each mutant, the programs in which it does; ``python -m tools.review_pairs`` writes it. An exercise without
+that file shows the mutants that suit its solution as far as one can tell without running them.
 """
 
 import ast
@@ -73,10 +73,15 @@ def correct_programs(folder: Path) -> dict[str, str]:
 
 def misfit(mutant: WrongSubmission, source: str) -> str:
     """Why a review cannot plant ``mutant`` in the program ``source``; empty if nothing speaks against it."""
+    return (
+        edit_misfit(mutant, source) if mutant.why else "it has no 'why', the sentence that the reveal shows"
+    )
+
+
+def edit_misfit(mutant: WrongSubmission, source: str) -> str:
+    """Why the edits of ``mutant`` do not suit the program ``source``; empty if they do."""
     if not mutant.edits:
         return "it is a whole program, not an edit"
-    if not mutant.why:
-        return "it has no 'why', the sentence that the reveal shows"
     try:
         edited = strip_docstrings(apply_edits(source, mutant.edits))
         ast.parse(edited)
@@ -102,7 +107,7 @@ def pair_faults(exercise: Exercise) -> list[Fault]:
                 problem = f"there is no mutant {name!r}"
             elif program not in programs:
                 problem = f"mutant {name!r} names the program {program!r}, which does not exist"
-            elif reason := misfit(mutants[name], programs[program]):
+            elif reason := edit_misfit(mutants[name], programs[program]):
                 problem = f"mutant {name!r} does not suit {program}: {reason}"
             else:
                 continue
