@@ -43,16 +43,17 @@ class Rating(IntEnum):
 
 EXERCISE = "exercise:"
 INCIDENT = "incident:"
+CODE_REVIEW = "review:"
 
 
 def has_steps(card: str) -> bool:
-    """Whether a card has learning steps. Exercises and incidents are too long to repeat within minutes."""
-    return not card.startswith((EXERCISE, INCIDENT))
+    """Whether a card has learning steps. Only questions are short enough to repeat within minutes."""
+    return not card.startswith((EXERCISE, INCIDENT, CODE_REVIEW))
 
 
 @dataclass(slots=True)
 class CardRow:
-    """One user's memory of one question (or exercise, as ``exercise:<slug>``).
+    """One user's memory of one question, exercise (``exercise:<slug>``) or code review (``review:<slug>``).
 
     ``due`` and ``last`` are UTC in ms, ``due_day``, ``last_day`` and ``buried`` study days,
     ``interval`` seconds. ``stability`` is in days, 0.0 before the first review. ``buried`` hides the

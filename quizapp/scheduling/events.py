@@ -20,6 +20,7 @@ class EventType(StrEnum):
     EDIT_SEEN = "edit_seen"
     VERDICT = "verdict"
     MOCK_MARK = "mock_mark"
+    CODE_REVIEW = "code_review"
     SETTINGS = "settings"
     RECALL = "recall"
     """The card comes first in the queue of the next study day. Not a review."""
@@ -41,6 +42,7 @@ ACTS = (
     EventType.EDIT_SEEN,
     EventType.VERDICT,
     EventType.MOCK_MARK,
+    EventType.CODE_REVIEW,
 )
 
 

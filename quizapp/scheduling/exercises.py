@@ -1,14 +1,16 @@
-"""Exercises in the schedule: the effect of a verdict, and the progress of each exercise."""
+"""Exercises in the schedule: the effect of a verdict or a code review, and the progress of each exercise."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow, Rating
+from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, REVIEW, CardRow, Rating
 from quizapp.scheduling.events import Draft, EventType, Moment, new_id
-from quizapp.scheduling.rating_rules import is_submission, propose_verdict
+from quizapp.scheduling.rating_rules import is_submission, propose_code_review, propose_verdict
 from quizapp.scheduling.recorder import ActRecorder, Evidence
 from quizapp.scheduling.study_day import as_datetime
 from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedReview
+
+_REVIEW_SOURCE = "code_review"
 
 
 class _Effort(NamedTuple):
@@ -16,6 +18,20 @@ class _Effort(NamedTuple):
 
     submissions: int
     hints: int
+
+
+class CodeReviewOutcome(NamedTuple):
+    """How a code review went, as far as the schedule needs it.
+
+    ``marks`` are of 100, ``confidence`` is in percent, ``seconds`` the time used of ``budget``, ``seed`` that
+    of the review.
+    """
+
+    marks: int
+    confidence: int
+    seconds: float
+    budget: float
+    seed: int
 
 
 def record(
@@ -59,6 +75,33 @@ def record(
         event, *_ = store.append(draft, *linked)
         store.documents.add_submission(slug, now.time, verdict, source, event.id)
     return recorder.recorded(event, row.lapses, recorder.row(name), effort.submissions) if rating else None
+
+
+def record_code_review(
+    recorder: ActRecorder,
+    slug: str,
+    document: Mapping[str, object],
+    outcome: CodeReviewOutcome,
+) -> RecordedReview | None:
+    """Append a code review and its effects in one transaction; see ``Study.record_code_review``."""
+    name = recorder.resolve(CODE_REVIEW + slug)
+    now = recorder.time.now()
+    with recorder.store.transaction():
+        row = recorder.row(name)
+        marks, confidence, seconds, budget, seed = outcome
+        proposed = propose_code_review(marks, confidence, seconds, budget).rating
+        rating = proposed if _is_review(row, now, proposed) else None
+        draft = Draft(EventType.CODE_REVIEW, now, card=name, ms=round(seconds * 1000), source=_REVIEW_SOURCE)
+        if rating:
+            evidence = Evidence(seconds, proposed, source=_REVIEW_SOURCE)
+            draft = recorder.draft_review(row, rating, now, evidence, kind=EventType.CODE_REVIEW)
+        draft = draft._replace(id=new_id(), seed=seed, confidence=confidence, data=document)
+        linked: list[Draft] = []
+        # A review that went neither well nor badly says nothing about the questions.
+        if rating in (Rating.AGAIN, Rating.GOOD, Rating.EASY):
+            linked = _linked_questions(recorder, slug, now, draft.id, recall=rating == Rating.AGAIN)
+        event, *_ = recorder.store.append(draft, *linked)
+    return recorder.recorded(event, row.lapses, recorder.row(name)) if rating else None
 
 
 def _effort(recorder: ActRecorder, name: str) -> _Effort:

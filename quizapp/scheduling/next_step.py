@@ -1,11 +1,11 @@
-"""Decides what comes next today: the next card of the drill, and the exercise to write."""
+"""Decides what comes next today: the next card of the drill, and the exercise to write or to review."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank
-from quizapp.scheduling.cards import EXERCISE, NEW, STATE_NAMES, QueuedCard
+from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, STATE_NAMES, QueuedCard
 from quizapp.scheduling.queue import Queue, is_due
 from quizapp.scheduling.study_day import StudyTime, as_datetime
 from quizapp.scheduling.views import CardFilter, DueCard, ExerciseProgress, QueueCounts
@@ -144,3 +144,24 @@ def next_exercise(study: "Study") -> str | None:
         if slug in states and states[slug].state in _EXERCISE_ORDER
     ]
     return min(candidates)[2] if candidates else None
+
+
+def next_code_review(study: "Study", reviewable: Callable[[str], bool]) -> str | None:
+    """The slug of the exercise to review next, or None if there is none.
+
+    Due reviews come first, then exercises that passed and were never reviewed, then all others, in the bank's
+    order of introduction. ``reviewable`` says whether an exercise has a code review.
+    """
+    today = study.now().day
+    rows = [row for row in study.cards() if row.card.startswith(CODE_REVIEW)]
+    due = sorted((row.due, row.card) for row in rows if row.due_day <= today and not row.suspended)
+    reviewed = {row.card.removeprefix(CODE_REVIEW): row.due for row in rows}
+    states = study.exercise_states()
+    new = [slug for slug in study.bank.exercises if slug not in reviewed]
+    order = [
+        *(card.removeprefix(CODE_REVIEW) for _, card in due),
+        *(slug for slug in new if states[slug].passed_at is not None),
+        *new,
+        *sorted(reviewed, key=lambda slug: reviewed[slug]),
+    ]
+    return next((slug for slug in order if slug in study.bank.exercises and reviewable(slug)), None)

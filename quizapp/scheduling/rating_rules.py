@@ -121,6 +121,24 @@ def propose_verdict(
     return Proposal(Rating.Good, "passed at once" if submissions <= 1 else "passed at the second submission")
 
 
+def propose_code_review(marks: int, confidence: int, seconds: float = 0.0, budget: float = 0.0) -> Proposal:
+    """Rate a code review by its marks of 100.
+
+    At least 90 marks are Easy if the learner was at least 75 % sure and needed at most half the budget
+    (seconds); 70 are Good within the budget; 50 are Hard; anything less is Again.
+    """
+    share = f"{marks} of 100"
+    if marks < 50:
+        return Proposal(Rating.Again, share)
+    if marks < 70:
+        return Proposal(Rating.Hard, share)
+    if budget and seconds > budget:
+        return Proposal(Rating.Hard, f"{share}, beyond the time allowed")
+    if marks >= 90 and confidence >= 75 and budget and 0 < seconds <= budget / 2:
+        return Proposal(Rating.Easy, f"{share}, fast and sure")
+    return Proposal(Rating.Good, share)
+
+
 def _by_effort(what: str, full: bool, seconds: float, budget: float, hints: int) -> Proposal:
     if hints:
         return Proposal(Rating.Hard, f"{what}, with {plural(hints, 'hint')}")

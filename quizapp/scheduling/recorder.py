@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError, UnknownName
-from quizapp.scheduling.cards import EXERCISE, INCIDENT, STATE_NAMES, CardRow, Rating
+from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, INCIDENT, STATE_NAMES, CardRow, Rating
 from quizapp.scheduling.events import Draft, Event, EventType, Moment, new_id
 from quizapp.scheduling.fsrs import RatingOutcome
 from quizapp.scheduling.reducer import CardReducer
@@ -76,7 +76,7 @@ class ActRecorder:
         name = self.bank.resolve(card_id)
         if name in self.bank.questions or (name.startswith(INCIDENT) and name != INCIDENT):
             return name
-        slug = name.removeprefix(EXERCISE)
+        slug = name.removeprefix(EXERCISE).removeprefix(CODE_REVIEW)
         if slug != name and slug in self.bank.exercises:
             return name
         names = [*self.bank.questions, *(EXERCISE + slug for slug in self.bank.exercises)]

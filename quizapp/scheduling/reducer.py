@@ -8,8 +8,8 @@ from quizapp.scheduling.events import Event, EventType, Moment, compact
 from quizapp.scheduling.fsrs import Memory, MemoryModel, RatingOutcome, Scheduler
 from quizapp.scheduling.study_day import DAY_S, day_start
 
-RULES = "1"  # Change it whenever the rules below change, so that databases are rebuilt at the next start.
-_RATED = frozenset({EventType.ANSWER, EventType.VERDICT})
+RULES = "2"  # Change it whenever the rules below change, so that databases are rebuilt at the next start.
+_RATED = frozenset({EventType.ANSWER, EventType.VERDICT, EventType.CODE_REVIEW})
 
 
 def memory_of(row: CardRow) -> Memory:

@@ -115,8 +115,6 @@ class Study:
     def _row(self, card_id: str) -> CardRow:
         return self._recorder.row(self.resolve(card_id))
 
-    # what comes next
-
     def counts(self, flt: CardFilter = NO_FILTER) -> QueueCounts:
         """Count what waits today; the minutes are estimated from recent answering times."""
         return self._cards.counts(flt)
@@ -151,8 +149,6 @@ class Study:
     def due_ids(self) -> set[str]:
         """The ids of all cards that wait for a review, exercises and incidents among them."""
         return self._cards.due_ids()
-
-    # answers and acts
 
     def previews(self, card_id: str) -> dict[Rating, RatingPreview]:
         """The due date that each rating button promises; exactly this is scheduled."""
@@ -247,8 +243,6 @@ class Study:
         """A card of another kind on the same subject, for a leech: a variant, the parent or a sibling."""
         return next_step.alternative(self.bank, self.resolve(card_id))
 
-    # exercises and mock interviews
-
     def record_verdict(
         self,
         slug: str,
@@ -278,6 +272,16 @@ class Study:
             opened_solution=opened_solution,
             seconds=seconds,
         )
+
+    def record_code_review(
+        self, slug: str, document: Mapping[str, object], outcome: exercises.CodeReviewOutcome
+    ) -> RecordedReview | None:
+        """Store a code review and schedule the next one of that exercise; return the review if it was due.
+
+        The exercise's due questions wait until tomorrow after a good one, and come tomorrow after a bad one.
+        """
+        self._cards.outdated()
+        return exercises.record_code_review(self._recorder, slug, document, outcome)
 
     def exercise_state(self, slug: str) -> ExerciseState:
         """The progress of an exercise. Raises ``UnknownName``."""
@@ -331,8 +335,6 @@ class Study:
         self._cards.outdated()
         return self._recorder.interview(document, list(reviews), list(recalls), mock_id, sitting)
 
-    # facts for screens
-
     def card(self, card_id: str) -> CardFacts:
         """State, memory and history of one card. Raises ``UnknownName``."""
         return statistics.card_facts(self, self._row(card_id))
@@ -364,8 +366,6 @@ class Study:
     def is_leech(self, row: CardRow) -> bool:
         """Whether a card has lapsed too often."""
         return row.lapses >= self.settings.leech_lapses
-
-    # the log, its care, and the weights
 
     @property
     def device(self) -> str:

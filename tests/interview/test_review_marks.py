@@ -9,7 +9,7 @@ from quizapp.interview.code_review.model import (
     ConsequenceMark,
     Decision,
     FixOutcome,
-    PlantedFault,
+    ReviewFault,
     ProofOutcome,
     ReviewAnswer,
     ReviewFinding,
@@ -28,7 +28,7 @@ WHY = "Dropout stays active in eval mode, so the same input gives another output
 
 def review(faults: int) -> CodeReview:
     planted = tuple(
-        PlantedFault(f"m{number}", (number,), WHY, (number * 10, number * 10 + 1), "x = 1")
+        ReviewFault(f"m{number}", (number,), WHY, (number * 10, number * 10 + 1), "x = 1")
         for number in range(1, faults + 1)
     )
     return CodeReview(
@@ -145,7 +145,7 @@ def test_words_are_compared_with_the_consequence(text: str, held: float) -> None
 
 
 def test_a_consequence_that_denies_can_be_said() -> None:
-    fault = PlantedFault("m1", (1,), "The base layer gets no gradient, so it never learns.", (1,), "")
+    fault = ReviewFault("m1", (1,), "The base layer gets no gradient, so it never learns.", (1,), "")
     assert (
         propose_consequence(fault, ["The base layer gets no gradient and never learns anything."]).held == 1
     )

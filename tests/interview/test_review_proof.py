@@ -11,7 +11,7 @@ from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.interview.code_review.disguise import disguise
-from quizapp.interview.code_review.model import CodeReview, PlantedFault
+from quizapp.interview.code_review.model import CodeReview, ReviewFault
 from quizapp.interview.code_review.proof import prove, test_problem
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
 
@@ -46,7 +46,7 @@ def exercise(tmp_path: Path) -> Exercise:
 
 
 def review(shown: str = WRONG, *alone: str) -> CodeReview:
-    faults = tuple(PlantedFault(f"m{n}", (n,), "w", (1,), text) for n, text in enumerate(alone, 1))
+    faults = tuple(ReviewFault(f"m{n}", (n,), "w", (1,), text) for n, text in enumerate(alone, 1))
     return CodeReview(
         exercise="mean",
         title="Mean",

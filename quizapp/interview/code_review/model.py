@@ -12,7 +12,7 @@ class Decision(StrEnum):
     FAULTY = "faulty"
 
 
-class PlantedFault(msgspec.Struct, frozen=True):
+class ReviewFault(msgspec.Struct, frozen=True):
     """A mutant in the code shown.
 
     ``behaviours`` are the numbers that it breaks, ``why`` its consequence in a sentence. ``lines`` are the
@@ -40,7 +40,7 @@ class CodeReview(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     original: str
     shown: str
-    faults: tuple[PlantedFault, ...]
+    faults: tuple[ReviewFault, ...]
     minutes: int
 
     @property

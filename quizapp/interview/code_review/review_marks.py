@@ -12,7 +12,7 @@ from quizapp.interview.code_review.model import (
     ConsequenceMark,
     Decision,
     FixOutcome,
-    PlantedFault,
+    ReviewFault,
     ProofOutcome,
     ReviewAnswer,
     ReviewMarks,
@@ -75,7 +75,7 @@ def line_share(review: CodeReview, answer: ReviewAnswer) -> Fraction:
     return Fraction(hits, max(len(review.faults), len(lines)))
 
 
-def propose_consequence(fault: PlantedFault, texts: Sequence[str]) -> ConsequenceMark:
+def propose_consequence(fault: ReviewFault, texts: Sequence[str]) -> ConsequenceMark:
     """Propose how far the learner's words say what ``fault`` does, from its ``why``.
 
     Sentences count one by one. What a sentence denies is not evidence, unless ``why`` denies something too.

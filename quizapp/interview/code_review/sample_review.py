@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.interview.code_review.candidates import SOLUTION, ReviewProgram, misfit, review_programs
-from quizapp.interview.code_review.model import CodeReview, PlantedFault
+from quizapp.interview.code_review.model import CodeReview, ReviewFault
 from quizapp.interview.code_review.shown_code import fault_lines, strip_docstrings
 from quizapp.judge.authoring.mutants import EditError, WrongSubmission, apply_edits
 
@@ -114,6 +114,6 @@ def _lines_of(
 
 def _fault(
     source: str, mutant: WrongSubmission, mutants: Sequence[WrongSubmission], original: str
-) -> PlantedFault:
+) -> ReviewFault:
     lines = _lines_of(source, mutant, mutants, original)
-    return PlantedFault(mutant.name, mutant.breaks, mutant.why, lines, _planted(source, [mutant]))
+    return ReviewFault(mutant.name, mutant.breaks, mutant.why, lines, _planted(source, [mutant]))

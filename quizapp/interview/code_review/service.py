@@ -1,6 +1,9 @@
-"""Marks a code review with the help of a judge, and says what the reveal shows."""
+"""Marks a code review with the help of a judge, and records the result in the schedule."""
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
 
 from quizapp.bank.model import Exercise
 from quizapp.interview.code_review.model import (
@@ -16,6 +19,10 @@ from quizapp.interview.code_review.model import (
 from quizapp.interview.code_review.proof import RunTest, prove
 from quizapp.interview.code_review.review_marks import mark_review, propose_consequence
 from quizapp.judge.verdict import Verdict
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
+    from quizapp.scheduling.views import RecordedReview
 
 Grade = Callable[[str], Verdict]
 """Grades a source against the hidden tests of the review's exercise."""
@@ -82,6 +89,28 @@ def feedback(verdict: Verdict) -> list[str]:
     """What the judge says about a submission, each sentence once."""
     messages = [test.message for test in verdict.tests if not test.passed and test.message]
     return list(dict.fromkeys([*messages, *([verdict.error] if verdict.error else [])]))
+
+
+def record_result(study: "Study", result: ReviewResult) -> "RecordedReview | None":
+    """Write a finished review to the log, which schedules the next one of its exercise.
+
+    Returns the review of the card; None if the review was not due and only stored.
+    """
+    from quizapp.scheduling.exercises import CodeReviewOutcome
+
+    review, answer = result.review, result.answer
+    outcome = CodeReviewOutcome(
+        result.marks.total, answer.confidence or 0, answer.seconds, 60.0 * review.minutes, review.seed
+    )
+    return study.record_code_review(review.exercise, stored(result), outcome)
+
+
+def stored(result: ReviewResult) -> dict[str, object]:
+    """The result as JSON, without the programs with a single fault, which only the marking needs."""
+    faults = tuple(msgspec.structs.replace(fault, alone="") for fault in result.review.faults)
+    review = msgspec.structs.replace(result.review, faults=faults)
+    document: dict[str, object] = msgspec.to_builtins(msgspec.structs.replace(result, review=review))
+    return document
 
 
 def share_of(results: Sequence[ReviewMarks]) -> int:
