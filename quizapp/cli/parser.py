@@ -159,7 +159,7 @@ def _add_study(parser: CommandParser) -> None:
     stats.add_argument("--json", action="store_true", help="print JSON")
     plan = parser.add_command("plan", _plan, "plan each day until the interview")
     plan.add_argument(
-        "--date", type=_date, required=True, metavar="D", help="day of the interview: 2026-12-24"
+        "--date", type=_date, metavar="D", help="day of the interview: 2026-12-24; default: settings"
     )
     plan.add_argument(
         "--minutes", type=_minutes, metavar="M", help="minutes a day; default: settings, or your pace"

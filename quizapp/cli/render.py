@@ -3,9 +3,8 @@
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from datetime import date, timedelta
+from datetime import date
 from itertools import groupby
-from math import floor
 from typing import TYPE_CHECKING
 
 from quizapp.scheduling.views import StudyStatistics
@@ -15,16 +14,12 @@ from quizapp.util.text import plural
 if TYPE_CHECKING:  # statistics must not load the planner, nor a plan the interviews
     from quizapp.incidents.model import IncidentLibrary
     from quizapp.interview.paper.incident_pool import ListedIncident
-    from quizapp.scheduling.planner.alternatives import Alternative
     from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
 
 NARROW, WIDE = 60, 100
 COLUMNS = 80
 _HEAD = f"{'date':10}  min  reviews  new  code and rehearsal"
 _INDENT = " " * 31
-_WEEK_DAYS = 7
-_FIXED = "\xa0"  # the no-break space
-_LEAST_TARGET = 0.05  # the settings accept nothing lower
 _OWN_MINUTES = (
     "The minutes follow from your daily limits of new cards and reviews at your pace; set others with "
     "`--minutes`, or under [plan] in the settings."
@@ -38,6 +33,8 @@ def stats_text(stats: StudyStatistics) -> str:
         f"reviews    {stats.reviews}",
         f"due        {stats.due}",
         f"new        {stats.new}",
+        f"seen       {stats.seen}",
+        f"learning   {stats.seen - stats.learned}",
         f"learned    {stats.learned}",
         f"retention  {'-' if retention is None else f'{100 * retention:.1f} %'}",
     ]
@@ -62,9 +59,11 @@ def plan_text(
     ``settings`` and ``config``, the path of their file, are needed to say what to change and where. ``own``
     is true if the minutes follow from the learner's pace.
     """
+    from quizapp.scheduling.planner.plan_sentences import advice, verdict, ways_out
+
     width = min(max(width, NARROW), WIDE)
     lines: list[str] = []
-    for paragraph in (*_verdict(plan, settings), *_ways(plan)):
+    for paragraph in (*verdict(plan, settings), *ways_out(plan)):
         lines += _wrapped(paragraph, width, "   " if paragraph[:1].isdigit() else "")
         lines += [] if paragraph else [""]
     lines += ["", _HEAD if weeks else f"{_HEAD} (min)"]
@@ -72,86 +71,18 @@ def plan_text(
     for head, text in rows:
         lines += _wrapped(f"{head}{text}", width, _INDENT)
     lines += [f"{_date(plan.date)}  the interview", ""]
-    for paragraph in (*([_OWN_MINUTES] if own else []), *_advice(plan)):
+    for paragraph in (*([_OWN_MINUTES] if own else []), *advice(plan)):
         lines += _wrapped(paragraph, width)
-    return [*lines, *_settings_lines(plan, settings, config)]
+    return [*lines, *_settings_lines(plan, settings, config, width)]
 
 
 def _wrapped(text: str, width: int, indent: str = "") -> list[str]:
     lines = textwrap.wrap(text, width, subsequent_indent=indent, break_on_hyphens=False)
-    return [line.replace(_FIXED, " ") for line in lines]
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f}{_FIXED}%"
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def _date(when: date) -> str:
     return f"{when:%a} {when.day:2} {when:%b}"
-
-
-def _verdict(plan: "StudyPlan", settings: Settings) -> Iterator[str]:
-    days = len(plan.days)
-    minutes = Counter(round(day.calendar_day.minutes) for day in plan.days if day.calendar_day.minutes > 0)
-    usual = minutes.most_common(1)[0][0] if minutes else 0
-    if days == 1:
-        left = f"1 day, {usual} minutes"
-    else:
-        left = f"{days} days, {usual} minutes a day" if usual else f"{days} days, all free"
-    yield f"Interview on {plan.date:%A}, {plan.date.day} {plan.date:%B %Y}: {left}."
-    yield ""
-    verdict = "on target" if plan.recall >= plan.target else "below the target"
-    yield (
-        f"Expected recall on the day: {_percent(plan.recall)} (80{_FIXED}% interval {100 * plan.low:.0f}-"
-        f"{100 * plan.high:.0f}), {verdict} of {_percent(plan.target)}."
-    )
-    yield (
-        f"Questions {_percent(plan.questions)}, with {_percent(plan.seen)} of {plan.cards} cards seen; "
-        f"code {_percent(plan.code)}, with {plan.written} of {plan.exercises} exercises passed."
-    )
-    if plan.choice.policy != plan.choice.usual:
-        present = f"{settings.new_per_day} new a day, desired retention {settings.desired_retention:.2f}"
-        what = f"Your present settings ({present})" if _changed(plan, settings) else "The usual order of work"
-        yield f"{what} would give {_percent(plan.usual)} in the same time."
-
-
-def _ways(plan: "StudyPlan") -> Iterator[str]:
-    if not plan.alternatives:
-        return
-    yield ""
-    yield "Three ways out:"
-    for number, way in enumerate(plan.alternatives, 1):
-        yield f"{number}. {_way(way, plan)}"
-
-
-def _way(way: "Alternative", plan: "StudyPlan") -> str:
-    from quizapp.scheduling.planner.alternatives import DROP, TIME
-
-    if way.kind == TIME:
-        if way.reaches:
-            return f"More time: {way.minutes} more minutes a day give {_percent(way.recall)}."
-        if not way.minutes:
-            return "More time: the days are full."
-        return f"More time: even {way.minutes} more minutes a day give only {_percent(way.recall)}."
-    if way.kind == DROP:
-        if not way.reaches:
-            return f"Less material: even a single topic would only reach {_percent(way.recall)}."
-        what, cost, recall = _left_out(way, plan), _percent(way.cost), _percent(way.recall)
-        return f"Less material: {what} (losing {cost} of the weight) and reach {recall} of the rest."
-    target = floor(100 * plan.recall) / 100
-    if target < _LEAST_TARGET:
-        return f"Accept {_percent(plan.recall)}."
-    return f"Accept {_percent(plan.recall)}: `target = {target:.2f}` under [plan] in the settings."
-
-
-def _left_out(way: "Alternative", plan: "StudyPlan") -> str:
-    """Say what to leave out, or what to keep if that is shorter."""
-    if way.levels:
-        return f"leave out the {' and '.join(way.levels)} questions"
-    kept = [topic for topic in plan.topics if topic not in way.topics]
-    if len(kept) < len(way.topics):
-        return f"keep only {', '.join(kept)}"
-    return f"leave out {', '.join(way.topics)}"
 
 
 def _row(day: "PlannedDay") -> tuple[str, str]:
@@ -193,54 +124,26 @@ def _minutes(seconds: float) -> str:
     return f"{max(1, round(seconds / 60))}"
 
 
-def _advice(plan: "StudyPlan") -> Iterator[str]:
-    """Advice that the figures alone do not give: which topics come first, a last pass, the taper."""
-    from quizapp.scheduling.planner.load_deck import TRACK
+def _settings_lines(plan: "StudyPlan", settings: Settings, config: str, width: int) -> list[str]:
+    """Say which settings to change so that the drill follows the plan, if any, and why."""
+    from quizapp.scheduling.planner.plan_sentences import changes
 
-    policy = plan.policy
-    soon = plan.days[0].calendar_day.date + timedelta(days=_WEEK_DAYS)
-    topics = Counter[str]()
-    for day in plan.days:
-        if day.calendar_day.date < soon:
-            topics.update(day.done.topics)
-    if policy.order != plan.choice.usual.order and topics:
-        if policy.order == TRACK:
-            yield "New cards of your track come first: name it in `tracks` of the settings."
-        else:
-            names = [name for name, _ in topics.most_common(3)]
-            yield f"New cards this week come from {', '.join(names)}: `quizapp drill --topic {names[0]}`."
-    if policy.ahead:
-        yield (
-            "In the last days, also review cards that are not due, the least known first: `quizapp show ID`, "
-            "then `quizapp answer ID good`."
-        )
-    if policy.late and any(day.done.new for day in plan.days):
-        yield "New cards come until the end: so close to the day they help more than a rest."
-    yield "The plan starts from what you know now: run it again each morning."
-
-
-def _settings_lines(plan: "StudyPlan", settings: Settings, config: str) -> list[str]:
-    """Say which settings to change so that the drill follows the plan, if any."""
-    changed = _changed(plan, settings)
+    changed = changes(plan, settings)
     best = f"Best desired retention found: {plan.policy.retention:.2f}"
     if not changed:
         return [f"{best}; your settings fit the plan."]
     lines = [
-        f"{best}. To make the drill follow",
-        "the plan on an average day, set above the first [table] of",
+        *textwrap.wrap(
+            f"{best}. To make the drill follow the plan on an average day, press 1 on the screen of the plan "
+            "(p on the home screen), or set above the first [table] of",
+            width,
+        ),
         f"  {config}",
     ]
-    return lines + [f"    {key} = {value}" for key, value in changed.items()]
-
-
-def _changed(plan: "StudyPlan", settings: Settings) -> dict[str, float]:
-    wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
-    present = {
-        "desired_retention": settings.desired_retention,
-        "new_per_day": settings.new_per_day,
-        "reviews_per_day": settings.reviews_per_day,
-    }
-    return {key: value for key, value in wanted.items() if present[key] != value}
+    for change in changed:
+        lines += [f"    {change.key} = {change.after}"]
+        lines += textwrap.wrap(change.why, width, initial_indent=" " * 6, subsequent_indent=" " * 6)
+    return lines
 
 
 def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:

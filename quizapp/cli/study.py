@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_question
@@ -13,8 +13,6 @@ from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from quizapp.scheduling.views import CardFilter
-
-_MOST_DAYS = 365
 
 
 def _in_terminal() -> bool:
@@ -31,7 +29,7 @@ def home(_options: Namespace) -> int:
 
     with Study.open(load_user_bank()) as study:
         counts = study.counts()
-        sys.stdout.write(f"{counts.due} due, {counts.new} new, about {plural(counts.minutes, 'minute')}\n")
+        sys.stdout.write(f"{counts.text}, about {plural(counts.minutes, 'minute')}\n")
         for card in study.due(limit=20):
             sys.stdout.write(f"{card.id}\n")
     sys.stdout.write("run 'quizapp drill' in a terminal to start; 'quizapp --help' lists the commands\n")
@@ -116,20 +114,21 @@ def plan(options: Namespace) -> int:
 
     from quizapp import paths
     from quizapp.cli.progress import Progress
-    from quizapp.interview.archive import done
     from quizapp.interview.blueprint import load_blueprint
-    from quizapp.interview.topic_weights import plan_weights
-    from quizapp.scheduling.planner.plan import as_json, plan_today
+    from quizapp.interview.topic_weights import inputs_to_interview
+    from quizapp.scheduling.planner.interview_date import check_interview_date
+    from quizapp.scheduling.planner.plan import as_json
     from quizapp.scheduling.service import Study
 
     with Study.open(load_user_bank()) as study, Progress("planning", unit="courses simulated") as progress:
-        _check_date(options.date, study.today())
-        weights = plan_weights(study.bank, load_blueprint(), options.role, done(study), study.clock.now())
-        track = options.role or ""
-        study_plan = plan_today(
-            study, options.date, weights, minutes=options.minutes, track=track, tick=progress.tick
-        )
         settings = study.settings
+        until = options.date or settings.plan.until
+        if until is None:
+            raise QuizError("name the day of the interview, such as --date 2026-12-24, or date under [plan]")
+        check_interview_date(until, study.today(), f"--date {until}" if options.date else f"date = {until}")
+        role = options.role or settings.plan.role
+        inputs = inputs_to_interview(study, load_blueprint(), until, minutes=options.minutes, role=role)
+        study_plan = inputs.plan(progress.tick) if inputs else None
     if options.json:
         limits = settings.new_per_day, settings.reviews_per_day
         sys.stdout.write(json.dumps(as_json(study_plan, *limits) if study_plan else None, indent=1) + "\n")
@@ -144,11 +143,3 @@ def plan(options: Namespace) -> int:
     lines = plan_text(study_plan, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE
-
-
-def _check_date(until: date, today: date) -> None:
-    if until <= today:
-        when = "today" if until == today else "past"
-        raise QuizError(f"--date {until}: that is {when}; name the day of the interview, tomorrow or later")
-    if (until - today).days > _MOST_DAYS:
-        raise QuizError(f"--date {until}: a plan covers at most {_MOST_DAYS} days; name an earlier day")

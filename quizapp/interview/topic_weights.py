@@ -1,13 +1,19 @@
 """Weighs questions and exercises for a study plan by role, level and the gaps that interviews showed."""
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
+from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank
+from quizapp.interview.archive import done
 from quizapp.interview.blueprint import Blueprint, Role
 from quizapp.interview.history import HALF_LIFE_DAYS
 from quizapp.interview.report.model import Report
 from quizapp.scheduling.planner.load_deck import StudyWeights
+from quizapp.scheduling.planner.plan import PlanInputs, plan_inputs
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.service import Study
 
 OTHER_TOPICS = 0.25  # weight of a topic that the role does not name, relative to the role's mean topic
 LAST = 0.25  # weight per card of the exercise that is introduced last, relative to the first one's
@@ -49,6 +55,14 @@ def plan_weights(
     differ = len(set(topics.values())) > 1
     order = sorted(topics, key=lambda topic: -topics[topic]) if differ else []
     return StudyWeights(cards, exercises, order, share)
+
+
+def inputs_to_interview(
+    study: "Study", blueprint: Blueprint, until: date, *, minutes: int | None = None, role: str = ""
+) -> PlanInputs | None:
+    """What a plan to an interview follows from; None without cards. Raises ``UnknownName`` for the role."""
+    weights = plan_weights(study.bank, blueprint, role or None, done(study), study.clock.now())
+    return plan_inputs(study, until, weights, minutes=minutes, track=role)
 
 
 def _exercise_weights(bank: Bank, cards: Mapping[str, float], odds: float) -> dict[str, float]:

@@ -163,7 +163,7 @@ class Queue:
     def _new(self, flt: CardFilter) -> dict[str, None]:
         plan = self._plan(flt)
         if plan.new is None:
-            plan.new = dict.fromkeys(self._choose_new(self._wants(flt), plan.relatives))
+            plan.new = dict.fromkeys(self._choose_new(self._wants_new(flt), plan.relatives))
         return plan.new
 
     def _plan(self, flt: CardFilter) -> _DayPlan:
@@ -255,6 +255,14 @@ class Queue:
         for track in paths:
             yield from paths[track]
         yield from self._bank.questions
+
+    def _wants_new(self, flt: CardFilter) -> Callable[[Question], bool]:
+        """Like `_wants`, without topics and levels that the plan leaves out, unless ``flt`` names them."""
+        wanted = self._wants(flt)
+        left_out = frozenset(self._settings.plan.leave_out) - {flt.topic, flt.level}
+        if not left_out or flt.ids or flt.exercise:
+            return wanted
+        return lambda question: wanted(question) and left_out.isdisjoint((question.topic, question.level))
 
     def _wants(self, flt: CardFilter) -> Callable[[Question], bool]:
         left_out = self.left_out

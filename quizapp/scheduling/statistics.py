@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 WEAK = 0.80  # mean retrievability below which a topic is called weak
 BINS = 10
+LONGEST_ANSWER_S = 3600
+"""What an answer counts at most in the minutes of a day, because somebody may have left the screen open."""
 
 
 def card_facts(study: "Study", row: CardRow) -> CardFacts:
@@ -97,7 +99,7 @@ def compute(study: "Study", forecast_days: int) -> StudyStatistics:
     days = sorted(study.store.tables.study_days())
     return StudyStatistics(
         reviews=len(reviews),
-        due=counts.due + counts.learning,
+        due=counts.waiting,
         new=counts.new,
         learned=sum(row.state == REVIEW for row in rows),
         seen=sum(row.state > 0 for row in rows),
@@ -183,6 +185,12 @@ def streak(days: Sequence[tuple[int, int]], today: int) -> int:
         length += 1
         day -= 1
     return length
+
+
+def minutes_on(study: "Study", day: int) -> float:
+    """The minutes that the answers of a study day took, exercises and interviews among them."""
+    reviews = study.store.tables.reviews(since=day)
+    return sum(min(review.ms / 1000, LONGEST_ANSWER_S) for review in reviews if review.day == day) / 60
 
 
 def calendar(days: Iterable[tuple[int, int]], today: int, length: int) -> list[tuple[date, int]]:

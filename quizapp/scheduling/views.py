@@ -27,7 +27,10 @@ class CardFilter(NamedTuple):
 
 
 class QueueCounts(NamedTuple):
-    """What waits today: due cards, new cards within the limit, cards in learning, and estimated minutes."""
+    """What is left today: reviews that are due, new cards within the limit, cards in learning steps.
+
+    ``minutes`` is the estimated time for all of them.
+    """
 
     due: int
     new: int
@@ -38,6 +41,17 @@ class QueueCounts(NamedTuple):
     def total(self) -> int:
         """Cards to answer today."""
         return self.due + self.new + self.learning
+
+    @property
+    def waiting(self) -> int:
+        """Cards that were seen before and wait for an answer, which people call due."""
+        return self.due + self.learning
+
+    @property
+    def text(self) -> str:
+        """The counts in one phrase, the same wherever they are told."""
+        parts = f" ({self.learning} learning, {self.due} to review)" if self.learning else ""
+        return f"{self.waiting} due{parts}, {self.new} new"
 
 
 class DueCard(NamedTuple):

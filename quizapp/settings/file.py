@@ -1,15 +1,31 @@
 """Settings as text: the commented file, and single values as the screen shows and reads them."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
-from quizapp.settings.model import BY_KEY, DEFAULTS, SCHEMA, Choice, Setting, WrongValue, unknown_setting
+from quizapp.settings.model import (
+    BY_KEY,
+    DEFAULTS,
+    SCHEMA,
+    Choice,
+    Setting,
+    WrongValue,
+    check_plan,
+    unknown_setting,
+)
 from quizapp.util.atomic import write_atomic
+
+if TYPE_CHECKING:
+    from tomlkit import TOMLDocument
 
 Value = Choice | tuple[str, ...]
 """A value of a setting; tables are edited in the file only."""
+PlanValue = date | float | str | list[str] | None
+"""A value of a key in ``[plan]``; None removes the key."""
 
 
 def begin_file(path: Path, key_lines: Iterable[str]) -> None:
@@ -37,12 +53,42 @@ def write_setting(path: Path, key: str, value: Value | list[str]) -> None:
         BY_KEY[key].check(plain)
     except WrongValue as wrong:
         raise QuizError(f"{key} must be {wrong}, not {plain!r}.") from wrong
+
+    def change(document: "TOMLDocument") -> None:
+        document[key] = plain
+
+    _edit(path, change)
+
+
+def write_plan(path: Path, values: Mapping[str, PlanValue]) -> None:
+    """Set keys of ``[plan]``, remove those that are None, and keep everything else, comments included.
+
+    Raises ``QuizError`` like `write_setting`.
+    """
+    for key, value in values.items():
+        if value is not None:
+            check_plan(key, value)
+
+    def change(document: "TOMLDocument") -> None:
+        from tomlkit import table
+
+        plan = document.setdefault("plan", table())
+        for key, value in values.items():
+            if value is not None:
+                plan[key] = value
+            elif key in plan:
+                del plan[key]
+
+    _edit(path, change)
+
+
+def _edit(path: Path, change: "Callable[[TOMLDocument], None]") -> None:
     import tomlkit  # 30 ms, only for writing
     from tomlkit.exceptions import ParseError
 
     try:
         document = tomlkit.parse(path.read_text(encoding="utf-8") if path.exists() else "")
-        document[key] = plain
+        change(document)
         write_atomic(path, tomlkit.dumps(document))
     except (OSError, UnicodeDecodeError) as error:
         raise QuizError(f"The settings file {path} cannot be written ({error}).") from error
@@ -58,8 +104,9 @@ def _template(key_lines: Iterable[str]) -> str:
         default = _toml(getattr(DEFAULTS, setting.key))
         parts.append("\n".join([*(f"# {line}" for line in lines), f"{setting.key} = {default}"]))
     parts.append(
-        "# Time until an interview, for `quizapp plan`: remove the # and put in your own.\n"
-        '# [plan]\n# minutes = 45\n# days_off = ["sun"]\n# sat = 90\n# target = 0.85'
+        "# Your interview and your time, for the plan: remove the # and put in your own.\n"
+        '# [plan]\n# date = 2026-12-24\n# role = "research-engineer"\n# minutes = 45\n# days_off = ["sun"]\n'
+        "# sat = 90\n# target = 0.85"
     )
     head = "# Your own keys: remove the # from [keys] and from the lines to be changed.\n# [keys]"
     parts.append("\n".join([head, *(f"# {line}" for line in key_lines)]))

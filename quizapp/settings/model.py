@@ -2,7 +2,8 @@
 
 import tomllib
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
+from datetime import date, datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
@@ -21,12 +22,17 @@ class PlanSettings(NamedTuple):
 
     ``minutes`` is the study time per day; 0 means as much as the learner's usual pace takes. ``weekdays``
     overrides it for single days: it maps 0 (Monday) to 6 to minutes, with 0 for a day off. ``target`` is the
-    share of cards, 0 to 1, to be recalled on the day of the interview.
+    share of cards, 0 to 1, to be recalled on the day of the interview. ``until`` (in the file: date) is that
+    day, and ``role`` the name of the interview's role; either may be missing. No new cards come from the
+    topics and levels in ``leave_out``.
     """
 
     minutes: int = 0
     target: float = 0.85
     weekdays: Mapping[int, int] = MappingProxyType({})
+    until: date | None = None
+    role: str = ""
+    leave_out: tuple[str, ...] = ()
 
 
 NO_PLAN = PlanSettings()
@@ -125,6 +131,17 @@ def _days(value: object) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _date(value: object) -> date:
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value)
+        except ValueError:
+            pass
+    elif isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    raise WrongValue("a day such as 2026-12-24")
+
+
 class Setting(NamedTuple):
     """One setting: its check, and its text and choices on the screen.
 
@@ -179,12 +196,37 @@ SCHEMA = (
 """All settings except ``[plan]``, in the order of the screen."""
 BY_KEY = {setting.key: setting for setting in SCHEMA}
 assert {*BY_KEY, "plan"} == {attribute.name for attribute in fields(Settings)}
-_PLAN_CHECKS: Mapping[str, Callable[[object], object]] = {
+PLAN_CHECKS: Mapping[str, Callable[[object], object]] = {
     "minutes": _whole(1, MOST_MINUTES),
     "target": _number(0.05, 0.99),
     "days_off": _days,
+    "date": _date,
+    "role": _text,
+    "leave_out": _texts,
     **dict.fromkeys(WEEKDAYS, _whole(0, MOST_MINUTES)),
 }
+
+
+def check_plan(key: str, value: object) -> None:
+    """Raise ``QuizError`` if a key of ``[plan]`` does not exist or cannot have that value."""
+    if key not in PLAN_CHECKS:
+        raise QuizError(unknown_setting(key, PLAN_CHECKS, " in [plan]"))
+    try:
+        PLAN_CHECKS[key](value)
+    except WrongValue as wrong:
+        raise QuizError(f"{key} must be {wrong}, not {value!r}.") from wrong
+
+
+def changed(settings: Settings, values: Mapping[str, Any], plan: Mapping[str, Any]) -> Settings:
+    """The settings with other values and other keys of ``[plan]``; None is the default of such a key."""
+    names = {"date": "until"}
+    default = NO_PLAN._asdict()
+    fields_of_plan: dict[str, Any] = {}
+    for key, given in plan.items():
+        name = names.get(key, key)
+        value = default[name] if given is None else given
+        fields_of_plan[name] = tuple(value) if isinstance(value, list) else value
+    return replace(settings, **values, plan=settings.plan._replace(**fields_of_plan))
 
 
 def load_settings(path: Path) -> Settings:
@@ -218,7 +260,7 @@ class _SettingsReader:
         """The checked value of a top-level key."""
         if key == "plan":
             return self._plan(value)
-        if key in _PLAN_CHECKS:
+        if key in PLAN_CHECKS:
             self._fail(key, f"{key!r} is a setting of [plan]; write it below a line [plan].")
         if key not in BY_KEY:
             self._fail(key, unknown_setting(key))
@@ -231,16 +273,21 @@ class _SettingsReader:
             if key in BY_KEY:
                 hint = f"there is no setting {key!r} in [plan]; write it above the line [plan]."
                 self._fail(key, hint, "plan")
-            if key not in _PLAN_CHECKS:
-                self._fail(key, unknown_setting(key, _PLAN_CHECKS, " in [plan]"), "plan")
-            self._check(_PLAN_CHECKS[key], key, value, "plan")
+            if key not in PLAN_CHECKS:
+                self._fail(key, unknown_setting(key, PLAN_CHECKS, " in [plan]"), "plan")
+            self._check(PLAN_CHECKS[key], key, value, "plan")
         for day in table.get("days_off", ()):
             if table.get(day):
                 self._fail(day, f"{day} is in days_off and has minutes; remove one of the two.", "plan")
         weekdays = {number: table[name] for number, name in enumerate(WEEKDAYS) if name in table}
         weekdays |= {WEEKDAYS.index(name): 0 for name in table.get("days_off", ())}
         return PlanSettings(
-            table.get("minutes", NO_PLAN.minutes), table.get("target", NO_PLAN.target), weekdays
+            table.get("minutes", NO_PLAN.minutes),
+            table.get("target", NO_PLAN.target),
+            weekdays,
+            _date(table["date"]) if "date" in table else None,
+            table.get("role", NO_PLAN.role),
+            tuple(table.get("leave_out", ())),
         )
 
     def _check(self, check: Callable[[object], object], key: str, value: object, table: str = "") -> object:

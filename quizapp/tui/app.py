@@ -15,17 +15,20 @@ from textual.screen import Screen
 from quizapp.errors import DONE, INTERNAL, QuizError
 from quizapp.tui import actions, startup, terminal, theme
 from quizapp.tui.judge_bridge import JudgeBridge
+from quizapp.tui.plan_bridge import PlanBridge
 from quizapp.tui.registry import PLACES
 from quizapp.tui.workers import call_on_ui
 
 if TYPE_CHECKING:
     import subprocess
+    from collections.abc import Mapping
 
     from textual.command import Provider
     from textual.content import Content
 
     from quizapp.bank.model import Bank
     from quizapp.scheduling.service import Study
+    from quizapp.settings.file import PlanValue, Value
     from quizapp.settings.model import Settings
 
 HERE = Path(__file__).parent
@@ -70,6 +73,7 @@ class QuizApp(App[int]):
         self.opened_here = study is None
         self.opening = study is not None
         self.judge = JudgeBridge(partial(call_on_ui, self), lambda error: call_on_ui(self, self.broke, error))
+        self.plans = PlanBridge(self)
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
@@ -167,6 +171,26 @@ class QuizApp(App[int]):
         self.study_or_none = self.study.with_settings(settings)
         self.apply_settings(settings)
 
+    def save_settings(
+        self, values: "Mapping[str, Value]", plan: "Mapping[str, PlanValue] | None" = None
+    ) -> bool:
+        """Write settings and keys of ``[plan]`` to the file and apply them; False, with a notice, if not."""
+        from quizapp import paths
+        from quizapp.settings.file import begin_file, write_plan, write_setting
+        from quizapp.settings.model import changed
+
+        try:
+            begin_file(paths.config(), actions.key_lines())
+            for key, value in values.items():
+                write_setting(paths.config(), key, value)
+            if plan:
+                write_plan(paths.config(), plan)
+        except QuizError as error:
+            self.say(str(error), bad=True)
+            return False
+        self.change_settings(changed(self.study.settings, values, plan or {}))
+        return True
+
     def fail(self, sentence: str, code: int) -> None:
         """End with a sentence on standard error."""
         from rich.text import Text
@@ -178,6 +202,7 @@ class QuizApp(App[int]):
     async def on_unmount(self) -> None:
         """Stop the judge and close the data."""
         self.judge.stop()
+        self.plans.stop()
         if self.opened_here and self.study_or_none is not None:
             self.study_or_none.close()
 

@@ -24,6 +24,7 @@ PLACES: Mapping[str, Builder] = {
         "exercise": ("exercise.exercise_screen", "ExerciseScreen"),
         "browse": ("browse", "BrowseScreen"),
         "statistics": ("statistics", "StatisticsScreen"),
+        "plan": ("plan_screen", "PlanScreen"),
         "settings": ("settings", "SettingsScreen"),
         "tour": ("tour", "TourScreen"),
         "mock": ("interview.setup", "MockScreen"),

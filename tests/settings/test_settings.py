@@ -1,12 +1,13 @@
 """The settings file: defaults, faults by file and line, writing that keeps comments."""
 
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from quizapp.errors import QuizError
-from quizapp.settings.file import write_setting
-from quizapp.settings.model import Settings, load_settings
+from quizapp.settings.file import begin_file, write_plan, write_setting
+from quizapp.settings.model import PlanSettings, Settings, load_settings
 
 
 def test_defaults_without_a_file(tmp_path: Path) -> None:
@@ -114,3 +115,29 @@ def test_wrong_values_are_not_written(tmp_path: Path) -> None:
         with pytest.raises(QuizError):
             write_setting(file, key, value)
     assert not file.exists()
+
+
+def test_the_plan_is_written_into_the_file_and_its_comments_stay(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    begin_file(path, [])
+    before = path.read_text()
+    write_plan(path, {"date": date(2026, 12, 24), "role": "research-engineer", "minutes": 45})
+    write_setting(path, "new_per_day", 12)
+    settings = load_settings(path)
+    assert settings.plan == PlanSettings(45, until=date(2026, 12, 24), role="research-engineer")
+    assert settings.new_per_day == 12
+    comments = [line for line in before.splitlines() if line.startswith("#")]
+    assert [line for line in path.read_text().splitlines() if line.startswith("#")] == comments
+    write_plan(path, {"date": None, "leave_out": ["hard"]})
+    plan = load_settings(path).plan
+    assert (plan.until, plan.minutes, plan.leave_out) == (None, 45, ("hard",))
+
+
+@pytest.mark.parametrize(("key", "value"), [("date", "soon"), ("minutes", 0), ("days", 3)])
+def test_a_wrong_key_of_the_plan_is_refused_before_the_file_is_touched(
+    tmp_path: Path, key: str, value: object
+) -> None:
+    path = tmp_path / "config.toml"
+    with pytest.raises(QuizError, match=key):
+        write_plan(path, {key: value})
+    assert not path.exists()

@@ -20,8 +20,8 @@ pytestmark = pytest.mark.slow
 App = Callable[..., QuizApp]
 OPTIONS = {"exercise": {"slug": "double"}}
 WALK = list(PLACES)
-CLICKED = {"home": {"drill_topic"}, "mock": {"at"}, "mockpast": {"at"}}
-"""Clicks on a row: the keys reach the same by a list (topic) or by moving the cursor (at)."""
+CLICKED = {"mock": {"at"}, "mockpast": {"at"}}
+"""Clicks on a row: the keys reach the same by moving the cursor."""
 EVERYWHERE = {"command_palette", "help", "next_theme", "suspend_process", "leave"}
 
 

@@ -18,6 +18,7 @@ KEY_NAMES = {"question_mark": "?", "slash": "/", "comma": ",", "pageup": "page u
 ONE_ROW = {
     "pick": "Answer with that option.",
     "confide": "Say how sure you are: 0, 25, 50, 75, or 100 %.",
+    "apply": "Apply that choice.",
     "rate": "Rate Again, Hard, Good, or Easy.",
     "predict": "Predict that outcome of the reading.",
 }

@@ -26,6 +26,10 @@ class FsrsFormulas:
         self.factor = float(0.9 ** (1 / self.decay) - 1)
         self.after = _after(self.weights, self.factor)
 
+    def __reduce__(self) -> tuple[type["FsrsFormulas"], tuple[tuple[float, ...]]]:
+        """Pickle the weights alone, because the functions made from them cannot be pickled."""
+        return FsrsFormulas, (self.weights,)
+
     def recall(self, stability: float, elapsed: float) -> float:
         """The chance of recall ``elapsed`` days after the last review; 0 for a card never seen."""
         if stability <= 0:

@@ -38,7 +38,10 @@ class StudyWeights(NamedTuple):
 
 
 def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDeck:
-    """The learner's cards and exercises as they stand now; suspended cards are left out."""
+    """The learner's cards and exercises as they stand now.
+
+    Suspended cards are left out, and topics and levels that the settings leave out.
+    """
     bank, today = study.bank, study.now().day
     rows = {row.card: row for row in study.store.tables.cards()}
     cards = [
@@ -51,7 +54,7 @@ def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDec
     index = {question.id: number for number, question in enumerate(cards)}
     relatives = _relatives(cards, index)
     touched = study.store.tables.reviewed(today)
-    return PlanDeck(
+    deck = PlanDeck(
         names=[question.id for question in cards],
         topics=[question.topic for question in cards],
         levels=[question.level for question in cards],
@@ -74,6 +77,11 @@ def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDec
         habits=answer_habits,
         longest=study.settings.max_interval_days,
     )
+    left_out = set(study.settings.plan.leave_out)
+    if not left_out:
+        return deck
+    # An exercise keeps the share of its weight that its remaining cards have.
+    return deck.only([number for number, one in enumerate(cards) if not left_out & {one.topic, one.level}])
 
 
 def _due(row: CardRow, today: int) -> int:

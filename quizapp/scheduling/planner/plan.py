@@ -11,6 +11,7 @@ from quizapp.scheduling.planner.deck import PlanDeck
 from quizapp.scheduling.planner.load_deck import PATH, StudyWeights, load_deck
 from quizapp.scheduling.planner.policy_search import PolicyChoice, PolicySearch, mean
 from quizapp.scheduling.planner.simulate import DayWork, Policy
+from quizapp.scheduling.statistics import minutes_on
 from quizapp.settings.model import Settings
 
 if TYPE_CHECKING:
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 SCHEMA = "quizapp.plan/1"
 _Z80 = 1.2816  # standard deviations around the mean that hold 80 % of a normal distribution
-_LONGEST_ANSWER_S = 3600
 _DEFAULT_RANGE = (10, 240)
 _REVIEWS_PER_NEW = 3  # a day, once a steady pace has settled
 
@@ -87,6 +87,32 @@ class StudyPlan(NamedTuple):
         }
 
 
+class PlanInputs(NamedTuple):
+    """Everything that a plan follows from; equal inputs give equal plans. They can be pickled.
+
+    The fields are the arguments of `make_plan`, which another process may run.
+    """
+
+    deck: PlanDeck
+    slots: Sequence[CalendarDay]
+    until: date
+    usual: Policy
+    target: float
+    code_share: float
+
+    def plan(self, tick: Callable[[], None] = lambda: None) -> StudyPlan:
+        """Compute the plan, which takes seconds."""
+        return make_plan(
+            self.deck,
+            self.slots,
+            self.until,
+            self.usual,
+            target=self.target,
+            code_share=self.code_share,
+            tick=tick,
+        )
+
+
 def make_plan(
     deck: PlanDeck,
     slots: Sequence[CalendarDay],
@@ -130,6 +156,33 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
+def plan_inputs(
+    study: "Study", until: date, weights: StudyWeights, *, minutes: int | None = None, track: str = ""
+) -> PlanInputs | None:
+    """What the plan from the present study day to the eve of ``until`` follows from; None without cards.
+
+    ``minutes`` a day replace those in the settings, except on days off; ``track`` names a path
+    whose new cards may come first. It depends on nothing but the state, the settings and the day.
+    """
+    settings = study.settings
+    deck = load_deck(study, weights, track)
+    if not deck.names:
+        return None
+    sources = {review.source for review in study.store.tables.reviews(since=study.now().day)}
+    # an incident within a mock interview belongs to it
+    rehearsed = {MOCK} & sources or {INCIDENT} & sources
+    slots = calendar(
+        study.today(),
+        until,
+        minutes_of(settings, deck, minutes),
+        spent=minutes_on(study, study.now().day),
+        rehearsed=rehearsed,
+    )
+    usual = Policy(settings.desired_retention, settings.new_per_day, PATH)
+    code_share = weights.code_share if deck.tasks else 0.0
+    return PlanInputs(deck, slots, until, usual, settings.plan.target, code_share)
+
+
 def plan_today(
     study: "Study",
     until: date,
@@ -139,34 +192,9 @@ def plan_today(
     track: str = "",
     tick: Callable[[], None] = lambda: None,
 ) -> StudyPlan | None:
-    """The plan from the present study day to the eve of ``until``; None without cards to plan.
-
-    ``minutes`` a day replace those in the settings, except on days off; ``track`` names a path
-    whose new cards may come first. It depends on nothing but the state, the settings and the day.
-    """
-    settings = study.settings
-    deck = load_deck(study, weights, track)
-    if not deck.names:
-        return None
-    today = study.now().day
-    done = study.store.tables.reviews(since=today)
-    spent = sum(min(review.ms / 1000, _LONGEST_ANSWER_S) for review in done) / 60
-    sources = {review.source for review in done}
-    # an incident within a mock interview belongs to it
-    rehearsed = {MOCK} & sources or {INCIDENT} & sources
-    slots = calendar(
-        study.today(), until, minutes_of(settings, deck, minutes), spent=spent, rehearsed=rehearsed
-    )
-    usual = Policy(settings.desired_retention, settings.new_per_day, PATH)
-    return make_plan(
-        deck,
-        slots,
-        until,
-        usual,
-        target=settings.plan.target,
-        code_share=weights.code_share if deck.tasks else 0.0,
-        tick=tick,
-    )
+    """Compute the plan from `plan_inputs`; None without cards."""
+    inputs = plan_inputs(study, until, weights, minutes=minutes, track=track)
+    return inputs.plan(tick) if inputs else None
 
 
 def minutes_of(settings: Settings, deck: PlanDeck, minutes: int | None) -> Callable[[date], float]:

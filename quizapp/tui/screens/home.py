@@ -1,4 +1,4 @@
-"""Home: what is due, how long it takes, streak, topics, and where to go from there."""
+"""Home: what is left today, whether the learner is on track, progress by topic, and where to go next."""
 
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,58 +13,17 @@ from quizapp.tui import actions
 from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.heatmap import HeatMap
-from quizapp.tui.widgets.lines import Lines
-from quizapp.tui.widgets.meter import meter
+from quizapp.tui.widgets.interview_outlook import InterviewOutlook
+from quizapp.tui.widgets.row_list import RowList
+from quizapp.tui.widgets.topic_list import TopicList, standing
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import duration, plural
 
 if TYPE_CHECKING:
+    from quizapp.scheduling.planner.plan import StudyPlan
     from quizapp.scheduling.views import QueueCounts, TopicProgress
 
 DAYS_SHOWN = 53 * 7
-
-
-class TopicList(Lines):
-    """Progress per topic, one line each; a click drills the topic."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._topics: list[TopicProgress] = []
-
-    def show(self, topics: "list[TopicProgress]") -> None:
-        """Show the topics that have questions."""
-        self._topics = [topic for topic in topics if topic.total]
-        self.changed()
-
-    def lines(self, width: int) -> list[Content]:
-        """A line per topic: name, bar, learned of all cards, due cards, and whether the topic is weak."""
-        if not self._topics:
-            return [Content.styled("…", "$text-muted")]
-        longest = max(len(topic.name) for topic in self._topics)
-        name_width = min(34, longest, max(16, width - 30))
-        bar = max(6, min(60, width - name_width - 24))
-        return [self._line(topic, name_width, bar) for topic in self._topics]
-
-    @staticmethod
-    def _line(topic: "TopicProgress", name_width: int, bar: int) -> Content:
-        name = one_line(topic.name)
-        if len(name) > name_width:
-            name = name[: name_width - 1] + "…"
-        share = topic.learned / topic.total
-        style = "$warning" if topic.weak else "$success"
-        line = Content.assemble(
-            link(f"{name:<{name_width}}", f"screen.drill_topic('{topic.topic}')"),
-            "  ",
-            meter([(share, style, "█")], bar),
-            _standing(topic),
-        )
-        weak = Content.styled("  weak" if topic.weak else "", "$warning")
-        return line.append(weak)
-
-
-def _standing(topic: "TopicProgress") -> Content:
-    due = Content.styled(f"  {topic.due} due" if topic.due else "", "$accent")
-    return Content(f"  {topic.learned:>3}/{topic.total:<3}").append(due)
 
 
 class HomeScreen(Place):
@@ -75,8 +34,16 @@ class HomeScreen(Place):
     BINDINGS: ClassVar[list[object]] = actions.bindings("home")  # type: ignore[assignment]
     CSS_PATH = "home.tcss"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._planning = False
+
+    @property
+    def _topics(self) -> TopicList:
+        return self.query_one(TopicList)
+
     def body(self) -> ComposeResult:
-        """Today's counts, the calendar, the next steps, the topics."""
+        """Today's counts, the interview, the calendar, the next steps, the topics."""
         # The style sheet fixes the heights, so that nothing jumps when the data arrives.
         yield Static("", id="head", classes="bar", markup=False)
         with VerticalScroll(id="home", can_focus=False):
@@ -85,6 +52,9 @@ class HomeScreen(Place):
                     today.border_title = "Today"
                     yield Static("", id="counts", markup=False)
                     yield Static("", id="start", markup=False)
+                with Vertical(id="interview", classes="box") as interview:
+                    interview.border_title = "Interview"
+                    yield InterviewOutlook()
                 with Vertical(id="days", classes="box") as days:
                     days.border_title = "Days"
                     yield HeatMap()
@@ -125,14 +95,15 @@ class HomeScreen(Place):
         """Show the current data."""
         study = self.quiz.study
         counts = study.counts()
-        self.enter_phase("ready")
+        self.enter_phase("topics" if self._topics.choosing else "ready")
         self._fill_head()
         self._fill_counts(counts)
         self.query_one(HeatMap).show(study.calendar(DAYS_SHOWN))
         days = study.streak()
-        self.query_one("#days").border_title = f"Days: {plural(days, 'day')} in a row" if days else "Days"
+        self.query_one("#today").border_title = f"Today, day {days} in a row" if days > 1 else "Today"
         self.query_one(TopicList).show(study.topics())
         self._fill_next()
+        self._fill_interview()
 
     def _fill_head(self) -> None:
         bank = self.quiz.bank
@@ -145,19 +116,53 @@ class HomeScreen(Place):
         self.query_one("#head", Static).update(left.append(Content.styled(text.rjust(room), "$text-muted")))
 
     def _fill_counts(self, counts: "QueueCounts") -> None:
-        due = counts.due + counts.learning
-        minutes = round(counts.minutes)
+        minutes = plural(counts.minutes, "minute")
         lines = [
-            Content.assemble((f"{due:>4}", "bold $accent"), " due"),
             Content.assemble((f"{counts.new:>4}", "bold $primary"), " new"),
-            Content.assemble((f"{minutes:>4}", "bold"), " minute" if minutes == 1 else " minutes"),
+            Content.assemble((f"{counts.learning:>4}", "bold $accent"), " learning"),
+            Content.assemble((f"{counts.due:>4}", "bold $success"), " to review"),
+            Content.styled(f"about {minutes} left" if counts.total else "Done for today.", "bold"),
+            Content.styled(self._spent(), "$text-muted"),
         ]
         self.query_one("#counts", Static).update(Content("\n").join(lines))
-        if due or counts.new:
-            text = link("  ▶ Start (enter)  ", "screen.start", "bold reverse $primary")
-        else:
-            text = Content.styled("Done for today.", "bold $success")
+        label = "▶ Start (enter)" if counts.total else "▶ More (enter)"
+        text = link(f"  {label}  ", "screen.start", "bold reverse $primary")
         self.query_one("#start", Static).update(text)
+
+    def _spent(self) -> str:
+        """The minutes of today's answers, beside those that the settings plan for a day."""
+        from quizapp.scheduling.statistics import minutes_on
+
+        study = self.quiz.study
+        minutes, wanted = round(minutes_on(study, study.now().day)), self._minutes_wanted()
+        return f"{minutes} of {wanted} minutes done" if wanted else f"{plural(minutes, 'minute')} done"
+
+    def _minutes_wanted(self) -> int:
+        study = self.quiz.study
+        plan = study.settings.plan
+        return plan.weekdays.get(study.today().weekday(), plan.minutes)
+
+    def _fill_interview(self) -> None:
+        """Show whether the learner is on track; where that is not known yet today, compute it."""
+        from quizapp.scheduling.planner.outlook import cached_outlook
+
+        study = self.quiz.study
+        today, until = study.today(), study.settings.plan.until
+        outlook = cached_outlook(study) if until is not None and until > today else None
+        self.query_one(InterviewOutlook).show(today, until, outlook)
+        if until is not None and until > today and outlook is None and not self._planning:
+            self._planning = True
+            self.quiz.plans.compute(self._planned)
+
+    def _planned(self, plan: "StudyPlan | None") -> None:
+        from quizapp.scheduling.planner.outlook import keep_outlook, outlook_of
+
+        self._planning = False
+        if plan is None:
+            return
+        keep_outlook(self.quiz.study, outlook_of(plan))
+        if self.stands:
+            self._fill_interview()
 
     def _next_slug(self) -> str | None:
         return self.quiz.study.next_exercise()
@@ -214,9 +219,36 @@ class HomeScreen(Place):
         """Drill."""
         self.quiz.go("drill")
 
-    def action_drill_topic(self, topic: str) -> None:
-        """Drill one topic."""
-        self.quiz.go("drill", topic=topic)
+    def action_drill_here(self) -> None:
+        """Drill the topic under the cursor."""
+        self._drill(self._topics.current)
+
+    def on_row_list_picked(self, event: RowList.Picked) -> None:
+        """A click on a topic drills it."""
+        self._drill(self._topics.topics[event.place])
+
+    def _drill(self, topic: "TopicProgress | None") -> None:
+        if topic is not None:
+            self.quiz.go("drill", topic=topic.topic)
+
+    def move(self, step: int) -> None:
+        """Move from the top into the topics, among them, and from the first one back to the top."""
+        topics, scroll = self._topics, self.scroller()
+        if not topics.choosing:
+            if step > 0 and topics.count():
+                topics.choose(True)
+                self.enter_phase("topics")
+                topics.keep_cursor_in_view(scroll)
+        elif step < 0 and topics.cursor == 0:
+            self.action_leave_topics()
+        else:
+            topics.move_or_scroll(step, scroll)
+
+    def action_leave_topics(self) -> None:
+        """Go back to the top, where enter starts the drill."""
+        self._topics.choose(False)
+        self.enter_phase("ready")
+        self.scroller().scroll_home(animate=False)
 
     def action_topic(self) -> None:
         """Choose a topic from a list."""
@@ -226,7 +258,7 @@ class HomeScreen(Place):
         names = [Content(one_line(topic.name)).truncate(34, ellipsis=True) for topic in topics]
         wide = max((name.cell_length for name in names), default=0)
         entries = [
-            (topic.topic, name.pad_right(wide - name.cell_length).append(_standing(topic)).pad_right(1))
+            (topic.topic, name.pad_right(wide - name.cell_length).append(standing(topic)).pad_right(1))
             for topic, name in zip(topics, names, strict=True)
         ]
         self.quiz.push_screen(Choose("Drill which topic? Learned, due", entries), self._chosen)
@@ -266,6 +298,10 @@ class HomeScreen(Place):
     def action_settings(self) -> None:
         """Settings."""
         self.quiz.go("settings")
+
+    def action_plan(self) -> None:
+        """The plan to the interview."""
+        self.quiz.go("plan")
 
     def action_tour(self) -> None:
         """The tour."""

@@ -1,7 +1,6 @@
 """Settings: a list made from the schema; each change is written to the commented file at once."""
 
-from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.containers import Horizontal, VerticalScroll
@@ -17,7 +16,6 @@ from quizapp.settings.file import (
     on_screen,
     shown_value,
     typed_value,
-    write_setting,
 )
 from quizapp.settings.model import DEFAULTS, Setting, Settings, load_settings
 from quizapp.tui import actions
@@ -159,17 +157,9 @@ class SettingsScreen(Place):
         self._write(getattr(DEFAULTS, self._chosen.key))
 
     def _write(self, value: Value) -> bool:
-        setting = self._chosen
-        try:
-            begin_file(paths.config(), actions.key_lines())
-            write_setting(paths.config(), setting.key, value)
-        except QuizError as error:
-            self.quiz.say(str(error), bad=True)
-            return False
-        changes: dict[str, Any] = {setting.key: value}
-        self.quiz.change_settings(replace(self._list.settings, **changes))
+        written = self.quiz.save_settings({self._chosen.key: value})
         self.opened()
-        return True
+        return written
 
     def action_reset_model(self) -> None:
         """Restore the default weights of the memory model, after a confirmation."""

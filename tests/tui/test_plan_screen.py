@@ -1,0 +1,83 @@
+"""The plan as a screen: set a date, see the forecast, apply a choice, take it back."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from textual.widgets import Input
+
+from quizapp import paths
+from quizapp.scheduling.service import Study
+from quizapp.settings.model import PlanSettings, load_settings
+from quizapp.tui.app import QuizApp
+from tests.tui.drawn import text
+from tests.tui.waiting import until
+
+pytestmark = pytest.mark.slow
+
+App = Callable[..., QuizApp]
+
+
+async def test_a_date_a_plan_a_choice_and_back(app: App, study: Study) -> None:
+    study.settings = replace(study.settings, plan=PlanSettings(minutes=5, target=0.99))
+    running = app()
+    async with running.run_test(size=(100, 60)) as pilot:
+        await pilot.pause()
+        await pilot.press("p")
+        await until(pilot, lambda: "not set" in text(running))
+        await pilot.press("d", *"2 weeks", "enter")
+        day = study.today() + timedelta(days=14)
+        await until(pilot, lambda: f"{day.day} {day:%B %Y}: in 14 days" in text(running))
+        assert load_settings(paths.config()).plan.until == day
+        await until(pilot, lambda: running.screen.phase == "ready")
+        await until(pilot, lambda: "Expected recall on the day" in text(running))
+        shown = text(running)
+        assert "Today" in shown
+        assert "reviews" in shown
+        (option, *_) = running.screen._options
+        assert option.can_be_applied
+        await pilot.press("1")
+        await until(pilot, lambda: running.screen.phase == "ready" and load_settings(paths.config()).plan)
+        written = load_settings(paths.config())
+        for key, value in option.settings.items():
+            assert getattr(written, key) == getattr(running.study.settings, key) == value
+        for key, value in option.plan.items():
+            assert getattr(written.plan, key) == getattr(running.study.settings.plan, key) == value
+        await pilot.press("u")
+        restored = load_settings(paths.config())
+        assert {key: getattr(restored, key) for key in option.settings} == {
+            key: getattr(study.settings, key) for key in option.settings
+        }
+        assert restored.plan.target == study.settings.plan.target
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [("soon", "is not a day"), ("2020-01-01", "that is past"), ("900 days", "at most 365 days")],
+)
+async def test_a_wrong_date_is_a_sentence_and_stays_in_the_field(app: App, typed: str, sentence: str) -> None:
+    running = app("plan")
+    async with running.run_test() as pilot:
+        await pilot.press("d", *typed.replace(" ", "_").split("_")[0])
+        running.screen.query_one("#date", Input).value = typed
+        await pilot.press("enter")
+        await pilot.pause()
+        assert any(sentence in notice.message for notice in running._notifications)
+        assert running.screen.query_one("#date", Input).value == typed
+        assert not paths.config().exists()
+
+
+async def test_minutes_role_and_target_go_into_the_file(app: App, study: Study) -> None:
+    running = app("plan")
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("m", "down", "enter")
+        await pilot.press("r", "down", "enter")
+        await pilot.press("t", "down", "enter")
+        await pilot.pause()
+        plan = load_settings(paths.config()).plan
+        assert plan.minutes == 15
+        assert plan.role
+        assert plan.target == 0.80
+        assert f"{plan.minutes} a day" in text(running)
