@@ -68,7 +68,9 @@ def _list(bank: Bank, *, as_json: bool) -> int:
     width = max(map(len, bank.exercises), default=0)
     for row in rows:
         facts = f"{row['level']:6}  {row['minutes']:3} min  {row['state']:8}"
-        sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}\n")
+        open_stage = states[str(row["slug"])].open_stage
+        left = f"  ({open_stage} open)" if open_stage else ""
+        sys.stdout.write(f"{row['slug']:{width}}  {facts}  {row['title']}{left}\n")
     return DONE
 
 
@@ -84,23 +86,33 @@ def grade(options: Namespace) -> int:
     if options.watch:
         return _watch(bank, chosen, path, options)
     from quizapp.judge import grade as judge
+    from quizapp.scheduling.exercises import open_stage_sentence
 
     verdict = judge(
         chosen, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
     )
-    if options.file is None:
-        _remember(bank, chosen, verdict, path, asked=True)
+    open_stage = _remember(bank, chosen, verdict, path, asked=True) if options.file is None else ""
     _write(verdict, chosen, options)
+    if open_stage and not options.json:
+        sys.stdout.write(f"{open_stage_sentence(open_stage)}\n")
     return DONE if verdict.passed else FAULTS
 
 
-def _remember(bank: Bank, chosen: Exercise, verdict: "Verdict", path: Path, *, asked: bool) -> None:
-    """Log the verdict on the user's own file, which also schedules the exercise."""
+def _remember(bank: Bank, chosen: Exercise, verdict: "Verdict", path: Path, *, asked: bool) -> str:
+    """Log the verdict on the user's own file, which also schedules the exercise.
+
+    Returns the name of the stage that this verdict leaves open although it passes the exercise, or "".
+    """
+    from quizapp.scheduling.exercises import progress_of
     from quizapp.scheduling.service import Study
 
     source = path.read_text(encoding="utf-8-sig", errors="replace")
     with Study.open(bank) as study:
         study.record_verdict(chosen.slug, verdict.as_json(), source_text=source, asked=asked)
+        progress = progress_of(verdict.as_json(), chosen)
+        if progress.complete or not progress.passed:
+            return ""
+        return study.exercise_state(chosen.slug).open_stage
 
 
 def _write(verdict: "Verdict", chosen: Exercise, options: Namespace) -> None:

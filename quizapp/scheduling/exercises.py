@@ -1,14 +1,61 @@
 """Exercises in the schedule: the effect of a verdict or a code review, and the progress of each exercise."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from quizapp.bank.model import Exercise
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, REVIEW, CardRow, Rating
 from quizapp.scheduling.events import Draft, EventType, Moment, new_id
 from quizapp.scheduling.rating_rules import is_submission, propose_code_review, propose_verdict
 from quizapp.scheduling.recorder import ActRecorder, Evidence
 from quizapp.scheduling.study_day import as_datetime
-from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedReview
+from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedReview, StageTask
+from quizapp.store.documents import SubmissionSummary
+
+
+class VerdictProgress(NamedTuple):
+    """What a verdict means for its exercise.
+
+    ``passed``: all core stages hold. ``complete``: so do the stages beyond the core, if there are any; an
+    exercise that is all core is passed, and nothing is left of it. ``share``: how much of the whole
+    exercise held, 0 to 1, so that a verdict on the first stages is never all of it.
+    """
+
+    passed: bool
+    complete: bool
+    share: float
+
+
+def progress_of(verdict: Mapping[str, object], exercise: Exercise) -> VerdictProgress:
+    """What a verdict (the JSON of ``grade --json``) means for its exercise.
+
+    A verdict without stages, from before there were any, passed the exercise if it passed.
+    """
+    strict = bool(verdict.get("passed"))
+    tests, stages = _rows(verdict, "tests"), _rows(verdict, "stages")
+    share = sum(bool(test.get("passed")) for test in tests) / len(tests) if tests else float(strict)
+    if not stages:
+        return VerdictProgress(strict, complete=False, share=share)
+    held = {stage.get("name") for stage in stages if stage.get("passed")}
+    graded = {stage.get("name") for stage in stages}
+    has_more = any(not stage.is_core for stage in exercise.stages)
+    behaviours = sum(len(stage.behaviours) for stage in exercise.stages if stage.name in graded)
+    return VerdictProgress(
+        passed=all(stage.name in held for stage in exercise.stages if stage.is_core),
+        complete=has_more and strict and all(stage.name in held for stage in exercise.stages),
+        share=share * behaviours / max(1, len(exercise.behaviours)) if exercise.behaviours else share,
+    )
+
+
+def open_stage_sentence(stage: str) -> str:
+    """What a pass means whose stage outside the core fails."""
+    return f"The core holds, so the exercise is passed; stage {stage} comes back as a task of its own."
+
+
+def _rows(verdict: Mapping[str, object], key: str) -> Sequence[Mapping[str, object]]:
+    rows = verdict.get(key)
+    return rows if isinstance(rows, Sequence) else ()
+
 
 _REVIEW_SOURCE = "code_review"
 
@@ -49,19 +96,24 @@ def record(
     store = recorder.store
     name = recorder.resolve(EXERCISE + slug)
     now = recorder.time.now()
-    passed = bool(verdict.get("passed"))
-    counted = is_submission(passed=passed, asked=asked, source=source)
+    exercise = recorder.bank.exercises[slug]
+    progress = progress_of(verdict, exercise)
+    passed = progress.passed
+    # The first stages of a run in stages hold: that is progress, and no submission that failed.
+    is_halfway = bool(verdict.get("passed")) and not passed
+    counted = not is_halfway and is_submission(passed=passed, asked=asked, source=source)
     with store.transaction():
         effort = _effort(recorder, name)
         effort = _Effort(effort.submissions + counted, max(effort.hints, hints))
         row = recorder.row(name)
-        budget = recorder.bank.exercises[slug].minutes * 60
+        budget = exercise.minutes * 60
         proposal = propose_verdict(passed, effort.submissions, effort.hints, opened_solution, seconds, budget)
         rating = proposal.rating if proposal and _is_review(row, now, proposal.rating) else None
         evidence = Evidence(seconds, rating, source="exercise")
         details = {
             "status": str(verdict.get("status", "")),
             "passed": passed,
+            "complete": progress.complete,
             "submissions": effort.submissions,
             "counted": counted,
             "opened_solution": opened_solution,
@@ -73,7 +125,8 @@ def record(
         # The linked events carry the verdict as parent, so that one undo takes back all of them.
         linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rating else []
         event, *_ = store.append(draft, *linked)
-        store.documents.add_submission(slug, now.time, verdict, source, event.id)
+        document = {**verdict, "progress": progress._asdict()}
+        store.documents.add_submission(slug, now.time, document, source, event.id)
     return recorder.recorded(event, row.lapses, recorder.row(name), effort.submissions) if rating else None
 
 
@@ -145,20 +198,51 @@ def _linked_questions(
 
 def states(recorder: ActRecorder, slugs: Iterable[str]) -> dict[str, ExerciseState]:
     """The states of exercises by slug."""
-    summary = recorder.store.documents.summary()
+    summaries = recorder.store.documents.summary()
+    return {slug: _state(recorder, slug, summaries.get(slug, SubmissionSummary())) for slug in slugs}
+
+
+def _state(recorder: ActRecorder, slug: str, summary: SubmissionSummary) -> ExerciseState:
+    row = recorder.store.tables.card(EXERCISE + slug)
+    scheduled = row is not None and row.state != NEW
     today = recorder.time.now().day
-    by_slug = {}
-    for slug in slugs:
-        number, passed, best = summary.get(slug, (0, None, 0.0))
-        row = recorder.store.tables.card(EXERCISE + slug)
-        scheduled = row is not None and row.state != NEW
-        if row and scheduled and row.due_day <= today:
-            state = ExerciseProgress.DUE
-        elif passed is not None:
-            state = ExerciseProgress.PASSED
-        else:
-            state = ExerciseProgress.STARTED if number or scheduled else ExerciseProgress.NEW
-        due = as_datetime(row.due) if row and scheduled else None
-        passed_at = as_datetime(passed) if passed is not None else None
-        by_slug[slug] = ExerciseState(slug, state, number, passed_at, due, best)
-    return by_slug
+    if row and scheduled and row.due_day <= today:
+        state = ExerciseProgress.DUE
+    elif summary.complete is not None:
+        state = ExerciseProgress.COMPLETE
+    elif summary.passed is not None:
+        state = ExerciseProgress.PASSED
+    else:
+        state = ExerciseProgress.STARTED if summary.submissions or scheduled else ExerciseProgress.NEW
+    open_stage = _open_stage(recorder, slug, summary)
+    return ExerciseState(
+        slug,
+        state,
+        summary.submissions,
+        as_datetime(summary.passed) if summary.passed is not None else None,
+        as_datetime(row.due) if row and scheduled else None,
+        summary.share,
+        open_stage,
+        bool(open_stage) and row is not None and row.last_day < today,
+    )
+
+
+def _open_stage(recorder: ActRecorder, slug: str, summary: SubmissionSummary) -> str:
+    """The stage outside the core that a pass left open; empty without a pass, or if everything held once.
+
+    A pass from before there were stages has a share of 1: all tests of its time held.
+    """
+    if summary.passed_share is None or summary.passed_share >= 1.0:
+        return ""
+    return next((stage.name for stage in recorder.bank.exercises[slug].stages if not stage.is_core), "")
+
+
+def stage_tasks(recorder: ActRecorder) -> list[StageTask]:
+    """The open stages that are due, in the bank's order. An exercise that is due itself brings its own."""
+    bank = recorder.bank.exercises
+    tasks = []
+    for slug, state in states(recorder, bank).items():
+        if state.open_stage_due and state.state == ExerciseProgress.PASSED:
+            minutes = next(stage.minutes for stage in bank[slug].stages if stage.name == state.open_stage)
+            tasks.append(StageTask(slug, state.open_stage, minutes))
+    return tasks

@@ -130,13 +130,16 @@ def alternative(bank: Bank, name: str) -> str | None:
 
 
 def next_exercise(study: "Study") -> str | None:
-    """The slug of an exercise that is due, else of a started one, else of the next new one, else None.
+    """The slug of an exercise that is due, else of one with an open stage, a started, a new one, or None.
 
     New exercises come in the bank's order of introduction.
     """
     due = study.due_exercises()
     if due:
         return due[0].id.removeprefix(EXERCISE)
+    tasks = study.stage_tasks()
+    if tasks:
+        return tasks[0].slug
     states = study.exercise_states()
     candidates = [
         (_EXERCISE_ORDER[states[slug].state], place, slug)

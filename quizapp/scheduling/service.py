@@ -21,6 +21,7 @@ from quizapp.scheduling.views import (
     QueueCounts,
     RatingPreview,
     RecordedReview,
+    StageTask,
     StudyStatistics,
     TopicProgress,
     UndoneAct,
@@ -142,6 +143,10 @@ class Study:
         """The exercises to write: recalled new ones first, then by due date. The drill shows none of them."""
         return self._cards.due_exercises()
 
+    def stage_tasks(self) -> list[StageTask]:
+        """The stages that passes left open, from the study day after the pass, in the bank's order."""
+        return exercises.stage_tasks(self._recorder)
+
     def next_exercise(self) -> str | None:
         """The slug of the exercise to write next; None if none is left."""
         return next_step.next_exercise(self)
@@ -257,7 +262,8 @@ class Study:
         """Store a submission and schedule the exercise by its verdict; return the review if there was one.
 
         ``asked`` is False for a save that nobody asked to grade. ``hints`` and ``seconds`` count since the
-        exercise was opened. A pass is rated by effort, and the exercise's due questions wait until tomorrow.
+        exercise was opened. A verdict passes the exercise if all core stages hold. A pass is rated by effort,
+        and the exercise's due questions wait until tomorrow.
         An opened solution is rated Again, and its questions come tomorrow. A failure, or a pass before the
         exercise is due, is only stored.
         """

@@ -157,16 +157,25 @@ class TopicProgress(NamedTuple):
 
 
 class ExerciseProgress(StrEnum):
-    """The progress of an exercise; the values appear in ``exercise --json``."""
+    """The progress of an exercise; the values appear in ``exercise --json``.
+
+    It is passed when all core stages hold, and complete when ``robust`` holds too.
+    """
 
     NEW = "new"
     STARTED = "started"
     PASSED = "passed"
+    COMPLETE = "complete"
     DUE = "due"
 
 
 class ExerciseState(NamedTuple):
-    """The progress of an exercise; ``best`` is the largest share of tests passed, 0 to 1."""
+    """The progress of an exercise.
+
+    ``best`` is the largest share of the exercise that held, 0 to 1. ``open_stage`` names the stage that a
+    pass left open, such as ``robust``. It is a task of its own from the study day after the pass, which
+    ``open_stage_due`` says.
+    """
 
     slug: str
     state: ExerciseProgress
@@ -174,6 +183,16 @@ class ExerciseState(NamedTuple):
     passed_at: datetime | None
     due: datetime | None
     best: float
+    open_stage: str = ""
+    open_stage_due: bool = False
+
+
+class StageTask(NamedTuple):
+    """A stage that a pass left open: it lowers no rating and comes back as a task of its own."""
+
+    slug: str
+    stage: str
+    minutes: int
 
 
 class CalibrationBin(NamedTuple):

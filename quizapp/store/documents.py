@@ -32,6 +32,21 @@ class Submission(NamedTuple):
     event: str
 
 
+class SubmissionSummary(NamedTuple):
+    """All submissions for an exercise in figures; the times are UTC in ms.
+
+    ``passed`` is the last pass, ``complete`` the last one in which every stage held, and ``passed_share``
+    the largest share of the exercise (0 to 1) that held in a pass, all without passes that were undone.
+    ``share`` is the largest share of any submission.
+    """
+
+    submissions: int = 0
+    passed: int | None = None
+    complete: int | None = None
+    passed_share: float | None = None
+    share: float = 0.0
+
+
 class MockState(StrEnum):
     """The state of a saved mock interview. ``undone`` is not stored; it follows from an undo of the mark."""
 
@@ -60,24 +75,35 @@ class Documents:
     def add_submission(
         self, slug: str, time: int, verdict: Mapping[str, Any], source: str, event: str = ""
     ) -> None:
-        """Store a submission and its verdict."""
+        """Store a submission and its verdict.
+
+        The verdict is strict and may be about some stages only. How the submission counts is in its key
+        ``progress``; without one, as in older documents, the verdict decides.
+        """
         tests = list(verdict.get("tests") or ())
+        held = sum(bool(test.get("passed")) for test in tests)
+        strict = bool(verdict.get("passed"))
+        progress = verdict.get("progress")
+        progress = progress if isinstance(progress, Mapping) else {}
+        share = held / len(tests) if tests else float(strict)
         values = (
             slug,
             time,
             str(verdict.get("status", "")),
-            int(bool(verdict.get("passed"))),
-            sum(bool(test.get("passed")) for test in tests),
+            int(bool(progress.get("passed", strict))),
+            held,
             len(tests),
             float(verdict.get("seconds") or 0.0),
             source,
             compact(dict(verdict)),
             event,
+            int(bool(progress.get("complete"))),
+            float(progress.get("share", share)),
         )
         with self._db.transaction():
             self._db.run(
                 "INSERT INTO submissions (slug, time, status, passed, tests_passed, tests, seconds, source,"
-                " verdict, event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                " verdict, event, complete, share) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 values,
             )
 
@@ -124,18 +150,18 @@ class Documents:
         self._db.run("INSERT INTO mocks VALUES (?, ?, ?, ?, ?, ?)", values)
         return 1
 
-    def summary(self) -> dict[str, tuple[int, int | None, float]]:
-        """By slug: the number of submissions, the last pass (UTC ms or None), and the best share of tests.
-
-        Passes that were undone are left out.
-        """
+    def summary(self) -> dict[str, SubmissionSummary]:
+        """The submissions in figures, by slug."""
+        stands = f"NOT {_VOID.format('submissions')}"
         rows = self._db.rows(
             "SELECT slug, count(*),"
-            f" max(CASE WHEN passed AND NOT {_VOID.format('submissions')} THEN time END),"
-            " max(CASE WHEN tests THEN 1.0 * tests_passed / tests ELSE passed END)"
+            f" max(CASE WHEN passed AND {stands} THEN time END),"
+            f" max(CASE WHEN complete AND {stands} THEN time END),"
+            f" max(CASE WHEN passed AND {stands} THEN share END),"
+            " max(share)"
             " FROM submissions GROUP BY slug"
         )
-        return {slug: (int(number), passed, float(best)) for slug, number, passed, best in rows}
+        return {slug: SubmissionSummary(int(number), *rest) for slug, number, *rest in rows}
 
     def save_mock(
         self,

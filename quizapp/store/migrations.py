@@ -142,7 +142,19 @@ def create_documents(db: sqlite3.Connection) -> None:
         )""")
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_log, create_projections, create_documents)
+def add_progress(db: sqlite3.Connection) -> None:
+    """Add to each submission whether every stage held, and the share of the whole exercise that did.
+
+    Older verdicts know no stages: what passed stays passed, and none of them claims that all stages held.
+    """
+    db.execute("ALTER TABLE submissions ADD COLUMN complete INTEGER NOT NULL DEFAULT 0")
+    db.execute("ALTER TABLE submissions ADD COLUMN share REAL NOT NULL DEFAULT 0")
+    db.execute(
+        "UPDATE submissions SET share = CASE WHEN tests THEN 1.0 * tests_passed / tests ELSE passed END"
+    )
+
+
+MIGRATIONS: tuple[Migration, ...] = (create_log, create_projections, create_documents, add_progress)
 
 
 def applied(db: sqlite3.Connection) -> list[str]:

@@ -73,7 +73,7 @@ def test_own_file_is_logged_and_schedules_the_exercise(
     next(home.rglob("warmup.py")).write_text((WARMUP / "solution.py").read_text())
     assert run(capsys, "grade", "warmup")[0] == 0
     states = {row["slug"]: row["state"] for row in json.loads(run(capsys, "exercise", "--json")[1])}
-    assert states["warmup"] == "passed"
+    assert states["warmup"] == "complete"
 
 
 @pytest.mark.usefixtures("off_by_one")

@@ -1,14 +1,17 @@
 """Exercises in the schedule: what counts as a submission, whichever door the grade came through."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from quizapp.bank.model import Bank, Stage
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.events import Draft, EventType
 from quizapp.scheduling.rating_rules import is_submission
 from quizapp.scheduling.study_day import FixedClock
-from tests.scheduling.study_kit import MORNING, study
+from quizapp.scheduling.views import StageTask
+from tests.scheduling.study_kit import MORNING, bank, question, study
 
 
 def verdict(passed: bool) -> dict[str, object]:
@@ -107,3 +110,96 @@ def test_the_next_exercise_is_due_then_started_then_new(tmp_path: Path) -> None:
         assert desk.next_exercise() is None
         clock.time = recorded.due.astimezone(MORNING.tzinfo)
         assert desk.next_exercise() == "lora"
+
+
+def staged_bank() -> Bank:
+    """One exercise with two core stages and ``robust``."""
+    made = bank(question("q0"))
+    stages = (Stage("one", 8, "", (1, 2)), Stage("two", 8, "", (3,)), Stage("robust", 4, "", (4,)))
+    behaviours = dict.fromkeys(range(1, 5), "It holds.")
+    lora = replace(made.exercises["lora"], stages=stages, behaviours=behaviours)
+    return replace(made, exercises={"lora": lora})
+
+
+def staged(**held: bool) -> dict[str, object]:
+    """A verdict on the stages named, with one test for each."""
+    passed = all(held.values())
+    return {
+        "status": "passed" if passed else "failed",
+        "passed": passed,
+        "stages": [{"name": name, "passed": value} for name, value in held.items()],
+        "tests": [{"stage": name, "passed": value} for name, value in held.items()],
+        "seconds": 1.0,
+    }
+
+
+def test_the_core_passes_and_every_stage_completes(tmp_path: Path) -> None:
+    with study(tmp_path, staged_bank()) as desk:
+        assert desk.record_verdict("lora", staged(one=True, two=False, robust=True), source_text="x") is None
+        assert desk.exercise_state("lora").state == "started"
+
+        review = desk.record_verdict("lora", staged(one=True, two=True, robust=False), source_text="x")
+        assert review is not None
+        assert review.rating is Rating.GOOD
+        state = desk.exercise_state("lora")
+        assert (state.state, state.open_stage) == ("passed", "robust")
+
+        # A failing robust stage afterwards lowers nothing, and closing it is not a second review.
+        assert desk.record_verdict("lora", staged(one=True, two=True, robust=False), source_text="x") is None
+        assert desk.record_verdict("lora", staged(one=True, two=True, robust=True), source_text="x") is None
+        state = desk.exercise_state("lora")
+        assert (state.state, state.open_stage, state.best) == ("complete", "", 1.0)
+        assert len(desk.card("exercise:lora").history) == 1
+
+
+def test_leading_stages_that_hold_are_progress_and_no_failed_submission(tmp_path: Path) -> None:
+    with study(tmp_path, staged_bank()) as desk:
+        assert desk.record_verdict("lora", staged(one=True), source_text="x") is None
+        state = desk.exercise_state("lora")
+        assert (state.state, state.best) == ("started", 0.5)
+
+        review = desk.record_verdict("lora", staged(one=True, two=True), source_text="x")
+
+        assert review is not None
+        assert (review.rating, review.submissions) == (Rating.GOOD, 1)
+        assert desk.exercise_state("lora").state == "passed"
+
+
+def test_an_open_stage_is_a_task_from_the_next_study_day_on(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with study(tmp_path, staged_bank(), clock=clock) as desk:
+        desk.record_verdict("lora", staged(one=True, two=True, robust=False), source_text="x")
+        assert desk.stage_tasks() == []
+
+        clock.forward(days=1)
+        assert desk.stage_tasks() == [StageTask("lora", "robust", 4)]
+        assert desk.next_exercise() == "lora"
+
+        desk.record_verdict("lora", staged(one=True, two=True, robust=True), source_text="x")
+        assert desk.stage_tasks() == []
+
+
+def test_passes_without_stages_count_as_they_did(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with study(tmp_path, staged_bank(), clock=clock) as desk:
+        desk.record_verdict("lora", verdict(True), source_text="x")
+        state = desk.exercise_state("lora")
+        assert (state.state, state.open_stage) == ("passed", "")
+        clock.forward(days=1)
+        assert desk.stage_tasks() == []
+
+
+def test_undoing_the_verdict_that_completed_an_exercise_opens_the_stage_again(tmp_path: Path) -> None:
+    with study(tmp_path, staged_bank()) as desk:
+        desk.record_verdict("lora", staged(one=True, two=True, robust=False), source_text="x")
+        desk.record_verdict("lora", staged(one=True, two=True, robust=True), source_text="x")
+        desk.undo()
+        state = desk.exercise_state("lora")
+        assert (state.state, state.open_stage) == ("passed", "robust")
+
+
+def test_a_merged_submission_counts_as_on_the_other_device(tmp_path: Path) -> None:
+    with study(tmp_path / "here", staged_bank()) as here, study(tmp_path / "there", staged_bank()) as there:
+        here.record_verdict("lora", staged(one=True, two=True, robust=False), source_text="x")
+        there.store.documents.merge(here.store.documents.all())
+        assert there.store.documents.summary() == here.store.documents.summary()

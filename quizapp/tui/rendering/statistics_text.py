@@ -135,6 +135,7 @@ def exercises(study: Study, width: int) -> Content:
     states = study.exercise_states()
     lines = []
     for name, style in (
+        ("complete", "$success"),
         ("passed", "$success"),
         ("due", "$accent"),
         ("started", "$primary"),

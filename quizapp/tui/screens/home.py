@@ -172,9 +172,12 @@ class HomeScreen(Place):
         slug = self._next_slug()
         if slug:
             exercise = self.quiz.bank.exercises[slug]
-            about = f"  {exercise.level}, {duration(exercise.minutes * 60)}"
+            # An open stage comes back as a task of its own, shorter than its exercise.
+            task = next((task for task in self.quiz.study.stage_tasks() if task.slug == slug), None)
+            what = f"Stage {task.stage}" if task else "Exercise"
+            about = f"  {exercise.level}, {duration((task or exercise).minutes * 60)}"
             room = max(12, self.query_one("#onward").content_size.width - len(about) - 2)
-            title = Content(f"Exercise: {one_line(exercise.title)}").truncate(room, ellipsis=True).plain
+            title = Content(f"{what}: {one_line(exercise.title)}").truncate(room, ellipsis=True).plain
             lines.append(
                 Content.assemble(
                     link("n ", "screen.next_exercise", "bold $primary"),

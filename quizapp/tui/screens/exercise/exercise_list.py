@@ -19,6 +19,7 @@ _STATES = {
     "due": ("↻ due", "$accent bold"),
     "started": ("◆ started", "$primary"),
     "passed": ("✓ passed", "$success"),
+    "complete": ("✔ complete", "$success bold"),
     "new": ("· new", "$text-muted"),
 }
 
@@ -32,7 +33,7 @@ class ExerciseRow(NamedTuple):
 
 
 def format_row(row: ExerciseRow, width: int) -> Content:
-    """State, title, level, minutes; where there is room its questions, topic and best share."""
+    """State, title, open stage, level, minutes; where there is room its questions, topic and best share."""
     exercise = row.exercise
     name, style = _STATES.get(row.state.state, (row.state.state, ""))
     right = f"{exercise.level:<6} {exercise.minutes:>3} min"
@@ -44,6 +45,8 @@ def format_row(row: ExerciseRow, width: int) -> Content:
         tried = row.state.submissions
         done = f"{percent(row.state.best)} in {plural(tried, 'submission')}" if tried else ""
         right = f"{done:<24}{right}"
+    if row.state.open_stage:
+        right = f"{row.state.open_stage} open  {right}"
     left = f" {name:<10}" if width >= 70 else f" {name[0]} "
     room = max(10, width - len(left) - len(right) - 2)
     title = Content(one_line(exercise.title)).truncate(room, ellipsis=True)
@@ -86,7 +89,7 @@ class ExercisesScreen(TablePlace[ExerciseRow]):
         before = table.current.exercise.slug if table.current else ""
         slugs = [row.exercise.slug for row in shown]
         table.show(shown, slugs.index(before) if before in slugs else 0)
-        passed = sum(row.state.state == "passed" for row in rows)
+        passed = sum(row.state.state in {"passed", "complete"} for row in rows)
         head = Content.styled("Exercises", "bold $primary")
         head = head.append(Content.styled(f"  {passed} of {len(rows)} passed", "$text-muted"))
         self.query_one("#head", Static).update(head)
@@ -134,4 +137,5 @@ class ExercisesScreen(TablePlace[ExerciseRow]):
 def _searched(row: ExerciseRow) -> str:
     exercise = row.exercise
     text = f"{exercise.title} {exercise.slug} {exercise.topic} {exercise.level} {row.state.state}"
+    text += f" {row.state.open_stage} open" if row.state.open_stage else ""
     return text.casefold()

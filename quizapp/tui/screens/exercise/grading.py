@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
+from quizapp.scheduling.exercises import open_stage_sentence, progress_of
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.text import plural
 
@@ -39,7 +40,7 @@ class ExerciseGrading:
         self.opened_at = clock()
         self.graded = ""
         """The code that the verdict in the view is about."""
-        self.passed = quiz.study.exercise_state(exercise.slug).state == "passed"
+        self.passed = quiz.study.exercise_state(exercise.slug).state in {"passed", "complete"}
         self.hints = 0
         """Hints shown since the last pass."""
         view.exercise = exercise
@@ -98,14 +99,19 @@ class ExerciseGrading:
         except QuizError as error:
             self._quiz.say(str(error), bad=True)
             return
-        if not verdict.passed:
+        if not progress_of(verdict.as_json(), self._exercise).passed:
             return
         self.passed = True
         self.hints = 0
+        notes = []
         if review is not None:
             effort = plural(review.submissions, "submission")
             effort += f" and {plural(review.hints, 'hint')}" if review.hints else ""
-            self._view.note = f"Rated {review.rating.label} after {effort}; comes back in {review.text}."
+            notes.append(f"Rated {review.rating.label} after {effort}; comes back in {review.text}.")
+        open_stage = self._quiz.study.exercise_state(self._exercise.slug).open_stage
+        if open_stage and not verdict.passed:
+            notes.append(open_stage_sentence(open_stage))
+        self._view.note = " ".join(notes)
 
     def cancel(self) -> None:
         """Stop the grading at once."""
