@@ -31,17 +31,37 @@ def load_bank(
     ``progress`` is called only if the compiled cache is out of date, so that files have to be read. Faulty
     questions are left out and listed in ``Bank.faults``. Bad content never raises.
     """
-    sources = [paths.content() / "questions", *extra]
+    content, exercises = paths.content(), paths.exercises()
+    order = content / "paths.yaml"
     # Include the code that reads the files: in a checkout it changes while the version stays the same.
     program = sorted(Path(__file__).parent.glob("*.py"))
-    order = paths.content() / "paths.yaml"
-    key = _fingerprint([*sources, order, order.with_name(_RETIRED), paths.exercises(), *program])
-    file = paths.cache() / "bank.pickle"
-    bank = _read_cache(file, key) if cache else None
+    shipped = [content / "questions", order, order.with_name(_RETIRED), exercises, *program]
+
+    def parse_shipped() -> Bank:
+        return parse_bank([content / "questions"], order, exercises, progress)
+
+    def load_shipped() -> Bank:
+        return _cached("bank.pickle", _fingerprint(shipped), parse_shipped) if cache else parse_shipped()
+
+    if not extra:
+        return load_shipped()
+
+    def add_decks() -> Bank:
+        # A deck that changes daily must not cost the parsing of everything else.
+        bank = load_shipped()
+        start = _Reading(dict(bank.exercises), dict(bank.questions), dict(bank.topics), list(bank.faults))
+        return _assemble(_read_sources(extra, start, progress), order)
+
+    return _cached("decks.pickle", _fingerprint([*shipped, *extra]), add_decks) if cache else add_decks()
+
+
+def _cached(name: str, key: str, make: Callable[[], Bank]) -> Bank:
+    """The bank that the cache file ``name`` holds under ``key``; else made, and kept there."""
+    file = paths.cache() / name
+    bank = _read_cache(file, key)
     if bank is None:
-        bank = parse_bank(sources, order, paths.exercises(), progress)
-        if cache:
-            _write_cache(file, key, bank)
+        bank = make()
+        _write_cache(file, key, bank)
     return bank
 
 
@@ -113,8 +133,20 @@ def parse_bank(
     from quizapp.bank.parse_exercise import load_exercises
 
     exercises, faults = load_exercises(exercises_folder)
-    questions: dict[str, Question] = {}
-    topics: dict[str, Topic] = {}
+    return _assemble(_read_sources(sources, _Reading(exercises, {}, {}, faults), progress), paths_file)
+
+
+class _Reading(NamedTuple):
+    """What was read so far, before the links between questions were followed."""
+
+    exercises: dict[str, Exercise]
+    questions: dict[str, Question]
+    topics: dict[str, Topic]
+    faults: list[Fault]
+
+
+def _read_sources(sources: Sequence[Path], start: _Reading, progress: ReportProgress | None) -> _Reading:
+    """Add the questions of ``sources`` to ``start``, which is changed and returned."""
     files: list[Path] = []
     for source in sources:
         if source.is_dir():
@@ -122,27 +154,33 @@ def parse_bank(
         elif source.exists():
             files.append(source)
         else:
-            faults.append(Fault(str(source), 1, "does not exist; remove the deck or correct its path"))
+            start.faults.append(Fault(str(source), 1, "does not exist; remove the deck or correct its path"))
     for number, path in enumerate(files):
         if progress is not None:
             progress(number, len(files))
-        faults += read_file(path, questions, topics)
-    order, tracks, path_faults = _read_paths(paths_file)
-    faults += path_faults
+        start.faults.extend(read_file(path, start.questions, start.topics))
+    return start
+
+
+def _assemble(read: _Reading, paths_file: Path) -> Bank:
+    """Order what was read, take withdrawn ids out, and follow the links."""
+    order, tracks, faults = _read_paths(paths_file)
     for slug in order.exercises:
-        if exercises and slug not in exercises:
+        if read.exercises and slug not in read.exercises:
             text = f"'exercises' names '{slug}', which does not exist; correct the slug"
             faults.append(Fault(str(paths_file), 1, text))
-    exercises = {slug: exercises[slug] for slug in [*order.exercises, *exercises] if slug in exercises}
-    retired, retired_faults = _read_retired(paths_file.with_name(_RETIRED), questions)
-    faults += retired_faults
-    faults += _link_faults(questions, exercises)
-    topics = {slug: topics[slug] for slug in [*order.topics, *topics] if slug in topics}
+    exercises = {
+        slug: read.exercises[slug] for slug in [*order.exercises, *read.exercises] if slug in read.exercises
+    }
+    retired, retired_faults = _read_retired(paths_file.with_name(_RETIRED), read.questions)
+    faults = [*read.faults, *faults, *retired_faults, *_link_faults(read.questions, exercises)]
+    topics = {slug: read.topics[slug] for slug in [*order.topics, *read.topics] if slug in read.topics}
     rank = {slug: place for place, slug in enumerate(topics)}
-    ordered = dict(sorted(questions.items(), key=lambda item: rank.get(item[1].topic, len(rank))))
+    ordered = dict(sorted(read.questions.items(), key=lambda item: rank.get(item[1].topic, len(rank))))
     ordered = {name: _with_inherited(question, ordered) for name, question in ordered.items()}
     aliases = {alias: q.id for q in ordered.values() for alias in q.aliases if alias not in ordered}
-    return Bank(ordered, topics, exercises, aliases, tracks, tuple(faults), retired)
+    unique = tuple(dict.fromkeys(faults))  # with decks, the faults of the shipped bank come twice
+    return Bank(ordered, topics, exercises, aliases, tracks, unique, retired)
 
 
 def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topic]) -> list[Fault]:

@@ -21,8 +21,13 @@ _BRIEF = (25, 60)  # words
 _STARTS = ("prompt.md", "starter.py", "solution.py", "probes.py")
 
 
-def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple[Bank, list[Fault]]:
-    """Load the content below ``paths`` and return the bank and every fault in it."""
+def check_content(
+    paths: list[Path], exercises: Path, paths_file: Path, *, whole: bool = True
+) -> tuple[Bank, list[Fault]]:
+    """Load the content below ``paths`` and return the bank and every fault in it.
+
+    Unless ``whole``, the exercises are only there to be linked to, and their own faults are not searched.
+    """
     bank = parse_bank(paths, paths_file, exercises)
     faults = list(bank.faults)
     for question in bank.questions.values():
@@ -30,7 +35,7 @@ def check_content(paths: list[Path], exercises: Path, paths_file: Path) -> tuple
             Fault(question.file, question.line, f"question '{question.id}': {text}", question.id)
             for text in question_faults(question)
         ]
-    for exercise in bank.exercises.values():
+    for exercise in bank.exercises.values() if whole else ():
         faults += exercise_faults(exercise)
     faults += _path_faults(bank, paths_file)
     return bank, _without_echoes(faults, bank)

@@ -99,8 +99,8 @@ def check(options: Namespace) -> int:
     others = [p for p in named if not _exercise_folders(p) and p not in cases]
     sources = [content / "questions"] if content else others
     order = content / "paths.yaml" if content else Path("/nonexistent")
-    bank, faults = check_content(sources, paths.exercises(), order)
-    for exercise in bank.exercises.values():
+    bank, faults = check_content(sources, paths.exercises(), order, whole=whole)
+    for exercise in bank.exercises.values() if whole else ():
         faults += [*wrong_submission_faults(exercise), *pair_faults(exercise)]
     if not whole:
         faults = [fault for fault in faults if _within(fault.file, sources)]

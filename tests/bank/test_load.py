@@ -131,3 +131,17 @@ def test_exercises_come_in_the_order_of_the_paths_and_an_unknown_one_is_a_fault(
     bank = parse_bank([], order, tmp_path / "exercises")
     assert list(bank.exercises) == ["walled", "blend", "riddle"]
     assert any("'nobody', which does not exist" in fault.message for fault in bank.faults)
+
+
+def test_a_changed_deck_costs_no_second_reading_of_the_shipped_questions(tmp_path: Path) -> None:
+    deck = tmp_path / "mine.yaml"
+    deck.write_text(GOOD)
+    load_bank([deck])
+    deck.write_text(GOOD.replace("It is so.", "It is not so."))
+    files: list[int] = []
+    bank = load_bank([deck], lambda _, total: files.append(total))
+    assert files == [1]
+    assert bank.questions["first"].answer == "It is not so."
+    whole = load_bank([deck], cache=False)
+    assert list(bank.questions) == list(whole.questions)
+    assert bank == whole

@@ -18,13 +18,14 @@ from tests.interview.reports import report_with
 pytestmark = pytest.mark.slow
 
 
-def test_a_second_program_recomputes_a_thousand_reports_from_their_json(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("count", [200, pytest.param(1000, marks=pytest.mark.exhaustive)])
+def test_a_second_program_recomputes_reports_from_their_json(
+    monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
     monkeypatch.setattr(score, "DRAWS", 20)
     wrong = {}
     past: list = []
-    for seed in range(1000):
+    for seed in range(count):
         report = json.loads(json.dumps(generated.report(seed, past)))
         past = [report, *past[:4]]
         if found := recompute.differences(report):

@@ -13,13 +13,22 @@ from tests.tui.waiting import opened, until
 PATIENCE_S = 60.0
 
 
+class SlowOpening(threading.Event):
+    """Set once the data may open; ``begun`` is set when the program asks for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.begun = threading.Event()
+
+
 @pytest.fixture
-def slow_open(monkeypatch: pytest.MonkeyPatch, bank: Bank, study: Study) -> threading.Event:
-    """Data whose opening waits for the event, as for a migration, a backup and a replay of the log."""
-    may_open = threading.Event()
+def slow_open(monkeypatch: pytest.MonkeyPatch, bank: Bank, study: Study) -> SlowOpening:
+    """Data whose opening waits, as for a migration, a backup and a replay of the log."""
+    may_open = SlowOpening()
 
     def open_slowly(loaded: Bank) -> Study:
         assert loaded is bank
+        may_open.begun.set()
         assert may_open.wait(PATIENCE_S)
         return study
 
@@ -28,7 +37,7 @@ def slow_open(monkeypatch: pytest.MonkeyPatch, bank: Bank, study: Study) -> thre
     return may_open
 
 
-async def test_keys_are_answered_while_the_data_opens(slow_open: threading.Event) -> None:
+async def test_keys_are_answered_while_the_data_opens(slow_open: SlowOpening) -> None:
     app = QuizApp()
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("f1")
@@ -41,7 +50,7 @@ async def test_keys_are_answered_while_the_data_opens(slow_open: threading.Event
 
 
 async def test_the_data_opens_although_a_covered_screen_keeps_its_callbacks(
-    slow_open: threading.Event, monkeypatch: pytest.MonkeyPatch
+    slow_open: SlowOpening, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # What Textual does with the callbacks of a screen that another one covers before its first frame.
     monkeypatch.setattr(QuizApp, "call_after_refresh", lambda *_: True)
@@ -52,12 +61,13 @@ async def test_the_data_opens_although_a_covered_screen_keeps_its_callbacks(
 
 
 async def test_data_that_opens_after_the_end_is_closed_again(
-    slow_open: threading.Event, study: Study, monkeypatch: pytest.MonkeyPatch
+    slow_open: SlowOpening, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = threading.Event()
     monkeypatch.setattr(study, "close", closed.set)
     app = QuizApp()
     async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, slow_open.begun.is_set)
         await pilot.press("ctrl+q")
         await pilot.pause()
     slow_open.set()
