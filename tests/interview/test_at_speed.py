@@ -103,9 +103,7 @@ async def test_a_dialog_about_a_question_goes_with_it(made, notices) -> None:
         await until(pilot, lambda: app.screen is screen)
 
 
-async def test_the_clock_ends_the_interview_and_the_keys_of_that_moment_mark_nothing(
-    made, close_notice
-) -> None:
+async def test_the_clock_ends_the_interview_and_the_keys_of_that_moment_mark_nothing(made, notices) -> None:
     interview, hand = at(made, "recall")
     interview.session.type("because of the mean")
     app = QuizApp("mock", study=made)
