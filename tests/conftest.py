@@ -1,5 +1,6 @@
 """What every test shares: a data folder of its own, so that no test touches a person's data."""
 
+import fcntl
 import os
 import shutil
 from pathlib import Path
@@ -14,17 +15,28 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 def filled_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The cache folder that a first start leaves: the compiled bank and the isolation tiers that work.
 
-    Without it every test that starts the program would compile all questions, for seconds of CPU time.
+    Without it every test that starts the program would compile all questions, for seconds of CPU time. The
+    first test process fills it for all.
     """
+    base = tmp_path_factory.getbasetemp()
+    folder = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "filled"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / "complete").exists():
+            _fill_cache(folder)
+            (folder / "complete").touch()
+    return folder / "cache"
+
+
+def _fill_cache(folder: Path) -> None:
     from quizapp.bank.loader import load_bank
     from quizapp.judge.sandbox.tiers import describe
 
-    folder = tmp_path_factory.mktemp("filled")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("QUIZAPP_HOME", str(folder))
         load_bank()
         describe(folder / "cache")
-    return folder / "cache"
 
 
 @pytest.fixture(autouse=True)

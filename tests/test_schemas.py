@@ -50,6 +50,7 @@ def questions(path: Path) -> Any:
     return yaml.load(path.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", QUESTION_FILES, ids=lambda path: path.stem)
 def test_every_shipped_question_matches_its_schema(path: Path) -> None:
     jsonschema.Draft202012Validator(published("question")).validate(questions(path))

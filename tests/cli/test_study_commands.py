@@ -92,6 +92,7 @@ def test_backups_are_listed_and_restored(capsys: pytest.CaptureFixture[str]) -> 
     assert "lists them" in err
 
 
+@pytest.mark.judge
 def test_doctor_finds_a_good_installation(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "doctor")
     assert code == 0, out
@@ -100,6 +101,7 @@ def test_doctor_finds_a_good_installation(capsys: pytest.CaptureFixture[str]) ->
     assert re.search(r"isolation +T\d, (shut off from|memory and|a deadline)", out)
 
 
+@pytest.mark.judge
 def test_doctor_names_a_wrong_setting(capsys: pytest.CaptureFixture[str], home: Path) -> None:
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.toml").write_text("\nnew_per_day = 'many'\n")

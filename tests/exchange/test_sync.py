@@ -175,6 +175,7 @@ def test_an_exported_log_is_imported_once(devices, tmp_path: Path) -> None:
     assert here.store.tables.snapshot()["cards"] == there.store.tables.snapshot()["cards"]
 
 
+@pytest.mark.slow
 def test_the_commands_say_what_they_took(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch
 ) -> None:

@@ -195,6 +195,7 @@ def lines(
     return printed[0], printed[1]
 
 
+@pytest.mark.judge
 def test_the_command_prints_one_line_for_each_file(
     odd_folder: Path, lines: tuple[list[str], list[str]]
 ) -> None:

@@ -206,6 +206,7 @@ def work(source: str) -> tuple[int, int]:
     return lines, peak
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SQUARES)
 def test_the_work_grows_with_the_source_not_with_its_square(name):
     small, large = (work(SQUARES[name](size)) for size in (300, 2400))

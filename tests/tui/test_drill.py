@@ -394,6 +394,7 @@ async def test_a_follow_up_is_offered_only_where_there_is_one(app: App) -> None:
             assert ("n follow-up" in text(running).splitlines()[-1]) is offered
 
 
+@pytest.mark.slow
 async def test_no_empty_gap_is_broken_at_any_width(app: App, study: Study) -> None:
     question = study.bank.questions["adam-defaults"]
     longer = replace(question, text="w " * 22 + question.text)

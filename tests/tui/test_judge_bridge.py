@@ -251,6 +251,7 @@ def test_an_unexpected_error_is_handed_on_and_the_next_submission_works(interfac
     assert interface.results == [("two", "two")]
 
 
+@pytest.mark.judge
 def test_the_true_client_answers_the_newest_code_with_its_own_verdict(bank: Bank) -> None:
     events: SimpleQueue[Callable[[], object]] = SimpleQueue()
     results: list[tuple[str, Any]] = []
