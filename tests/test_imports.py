@@ -47,6 +47,7 @@ def test_import_loads_nothing_above_its_layer(module: str, allowed: set[str], ho
     assert loaded(f"import {module}", home) & HEAVY <= allowed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -67,6 +68,7 @@ def test_command_loads_neither_textual_nor_torch(arguments: list[str], home: Pat
     assert seen == set(), f"{arguments} loads {seen}"
 
 
+@pytest.mark.slow
 def test_planning_loads_neither_textual_nor_torch_nor_numpy(home: Path) -> None:
     call = (
         "from datetime import timedelta\nfrom quizapp.cli.main import main\n"
@@ -77,6 +79,7 @@ def test_planning_loads_neither_textual_nor_torch_nor_numpy(home: Path) -> None:
     assert loaded(call, home) & HEAVY <= {"yaml", "msgspec"}  # the roles and the reports of interviews
 
 
+@pytest.mark.slow
 def test_answering_loads_neither_textual_nor_torch(home: Path) -> None:
     call = "from quizapp.cli.main import main\nassert main(['answer', 'lr-warmup', 'good']) == 0"
     loaded(call, home)

@@ -275,6 +275,7 @@ def decks(draw: st.DrawFn) -> str:
     return text
 
 
+@pytest.mark.slow
 @settings(
     max_examples=int(os.environ.get("QUIZAPP_FUZZ", "150")),
     deadline=None,

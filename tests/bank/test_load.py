@@ -89,6 +89,7 @@ def test_missing_deck_is_a_fault_and_the_rest_loads(tmp_path: Path) -> None:
     assert "does not exist" in str(bank.faults[0])
 
 
+@pytest.mark.slow
 def test_a_changed_file_is_seen_through_the_cache(tmp_path: Path) -> None:
     deck = tmp_path / "deck.yaml"
     deck.write_text(GOOD)
@@ -98,6 +99,7 @@ def test_a_changed_file_is_seen_through_the_cache(tmp_path: Path) -> None:
     assert "renamed" in load_bank([deck]).questions
 
 
+@pytest.mark.slow
 def test_a_broken_cache_is_ignored(tmp_path: Path, home: Path) -> None:
     expected = load_bank()
     for cache in (home / "cache").iterdir():
@@ -133,6 +135,7 @@ def test_exercises_come_in_the_order_of_the_paths_and_an_unknown_one_is_a_fault(
     assert any("'nobody', which does not exist" in fault.message for fault in bank.faults)
 
 
+@pytest.mark.slow
 def test_a_changed_deck_costs_no_second_reading_of_the_shipped_questions(tmp_path: Path) -> None:
     deck = tmp_path / "mine.yaml"
     deck.write_text(GOOD)

@@ -30,6 +30,7 @@ def offered(script: str, words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "expected"),
     [

@@ -71,6 +71,7 @@ def test_show_prints_question_and_answer(capsys: pytest.CaptureFixture[str]) -> 
     assert "## Key points" in out
 
 
+@pytest.mark.slow
 def test_every_question_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
     for question in load_bank().questions.values():
         assert "## Answer" in question_text(question, seed=3)

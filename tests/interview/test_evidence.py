@@ -69,6 +69,7 @@ def pretended(question: Question) -> Iterator[tuple[str, str]]:
     yield "one word again", "gradient " * 60
 
 
+@pytest.mark.slow
 def test_two_hundred_pretended_answers_stay_low() -> None:
     marks = {}
     for question in recall_questions(20):
@@ -98,6 +99,7 @@ def test_an_answer_far_over_time_loses_its_time_and_is_rated_again_when_cut() ->
     assert effect_of(item, mark, found).rating.label == "Again"
 
 
+@pytest.mark.slow
 def test_model_answers_are_heard() -> None:
     marks = [marked(question, question.answer)[2] for question in recall_questions(60)]
     assert sorted(marks)[3] >= 70

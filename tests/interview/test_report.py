@@ -44,6 +44,7 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> dict:
     return found
 
 
+@pytest.mark.slow
 def test_reports_fit_the_shipped_schema(report: dict) -> None:
     check = jsonschema.Draft202012Validator(SCHEMA)
     check.check_schema(SCHEMA)

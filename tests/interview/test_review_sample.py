@@ -94,6 +94,7 @@ def test_the_same_seed_gives_the_same_review(exercise: Exercise) -> None:
     assert len({sample_review(exercise, seed).shown for seed in range(12)}) > 6
 
 
+@pytest.mark.slow
 def test_thirteen_in_a_hundred_reviews_show_correct_code(tmp_path: Path) -> None:
     small = write_exercise(tmp_path, MUTANTS)
     reviews = [sample_review(small, seed) for seed in range(1000)]
@@ -101,6 +102,7 @@ def test_thirteen_in_a_hundred_reviews_show_correct_code(tmp_path: Path) -> None
     assert all((review.shown == review.original) == review.is_correct for review in reviews)
 
 
+@pytest.mark.slow
 def test_faults_break_different_behaviors_on_different_lines(exercise: Exercise) -> None:
     counts: Counter[int] = Counter()
     for seed in range(60):

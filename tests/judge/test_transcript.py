@@ -48,6 +48,7 @@ def same(a: object, b: object) -> bool:
     return a == b
 
 
+@pytest.mark.slow
 @given(plain)
 @settings(max_examples=200, deadline=None)
 def test_plain_data_round_trip(value: object) -> None:
@@ -84,6 +85,7 @@ json_like = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(json_like, st.binary(max_size=32))
 @settings(max_examples=400, deadline=None)
 def test_any_header_gives_a_value_or_transcript_error(node: object, raw: bytes) -> None:
