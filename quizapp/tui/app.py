@@ -64,8 +64,9 @@ class QuizApp(App[int]):
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
     def __init__(self, start: str = "home", *, study: "Study | None" = None, **options: Any) -> None:
-        # Home replaces Textual's empty first screen, whose style sheet would not be loaded otherwise.
-        first = [HERE / "screens" / "home.tcss"] if start == "home" else []
+        # This screen replaces Textual's empty first one, so its style sheet would not be loaded otherwise.
+        self.first = "tour" if start == "home" and startup.tour_due() else start
+        first = [HERE / "screens" / f"{self.first}.tcss"] if start == "home" else []
         super().__init__(css_path=[HERE / "quizapp.tcss", *first])
         self.start = start
         self.options = options
@@ -74,6 +75,7 @@ class QuizApp(App[int]):
         self.opening = study is not None
         self.judge = JudgeBridge(partial(call_on_ui, self), lambda error: call_on_ui(self, self.broke, error))
         self.plans = PlanBridge(self)
+        self.early_keys = startup.EarlyKeys(self)
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
             self.register_theme(ours)
@@ -108,8 +110,8 @@ class QuizApp(App[int]):
     # starting and ending
 
     def get_default_screen(self) -> Screen[Any]:
-        """Home instead of Textual's empty screen, which saves drawing a screen before the first frame."""
-        return PLACES["home"]() if self.start == "home" else super().get_default_screen()
+        """Home, or the tour of a new user, instead of Textual's empty screen, which would be drawn first."""
+        return PLACES[self.first]() if self.start == "home" else super().get_default_screen()
 
     def on_mount(self) -> None:
         """Show the requested screen, and open the data after the first frame."""
@@ -246,14 +248,21 @@ class QuizApp(App[int]):
         """Close a screen if it is the current one; home replaces the last one."""
         if self.screen is not leaving:
             return
-        if len(self.screen_stack) <= (1 if self.start == "home" else 2):
-            self.switch_screen(PLACES["home"]())
+        if len(self.screen_stack) <= (1 if self.first == "home" else 2):
+            self.replace_screen("home")
             return
         below = self.screen_stack[-2]
         self.pop_screen()
         returned = getattr(below, "returned", None)
         if returned is not None and self.ready:
             below.call_later(returned)
+
+    def replace_screen(self, place: str) -> None:
+        """Open a screen instead of the current one."""
+        if len(self.screen_stack) > 1:
+            self.switch_screen(PLACES[place]())
+        else:  # the screen that a new user begins with; Textual cannot replace the first one
+            self.go(place)
 
     def read(self, title: str, source: "str | Content", *, markdown: bool = True) -> None:
         """Show a long text in a dialog."""
@@ -266,6 +275,8 @@ class QuizApp(App[int]):
         if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stack):
             return
         if isinstance(event, events.Key) and not event.is_forwarded:
+            if self.early_keys.hold(event):
+                return
             await self._await_typing(event)
         await super().on_event(event)
 

@@ -3,15 +3,54 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from textual import events
+
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.tui import weights_bridge
+from quizapp.tui import actions, weights_bridge
+from quizapp.tui.screens.base import Place
 from quizapp.tui.workers import call_on_ui, run_in_thread
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
     from quizapp.tui.app import QuizApp
 
+
+class EarlyKeys:
+    """Keeps keys that have to wait for the data, and presses them again once it is open."""
+
+    def __init__(self, app: "QuizApp") -> None:
+        self._app = app
+        self._held: list[events.Key] = []
+
+    def hold(self, event: "events.Key") -> bool:
+        """Whether a key was kept because nothing can follow it yet. All keys after it wait with it."""
+        if self._app.ready or event.key in _NEVER_HELD:
+            return False
+        if event.key == "ctrl+j":  # enter, typed before the terminal was switched to single keys
+            event = events.Key("enter", "\r")
+        if self._held or self._must_wait(event.key):
+            self._held.append(event)
+            return True
+        return False
+
+    def _must_wait(self, key: str) -> bool:
+        screen = self._app.screen
+        if not isinstance(screen, Place):
+            return False
+        acts = [act for act in actions.of_place(screen.place) if key in act.key_list()]
+        return bool(acts) and not any(
+            act.alive(screen.phase) and not screen.waits(act.action) for act in acts
+        )
+
+    def release(self) -> None:
+        """Press the kept keys, each after what the one before it has led to is drawn."""
+        if self._held:
+            self._app.post_message(self._held.pop(0))
+            self._app.call_after_refresh(self.release)
+
+
+_NEVER_HELD = frozenset({"ctrl+c", "ctrl+q", "ctrl+z"})
 MAINTENANCE_POLL_S = 1.0
 """How often to check whether the background backup or check has finished."""
 
@@ -45,7 +84,7 @@ def _show_progress(app: "QuizApp", done: int, total: int) -> None:
 
 
 def _data_opened(app: "QuizApp", study: "Study") -> None:
-    """Pass the data to the app and its screens, then show the tour and notices of a start."""
+    """Pass the data to the app and its screens, then show the notices of a start."""
     app.study_or_none = study
     app.apply_settings(study.settings)
     _show_progress(app, 1, 1)
@@ -53,8 +92,7 @@ def _data_opened(app: "QuizApp", study: "Study") -> None:
         opened = getattr(screen, "opened", None)
         if opened is not None:
             screen.call_later(opened)  # queued, because the screen may not be mounted yet
-    if app.start == "home" and tour_due():
-        app.go("tour")
+    app.call_after_refresh(app.early_keys.release)
     weights_bridge.show_news(app)
     _await_maintenance(app)
 

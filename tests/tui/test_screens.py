@@ -53,19 +53,6 @@ async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPat
     assert paths.database().exists()
 
 
-async def test_a_new_user_sees_the_tour_once(bank, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
-    for expected in ("TourScreen", "HomeScreen"):
-        running = QuizApp()
-        async with running.run_test() as pilot:
-            await opened(pilot)
-            assert name(running) == expected
-            if expected == "TourScreen":
-                await pilot.press("enter", "right", "enter")
-                await pilot.pause()
-                assert name(running) == "HomeScreen"
-
-
 async def test_data_that_cannot_be_opened_ends_with_a_sentence(bank, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("quizapp.bank.loader.load_bank", lambda *_: bank)
 

@@ -72,3 +72,22 @@ async def test_data_that_opens_after_the_end_is_closed_again(
         await pilot.pause()
     slow_open.set()
     assert closed.wait(PATIENCE_S)
+
+
+async def test_keys_typed_before_the_data_is_open_are_pressed_then(slow_open: threading.Event) -> None:
+    app = QuizApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        # A terminal that is not yet in the program's hands turns enter into ctrl+j.
+        await pilot.press("ctrl+j", "space")
+        assert app.screen.place == "home"
+        slow_open.set()
+        await until(pilot, lambda: app.screen.place == "drill" and "1 Again" in text(app))
+
+
+async def test_ctrl_q_leaves_at_once_whatever_was_typed_before(slow_open: threading.Event) -> None:
+    app = QuizApp()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("enter", "ctrl+q")
+        await pilot.pause()
+    assert app.return_code == 0
+    slow_open.set()

@@ -108,6 +108,8 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
         else:
             shutil.copytree(past, folder)
         os.environ["QUIZAPP_HOME"] = str(folder)
+        if scene.name != "welcome":
+            mark_tour_seen()
         os.environ.pop("NO_COLOR", None)
         if theme == "no-color":
             os.environ["NO_COLOR"] = "1"

@@ -166,10 +166,16 @@ PLACES: Mapping[str, PlaceActions] = {
         *SCROLL_PAGES,
         A("back", "q,escape", "back", "Go back.", ("loading", "none", "ready"), 7),
     )),
-    "tour": PlaceActions("Tour", ("ready",), "", (
-        A("page(1)", "enter,space,right", "next", "Go to the next page, then to the home screen.", rank=9),
-        A("page(-1)", "left", "previous", "Go to the previous page.", rank=5),
-        A("skip", "escape,q", "skip", "Skip the tour; i on the home screen brings it back.", rank=8),
+    "tour": PlaceActions("Tour", ("welcome", "question", TYPING, "ready"), "", (
+        A("page(1)", "enter,space,right", "next", "Take the answer and go on.", ("welcome", "question"), 10),
+        A("start", "enter,space", "first card", "Begin with the first card.", ("ready",), 10),
+        A("plan", "p", "plan", "See the plan to your interview, or set its date.", ("ready",), 9),
+        A("up", "up,k", "up", "Move up.", ("question", "ready")),
+        A("down", "down,j", "down", "Move down.", ("question", "ready")),
+        A("page(-1)", "left", "previous", "Go to the previous page.", ("question", "ready"), 5),
+        A("leave_field", "escape", "no date yet", "Go on without a date.", (TYPING,), 9),
+        A("skip", "escape,q", "home", "Go to the home screen; i there brings the tour back.",
+          ("welcome", "question", "ready"), 8),
     )),
     "help": PlaceActions("Help", ("ready",), "", (
         A("up", "up,k", "up", "Scroll up."),
