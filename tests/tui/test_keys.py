@@ -8,7 +8,7 @@ import pytest
 from textual.binding import Binding
 from textual.containers import VerticalScroll
 
-from quizapp.tui import actions
+from quizapp.tui import actions, startup
 from quizapp.tui.app import PLACES, QuizApp
 from quizapp.tui.palette import QuizCommands
 from quizapp.tui.screens.base import Place
@@ -133,6 +133,7 @@ async def test_no_key_acts_before_the_data_is_open(
     monkeypatch: pytest.MonkeyPatch, home: Path, place: str
 ) -> None:
     monkeypatch.setattr("quizapp.tui.startup.begin", lambda _: None)
+    startup.mark_tour_seen()
     running = QuizApp(place, **OPTIONS.get(place, {}))
     async with running.run_test() as pilot:
         for act in actions.of_place(place):
