@@ -1,12 +1,14 @@
 """The table of commands and their arguments.
 
-Importing this module must stay cheap, because every start pays for it. Each command therefore has a short
-function here that imports the module behind it only when the command runs.
+Importing this module must stay cheap, because every start pays for it. The module behind a command is
+therefore imported only when the command runs.
 """
 
 import argparse
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from quizapp import __version__
@@ -78,8 +80,8 @@ class CommandParser(argparse.ArgumentParser):
         for add in adders:
             add(self)
 
-    def add_command(self, name: str, run: Command, text: str) -> "CommandParser":
-        """Add a command. Its help shows the example from `EXAMPLES`."""
+    def add_command(self, name: str, function: str, text: str) -> "CommandParser":
+        """Add a command, run by ``module.function`` of `quizapp.cli`; its help shows the example."""
         line, meaning = EXAMPLES[name]
         call = line if line.startswith("eval") else f"quizapp {line}"
         command = self._subcommands.add_parser(
@@ -88,7 +90,7 @@ class CommandParser(argparse.ArgumentParser):
             description=f"{text[0].upper()}{text[1:]}.",
             epilog=f"Example:\n  {call}\n  {meaning}\n\n{EPILOG}",
         )
-        command.set_defaults(run=run)
+        command.set_defaults(run=partial(_run, function))
         self.commands[name] = command
         return command
 
@@ -134,7 +136,7 @@ def build_parser() -> CommandParser:
         epilog=START + EPILOG,
     )
     parser.add_argument("-V", "--version", action="version", version=f"quizapp {__version__}")
-    parser.set_defaults(run=_home)
+    parser.set_defaults(run=partial(_run, "study.home"))
     parser.add_commands((_add_study, _add_practice, _add_rehearsal, _add_content, _add_data, _add_system))
     return parser
 
@@ -146,18 +148,20 @@ def _add_filters(parser: CommandParser) -> None:
 
 
 def _add_study(parser: CommandParser) -> None:
-    drill = parser.add_command("drill", _drill, "go straight into the due cards")
+    drill = parser.add_command("drill", "study.drill", "go straight into the due cards")
     _add_filters(drill)
     drill.add_argument("--limit", type=_count, metavar="N", help="stop after N cards")
-    due = parser.add_command("due", _due, "list what is due, then new cards within the day's limit")
+    due = parser.add_command("due", "study.due", "list what is due, then new cards within the day's limit")
     _add_filters(due)
     due.add_argument("--json", action="store_true", help="print JSON")
-    answer = parser.add_command("answer", _answer, "rate a card and print when it is due next")
+    answer = parser.add_command("answer", "study.answer", "rate a card and print when it is due next")
     answer.add_argument("id", metavar="ID", help="a question's id")
     answer.add_argument("rating", choices=("again", "hard", "good", "easy"))
-    stats = parser.add_command("stats", _stats, "show retention, forecast and calibration, and each topic")
+    stats = parser.add_command(
+        "stats", "study.stats", "show retention, forecast and calibration, and each topic"
+    )
     stats.add_argument("--json", action="store_true", help="print JSON")
-    plan = parser.add_command("plan", _plan, "plan each day until the interview")
+    plan = parser.add_command("plan", "study.plan", "plan each day until the interview")
     plan.add_argument(
         "--date", type=_date, metavar="D", help="day of the interview: 2026-12-24; default: settings"
     )
@@ -170,11 +174,11 @@ def _add_study(parser: CommandParser) -> None:
 
 
 def _add_practice(parser: CommandParser) -> None:
-    exercise = parser.add_command("exercise", _exercise, "list the exercises, or open one")
+    exercise = parser.add_command("exercise", "exercise.exercise", "list the exercises, or open one")
     exercise.add_argument("slug", nargs="?", metavar="SLUG", help="the exercise to open, or 'new'")
     exercise.add_argument("name", nargs="?", metavar="NEW-SLUG", help="with 'new': the folder to create")
     exercise.add_argument("--json", action="store_true", help="print the list as JSON")
-    grade = parser.add_command("grade", _grade, "grade a file against the hidden tests")
+    grade = parser.add_command("grade", "exercise.grade", "grade a file against the hidden tests")
     grade.add_argument("slug", metavar="SLUG", help="the exercise")
     grade.add_argument(
         "file", nargs="?", type=to_path, metavar="FILE", help="a file or folder; default: your own file"
@@ -190,7 +194,7 @@ def _add_practice(parser: CommandParser) -> None:
 
 
 def _add_rehearsal(parser: CommandParser) -> None:
-    mock = parser.add_command("mock", _mock, "take a timed mock interview, or report on one")
+    mock = parser.add_command("mock", "interview.mock", "take a timed mock interview, or report on one")
     mock.add_argument(
         "action", nargs="?", choices=("report", "review", "list"), help="default: take an interview"
     )
@@ -204,7 +208,7 @@ def _add_rehearsal(parser: CommandParser) -> None:
     mock.add_argument("--explain", metavar="ID", help="print how a score was computed")
     incident = parser.add_command(
         "incident",
-        _incident,
+        "interview.incident",
         "diagnose a broken run against the clock; in a pipe: list the runs, or print one",
     )
     incident.add_argument(
@@ -213,14 +217,14 @@ def _add_rehearsal(parser: CommandParser) -> None:
 
 
 def _add_content(parser: CommandParser) -> None:
-    questions = parser.add_command("questions", _questions, "list the bank")
+    questions = parser.add_command("questions", "content.questions", "list the bank")
     _add_filters(questions)
     questions.add_argument("--search", metavar="TEXT", help="words and fields such as topic:precision")
     questions.add_argument("--json", action="store_true", help="print JSON")
-    show = parser.add_command("show", _show, "print a question with its answer")
+    show = parser.add_command("show", "content.show", "print a question with its answer")
     show.add_argument("id", metavar="ID", help="a question's id")
     show.add_argument("--seed", type=int, default=0, metavar="N", help="show other numbers")
-    check = parser.add_command("check", _check, "validate content and exercises")
+    check = parser.add_command("check", "content.check", "validate content and exercises")
     check.add_argument(
         "paths", nargs="*", type=to_path, metavar="PATH", help="files or folders; default: all content"
     )
@@ -231,27 +235,29 @@ def _add_content(parser: CommandParser) -> None:
 
 
 def _add_data(parser: CommandParser) -> None:
-    export = parser.add_command("export", _export, "write the bank or the review log to files")
+    export = parser.add_command("export", "data.export", "write the bank or the review log to files")
     export.add_argument(
         "format",
         choices=EXPORTS,
         help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
     )
     export.add_argument("path", type=to_path, metavar="PATH")
-    log_import = parser.add_command("import", _import, "add the reviews of another log")
+    log_import = parser.add_command("import", "data.import_log", "add the reviews of another log")
     log_import.add_argument("path", type=to_path, metavar="PATH", help="a file from 'quizapp export json'")
-    sync = parser.add_command("sync", _sync, "share your reviews with your other devices through a folder")
+    sync = parser.add_command(
+        "sync", "data.sync", "share your reviews with your other devices through a folder"
+    )
     sync.add_argument("folder", type=to_path, metavar="DIR", help="a folder that all of them can reach")
-    deck = parser.add_command("deck", _deck, "add your own questions")
+    deck = parser.add_command("deck", "data.deck", "add your own questions")
     deck.add_argument("action", choices=("add", "remove", "list"))
     deck.add_argument("path", nargs="?", type=to_path, metavar="PATH")
 
 
 def _add_system(parser: CommandParser) -> None:
-    parser.add_command("doctor", _doctor, "check Python, torch, devices, isolation and database")
-    restore = parser.add_command("restore", _restore, "list the backups, or restore one")
+    parser.add_command("doctor", "system.doctor", "check Python, torch, devices, isolation and database")
+    restore = parser.add_command("restore", "system.restore", "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")
-    completion = parser.add_command("completion", _completion, "print a shell's completion script")
+    completion = parser.add_command("completion", "system.completion", "print a shell's completion script")
     completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
@@ -295,121 +301,8 @@ def _seconds(text: str) -> float:
     return number
 
 
-def _home(options: argparse.Namespace) -> int:
-    from quizapp.cli import study
-
-    return study.home(options)
-
-
-def _drill(options: argparse.Namespace) -> int:
-    from quizapp.cli import study
-
-    return study.drill(options)
-
-
-def _due(options: argparse.Namespace) -> int:
-    from quizapp.cli import study
-
-    return study.due(options)
-
-
-def _answer(options: argparse.Namespace) -> int:
-    from quizapp.cli import study
-
-    return study.answer(options)
-
-
-def _stats(options: argparse.Namespace) -> int:
-    from quizapp.cli import study
-
-    return study.stats(options)
-
-
-def _plan(options: argparse.Namespace) -> int:
-    from quizapp.cli import study
-
-    return study.plan(options)
-
-
-def _exercise(options: argparse.Namespace) -> int:
-    from quizapp.cli import exercise
-
-    return exercise.exercise(options)
-
-
-def _grade(options: argparse.Namespace) -> int:
-    from quizapp.cli import exercise
-
-    return exercise.grade(options)
-
-
-def _mock(options: argparse.Namespace) -> int:
-    from quizapp.cli import interview
-
-    return interview.mock(options)
-
-
-def _incident(options: argparse.Namespace) -> int:
-    from quizapp.cli import interview
-
-    return interview.incident(options)
-
-
-def _questions(options: argparse.Namespace) -> int:
-    from quizapp.cli import content
-
-    return content.questions(options)
-
-
-def _show(options: argparse.Namespace) -> int:
-    from quizapp.cli import content
-
-    return content.show(options)
-
-
-def _check(options: argparse.Namespace) -> int:
-    from quizapp.cli import content
-
-    return content.check(options)
-
-
-def _export(options: argparse.Namespace) -> int:
-    from quizapp.cli import data
-
-    return data.export(options)
-
-
-def _import(options: argparse.Namespace) -> int:
-    from quizapp.cli import data
-
-    return data.import_log(options)
-
-
-def _sync(options: argparse.Namespace) -> int:
-    from quizapp.cli import data
-
-    return data.sync(options)
-
-
-def _deck(options: argparse.Namespace) -> int:
-    from quizapp.cli import data
-
-    return data.deck(options)
-
-
-def _doctor(options: argparse.Namespace) -> int:
-    from quizapp.cli import system
-
-    return system.doctor(options)
-
-
-def _restore(options: argparse.Namespace) -> int:
-    from quizapp.cli import system
-
-    return system.restore(options)
-
-
-def _completion(options: argparse.Namespace) -> int:
-    from quizapp.cli import system
-
-    return system.completion(options)
+def _run(function: str, options: argparse.Namespace) -> int:
+    """Call ``module.function`` of `quizapp.cli`."""
+    module, _, name = function.partition(".")
+    command: Command = getattr(import_module(f"quizapp.cli.{module}"), name)
+    return command(options)

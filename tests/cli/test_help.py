@@ -2,6 +2,7 @@
 
 import argparse
 import shlex
+from importlib import import_module
 
 import pytest
 
@@ -41,3 +42,9 @@ def test_the_help_of_a_command_holds_an_example_that_parses(
     if not example.startswith("eval"):
         words = shlex.split(example.split("|")[0])
         assert isinstance(build_parser().parse_args(words), argparse.Namespace)
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_function_behind_a_command_exists(name: str) -> None:
+    module, _, function = build_parser().commands[name].get_default("run").args[0].partition(".")
+    assert callable(getattr(import_module(f"quizapp.cli.{module}"), function))
