@@ -4,12 +4,12 @@ import json
 import sys
 from argparse import Namespace
 from pathlib import Path
-from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_exercise
 from quizapp.bank.model import Bank, Exercise
 from quizapp.cli.content import load_user_bank
+from quizapp.cli.verdict_output import write_verdict
 from quizapp.errors import DONE, FAULTS, QuizError
 
 if TYPE_CHECKING:
@@ -23,9 +23,18 @@ def exercise(options: Namespace) -> int:
     if options.name:
         raise QuizError(f"'{options.name}' is one argument too many; open one exercise at a time")
     bank = load_user_bank()
+    is_practice = options.stages or options.faults is not None
     if options.slug is None:
+        if is_practice:
+            raise QuizError("name the exercise to practice, such as 'quizapp exercise lora --stages'")
         return _list(bank, as_json=options.json)
     chosen = find_exercise(bank, options.slug)
+    if is_practice:
+        from quizapp.cli import practice
+
+        return practice.exercise(bank, chosen, options)
+    if options.restart or options.seed is not None:
+        raise QuizError("--restart and --seed are for runs with --stages or --faults; add one of them")
     if sys.stdout.isatty() and sys.stdin.isatty():
         from quizapp.tui.app import run
 
@@ -78,6 +87,10 @@ def grade(options: Namespace) -> int:
     """Grade a file (the user's own by default), a folder of files, or every save of a file."""
     bank = load_user_bank()
     chosen = find_exercise(bank, options.slug)
+    if options.stages or options.faults:
+        from quizapp.cli import practice
+
+        return practice.grade(bank, chosen, options)
     if options.file is not None and options.file.is_dir():
         return _grade_folder(chosen, options)
     from quizapp.judge.submission import user_file
@@ -92,7 +105,7 @@ def grade(options: Namespace) -> int:
         chosen, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
     )
     open_stage = _remember(bank, chosen, verdict, path, asked=True) if options.file is None else ""
-    _write(verdict, chosen, options)
+    write_verdict(verdict, chosen, options)
     if open_stage and not options.json:
         sys.stdout.write(f"{open_stage_sentence(open_stage)}\n")
     return DONE if verdict.passed else FAULTS
@@ -113,21 +126,6 @@ def _remember(bank: Bank, chosen: Exercise, verdict: "Verdict", path: Path, *, a
         if progress.complete or not progress.passed:
             return ""
         return study.exercise_state(chosen.slug).open_stage
-
-
-def _write(verdict: "Verdict", chosen: Exercise, options: Namespace) -> None:
-    from quizapp.judge.render.text import WIDTH, verdict_text
-
-    if options.junit is not None:
-        from quizapp.judge.render.junit import write_junit
-
-        write_junit(options.junit, [verdict])
-    if options.json:
-        sys.stdout.write(json.dumps(verdict.as_json()) + "\n")
-    else:
-        columns = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
-        sys.stdout.write(verdict_text(verdict, chosen, max(40, min(WIDTH, columns))) + "\n")
-    sys.stdout.flush()
 
 
 def _grade_folder(chosen: Exercise, options: Namespace) -> int:
@@ -178,7 +176,7 @@ def _watch(bank: Bank, chosen: Exercise, path: Path, options: Namespace) -> int:
         ):
             if options.file is None:
                 _remember(bank, chosen, verdict, path, asked=False)
-            _write(verdict, chosen, options)
+            write_verdict(verdict, chosen, options)
             code = DONE if verdict.passed else FAULTS
             # The verdict's first line may have scrolled away.
             sys.stderr.write(f"{_outcome(verdict)}; waiting for the next save of {path.name}, ctrl+c stops\n")

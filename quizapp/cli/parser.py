@@ -178,6 +178,14 @@ def _add_practice(parser: CommandParser) -> None:
     exercise.add_argument("slug", nargs="?", metavar="SLUG", help="the exercise to open, or 'new'")
     exercise.add_argument("name", nargs="?", metavar="NEW-SLUG", help="with 'new': the folder to create")
     exercise.add_argument("--json", action="store_true", help="print the list as JSON")
+    exercise.add_argument(
+        "--stages", action="store_true", help="interview mode: one brief after the other, against a clock"
+    )
+    exercise.add_argument(
+        "--faults", type=_count, nargs="?", const=4, metavar="N", help="debug the solution with N faults (4)"
+    )
+    exercise.add_argument("--seed", type=int, metavar="S", help="with --faults: repeat the choice of faults")
+    exercise.add_argument("--restart", action="store_true", help="with --stages or --faults: begin a new run")
     grade = parser.add_command("grade", "exercise.grade", "grade a file against the hidden tests")
     grade.add_argument("slug", metavar="SLUG", help="the exercise")
     grade.add_argument(
@@ -191,6 +199,10 @@ def _add_practice(parser: CommandParser) -> None:
     grade.add_argument("--json", action="store_true", help="print the verdict as JSON")
     grade.add_argument("--junit", type=to_path, metavar="PATH", help="write a JUnit report")
     grade.add_argument("--watch", action="store_true", help="grade again after every save")
+    grade.add_argument(
+        "--stages", action="store_true", help="grade your run in stages, and show the next brief"
+    )
+    grade.add_argument("--faults", action="store_true", help="grade your run on code with faults")
 
 
 def _add_rehearsal(parser: CommandParser) -> None:

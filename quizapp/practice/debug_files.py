@@ -9,9 +9,7 @@ from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge.verdict import Verdict
 from quizapp.practice.faults import DebugOutcome, FaultyProgram, PlantedFault, outcome_of, plant_and_grade
-from quizapp.practice.practice_folder import PracticeFolder
-
-_FOLDER = "debug"
+from quizapp.practice.practice_folder import PracticeFolder, PracticeMode
 
 
 class DebugGrade(msgspec.Struct, frozen=True):
@@ -146,4 +144,4 @@ def behaviours_only(verdict: Verdict) -> Verdict:
 
 
 def _folder(exercise: Exercise) -> PracticeFolder:
-    return PracticeFolder(exercise, _FOLDER)
+    return PracticeFolder(exercise, PracticeMode.FAULTS)

@@ -83,7 +83,7 @@ def outcome_of(faults: Sequence[PlantedFault], verdict: Verdict) -> DebugOutcome
     )
 
 
-def outcome_sentence(outcome: DebugOutcome) -> str:
+def debug_sentence(outcome: DebugOutcome) -> str:
     """What a grade shows of the faults, in one line for the learner."""
     count = len(outcome.found) + len(outcome.open)
     found = f"{len(outcome.found)} of {plural(count, 'fault')} found"

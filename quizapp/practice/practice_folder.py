@@ -1,5 +1,6 @@
 """Folders beside the user's own file, such as ``stages/``: a module to edit, and a document about the run."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
@@ -15,15 +16,22 @@ Document = TypeVar("Document", bound=msgspec.Struct)
 _DOCUMENT = "run.json"
 
 
+class PracticeMode(StrEnum):
+    """What an exercise is practiced as, beside writing the user's own file; the value names the folder."""
+
+    STAGES = "stages"
+    FAULTS = "debug"
+
+
 class PracticeFolder:
-    """The folder ``name`` of one exercise. The user's own file is never touched.
+    """The folder of one mode of one exercise. The user's own file is never touched.
 
     Every change is one step on disk. A kill between two steps leaves a folder without a run, or a run whose
     module is created again from its first text.
     """
 
-    def __init__(self, exercise: Exercise, name: str) -> None:
-        folder = user_path(exercise).parent / name
+    def __init__(self, exercise: Exercise, mode: PracticeMode) -> None:
+        folder = user_path(exercise).parent / mode
         self.path = folder / exercise.module
         """The module that the user edits."""
         self.former = folder / f"{self.path.stem}_previous.py"

@@ -5,11 +5,9 @@ import msgspec
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge.verdict import Verdict
-from quizapp.practice.practice_folder import PracticeFolder
+from quizapp.practice.practice_folder import PracticeFolder, PracticeMode
 from quizapp.practice.stage_task import stage_task, without_docstrings
 from quizapp.practice.staged_run import StagedRun, StageGrade, StageOutcome
-
-_FOLDER = "stages"
 
 
 class _RunDocument(msgspec.Struct):
@@ -29,7 +27,7 @@ class StageFiles:
 
     def __init__(self, exercise: Exercise) -> None:
         self.exercise = exercise
-        self._folder = PracticeFolder(exercise, _FOLDER)
+        self._folder = PracticeFolder(exercise, PracticeMode.STAGES)
         self.path = self._folder.path
         self.former = self._folder.former
         self._started = 0

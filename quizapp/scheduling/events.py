@@ -21,6 +21,7 @@ class EventType(StrEnum):
     VERDICT = "verdict"
     MOCK_MARK = "mock_mark"
     CODE_REVIEW = "code_review"
+    DEBUGGING = "debugging"
     SETTINGS = "settings"
     RECALL = "recall"
     """The card comes first in the queue of the next study day. Not a review."""
@@ -43,6 +44,7 @@ ACTS = (
     EventType.VERDICT,
     EventType.MOCK_MARK,
     EventType.CODE_REVIEW,
+    EventType.DEBUGGING,
 )
 
 

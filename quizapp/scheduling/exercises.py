@@ -6,7 +6,12 @@ from typing import NamedTuple
 from quizapp.bank.model import Exercise
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, REVIEW, CardRow, Rating
 from quizapp.scheduling.events import Draft, EventType, Moment, new_id
-from quizapp.scheduling.rating_rules import is_submission, propose_code_review, propose_verdict
+from quizapp.scheduling.rating_rules import (
+    is_submission,
+    propose_code_review,
+    propose_debugging,
+    propose_verdict,
+)
 from quizapp.scheduling.recorder import ActRecorder, Evidence
 from quizapp.scheduling.study_day import as_datetime
 from quizapp.scheduling.views import ExerciseProgress, ExerciseState, RecordedReview, StageTask
@@ -58,6 +63,7 @@ def _rows(verdict: Mapping[str, object], key: str) -> Sequence[Mapping[str, obje
 
 
 _REVIEW_SOURCE = "code_review"
+_SOURCES = {EventType.VERDICT: "exercise", EventType.DEBUGGING: "debugging"}
 
 
 class _Effort(NamedTuple):
@@ -81,52 +87,66 @@ class CodeReviewOutcome(NamedTuple):
     seed: int
 
 
+class Attempt(NamedTuple):
+    """How a submission came about; the fields are those of ``Study.record_verdict``."""
+
+    asked: bool = True
+    hints: int = 0
+    opened_solution: bool = False
+    seconds: float = 0.0
+    found_faults: tuple[str, ...] = ()
+
+
 def record(
-    recorder: ActRecorder,
-    slug: str,
-    verdict: Mapping[str, object],
-    source: str,
-    *,
-    asked: bool,
-    hints: int,
-    opened_solution: bool,
-    seconds: float,
+    recorder: ActRecorder, slug: str, verdict: Mapping[str, object], source: str, attempt: Attempt
 ) -> RecordedReview | None:
     """Append the verdict and its effects in one transaction; see ``Study.record_verdict``."""
-    store = recorder.store
     name = recorder.resolve(EXERCISE + slug)
     now = recorder.time.now()
     exercise = recorder.bank.exercises[slug]
     progress = progress_of(verdict, exercise)
-    passed = progress.passed
+    seconds, opened_solution = attempt.seconds, attempt.opened_solution
     # The first stages of a run in stages hold: that is progress, and no submission that failed.
-    is_halfway = bool(verdict.get("passed")) and not passed
-    counted = not is_halfway and is_submission(passed=passed, asked=asked, source=source)
-    with store.transaction():
+    is_halfway = bool(verdict.get("passed")) and not progress.passed
+    counted = not is_halfway and is_submission(passed=progress.passed, asked=attempt.asked, source=source)
+    kind = EventType.DEBUGGING if attempt.found_faults else EventType.VERDICT
+    with recorder.store.transaction():
         effort = _effort(recorder, name)
-        effort = _Effort(effort.submissions + counted, max(effort.hints, hints))
+        effort = _Effort(effort.submissions + counted, max(effort.hints, attempt.hints))
         row = recorder.row(name)
-        budget = exercise.minutes * 60
-        proposal = propose_verdict(passed, effort.submissions, effort.hints, opened_solution, seconds, budget)
-        rating = proposal.rating if proposal and _is_review(row, now, proposal.rating) else None
-        evidence = Evidence(seconds, rating, source="exercise")
-        details = {
+        if kind == EventType.DEBUGGING:
+            proposal = propose_debugging(progress.passed)
+            details: dict[str, object] = {"faults": list(attempt.found_faults)}
+        else:
+            proposal = propose_verdict(
+                progress.passed,
+                effort.submissions,
+                effort.hints,
+                opened_solution,
+                seconds,
+                exercise.minutes * 60,
+            )
+            details = {
+                "submissions": effort.submissions,
+                "counted": counted,
+                "opened_solution": opened_solution,
+            }
+        details |= {
             "status": str(verdict.get("status", "")),
-            "passed": passed,
+            "passed": progress.passed,
             "complete": progress.complete,
-            "submissions": effort.submissions,
-            "counted": counted,
-            "opened_solution": opened_solution,
         }
-        draft = Draft(EventType.VERDICT, now, card=name, ms=round(seconds * 1000), source="exercise")
+        rating = proposal.rating if proposal and _is_review(row, now, proposal.rating) else None
+        evidence = Evidence(seconds, rating, source=_SOURCES[kind])
+        draft = Draft(kind, now, card=name, ms=round(seconds * 1000), source=_SOURCES[kind])
         if rating:
-            draft = recorder.draft_review(row, rating, now, evidence, kind=EventType.VERDICT)
+            draft = recorder.draft_review(row, rating, now, evidence, kind=kind)
         draft = draft._replace(id=new_id(), hints=effort.hints, data=details)
         # The linked events carry the verdict as parent, so that one undo takes back all of them.
         linked = _linked_questions(recorder, slug, now, draft.id, opened_solution) if rating else []
-        event, *_ = store.append(draft, *linked)
+        event, *_ = recorder.store.append(draft, *linked)
         document = {**verdict, "progress": progress._asdict()}
-        store.documents.add_submission(slug, now.time, document, source, event.id)
+        recorder.store.documents.add_submission(slug, now.time, document, source, event.id)
     return recorder.recorded(event, row.lapses, recorder.row(name), effort.submissions) if rating else None
 
 

@@ -121,6 +121,15 @@ def propose_verdict(
     return Proposal(Rating.Good, "passed at once" if submissions <= 1 else "passed at the second submission")
 
 
+def propose_debugging(passed: bool) -> Proposal | None:
+    """Rate code of somebody else in which every fault was found, so that all hidden tests hold.
+
+    Finding faults is less than writing the code, so it is never more than Hard; failing is no reason to
+    think that the learner could not write it, so it is nothing.
+    """
+    return Proposal(Rating.Hard, "found every fault") if passed else None
+
+
 def propose_code_review(marks: int, confidence: int, seconds: float = 0.0, budget: float = 0.0) -> Proposal:
     """Rate a code review by its marks of 100.
 

@@ -9,7 +9,7 @@ from quizapp.scheduling.fsrs import Memory, MemoryModel, RatingOutcome, Schedule
 from quizapp.scheduling.study_day import DAY_S, day_start
 
 RULES = "2"  # Change it whenever the rules below change, so that databases are rebuilt at the next start.
-_RATED = frozenset({EventType.ANSWER, EventType.VERDICT, EventType.CODE_REVIEW})
+_RATED = frozenset({EventType.ANSWER, EventType.VERDICT, EventType.CODE_REVIEW, EventType.DEBUGGING})
 
 
 def memory_of(row: CardRow) -> Memory:

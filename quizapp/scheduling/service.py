@@ -258,26 +258,19 @@ class Study:
         hints: int = 0,
         opened_solution: bool = False,
         seconds: float = 0.0,
+        found_faults: Sequence[str] = (),
     ) -> RecordedReview | None:
         """Store a submission and schedule the exercise by its verdict; return the review if there was one.
 
         ``asked`` is False for a save that nobody asked to grade. ``hints`` and ``seconds`` count since the
         exercise was opened. A verdict passes the exercise if all core stages hold. A pass is rated by effort,
-        and the exercise's due questions wait until tomorrow.
-        An opened solution is rated Again, and its questions come tomorrow. A failure, or a pass before the
-        exercise is due, is only stored.
+        and the exercise's due questions wait until tomorrow. An opened solution is rated Again, and its
+        questions come tomorrow. A failure, or a pass before the exercise is due, is only stored.
+        ``found_faults`` names the mutants in code that was given to be debugged: such a pass is rated Hard.
         """
         self._cards.outdated()
-        return exercises.record(
-            self._recorder,
-            slug,
-            verdict,
-            source_text,
-            asked=asked,
-            hints=hints,
-            opened_solution=opened_solution,
-            seconds=seconds,
-        )
+        attempt = exercises.Attempt(asked, hints, opened_solution, seconds, tuple(found_faults))
+        return exercises.record(self._recorder, slug, verdict, source_text, attempt)
 
     def record_code_review(
         self, slug: str, document: Mapping[str, object], outcome: exercises.CodeReviewOutcome

@@ -13,8 +13,8 @@ from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus
 from quizapp.practice.faults import (
     FaultyProgram,
     PlantedFault,
+    debug_sentence,
     outcome_of,
-    outcome_sentence,
     plant_and_grade,
     plant_faults,
 )
@@ -121,7 +121,7 @@ def test_a_fault_is_found_when_its_behavior_holds() -> None:
     assert outcome.found == (2,)
     assert outcome.open == (5,)
     assert outcome.other == (7,)
-    assert outcome_sentence(outcome) == "1 of 2 faults found."
+    assert debug_sentence(outcome) == "1 of 2 faults found."
     # Half a test is no proof.
     mixed = Verdict(
         "lora",
@@ -141,10 +141,10 @@ def test_no_evidence_finds_nothing() -> None:
 
 def test_all_found_is_not_all_green_while_something_else_fails() -> None:
     faults = (PlantedFault("a", 2),)
-    assert outcome_sentence(outcome_of(faults, verdict(7, held=(2,)))) == (
+    assert debug_sentence(outcome_of(faults, verdict(7, held=(2,)))) == (
         "1 of 1 fault found, but other behaviors fail now."
     )
-    assert outcome_sentence(outcome_of(faults, verdict(held=(2, 7)))) == (
+    assert debug_sentence(outcome_of(faults, verdict(held=(2, 7)))) == (
         "1 of 1 fault found, and every hidden test holds."
     )
 

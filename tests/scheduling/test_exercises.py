@@ -203,3 +203,36 @@ def test_a_merged_submission_counts_as_on_the_other_device(tmp_path: Path) -> No
         here.record_verdict("lora", staged(one=True, two=True, robust=False), source_text="x")
         there.store.documents.merge(here.store.documents.all())
         assert there.store.documents.summary() == here.store.documents.summary()
+
+
+def test_found_faults_are_a_pass_rated_hard_and_an_event_of_their_own(tmp_path: Path) -> None:
+    with study(tmp_path, staged_bank()) as desk:
+        held = staged(one=True, two=True, robust=True)
+        review = desk.record_verdict("lora", held, source_text="x", seconds=1, found_faults=["off_by_one"])
+
+        assert review is not None
+        assert review.rating is Rating.HARD
+        assert desk.exercise_state("lora").passed_at is not None
+        (event,) = desk.store.log.standing(EventType.DEBUGGING)
+        assert event.details["faults"] == ["off_by_one"]
+        assert desk.store.log.standing(EventType.VERDICT) == []
+
+        desk.undo()
+        assert desk.exercise_state("lora").passed_at is None
+        assert desk.card("exercise:lora").history == ()
+
+
+def test_faults_that_are_still_there_are_never_rated(tmp_path: Path) -> None:
+    with study(tmp_path, staged_bank()) as desk:
+        failed = staged(one=True, two=False, robust=True)
+        assert desk.record_verdict("lora", failed, source_text="x", found_faults=["off_by_one"]) is None
+        assert desk.card("exercise:lora").history == ()
+
+
+def test_a_rebuilt_schedule_knows_the_debugging(tmp_path: Path) -> None:
+    with study(tmp_path, staged_bank()) as desk:
+        held = staged(one=True, two=True, robust=True)
+        desk.record_verdict("lora", held, source_text="x", found_faults=["off_by_one"])
+        before = desk.card("exercise:lora")
+        desk.store.rebuild()
+        assert desk.card("exercise:lora") == before
