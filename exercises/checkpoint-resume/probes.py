@@ -330,35 +330,43 @@ def resume(code, given, record, place, name, **options):
         record("resumed", fresh.train(5))
 
 
-EVERYTHING = {"dropout": 0.4, "schedule": "torch", "scaler": True, "noise": ("python", "numpy")}
+KINDS_OF_RUNS = {
+    "quiet": {"schedule": "torch", "scaler": True},
+    "random": {"dropout": 0.4, "schedule": "torch", "scaler": True, "noise": ("python", "numpy")},
+}
 
 
 def probe_first_process(code, given, record):
-    """Saves a run, hands the file on, and goes on training."""
+    """Saves two runs, hands the files on, and goes on training."""
     place = folder("first_process")
-    seed_all(given["seed"])
-    run = Run(given, record.device, 1, **EVERYTHING)
-    run.train(given["before"])
-    path = place / "last.pt"
-    code.save_checkpoint(path, **run.parts(), step=run.step, extra={"at": run.step})
-    record.carry("file", torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8))
-    record("alone", run.train(5))
+    for name, options in KINDS_OF_RUNS.items():
+        with record.step(name):
+            seed_all(given["seed"])
+            run = Run(given, record.device, 1, **options)
+            run.train(given["before"])
+            path = place / f"{name}.pt"
+            code.save_checkpoint(path, **run.parts(), step=run.step, extra={"at": run.step})
+            record.carry(name, torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8))
+            record("alone", run.train(5))
 
 
 @new_process
 def probe_second_process(code, given, record):
-    """Loads the file where the run that wrote it never existed."""
-    if "file" not in given["carried"]:
-        return
-    path = folder("second_process") / "last.pt"
-    path.write_bytes(bytes(given["carried"]["file"].cpu().tolist()))
-    disturb()
-    fresh = Run(given, record.device, 2, lr=0.4, **EVERYTHING)
-    found = code.load_checkpoint(path, **fresh.parts())
-    fresh.step = found["step"]
-    record("step", found["step"])
-    record("extra", plain(found["extra"]))
-    record("resumed", fresh.train(5))
+    """Loads the files where the runs that wrote them never existed."""
+    place = folder("second_process")
+    for name, options in KINDS_OF_RUNS.items():
+        if name not in given["carried"]:
+            continue
+        with record.step(name):
+            path = place / f"{name}.pt"
+            path.write_bytes(bytes(given["carried"][name].cpu().tolist()))
+            disturb()
+            fresh = Run(given, record.device, 2, lr=0.4, **options)
+            found = code.load_checkpoint(path, **fresh.parts())
+            fresh.step = found["step"]
+            record("step", found["step"])
+            record("extra", plain(found["extra"]))
+            record("resumed", fresh.train(5))
 
 
 def probe_dropout(code, given, record):

@@ -9,6 +9,7 @@ from quizapp.judge.testing.ranks import calls, together, watch
 watch()
 
 RANKS, D, H, K = 3, 5, 4, 2
+NEVER = 50  # an eval_every beyond all iterations: the first stage has no evaluation yet
 
 
 def weights(draw):
@@ -61,7 +62,10 @@ def inputs(draw):
         "equal": case(draw, [[4, 4, 4]] * 3, [3, 3, 3], 2),
         "uneven": case(draw, [[3, 3], [3, 3, 3, 3], []], [2, 2, 2], 3),
         "none": case(draw, [[], [3, 3, 3], [3]], [2, 2, 2], 2),
-        "sizes": case(draw, [[2, 7], [9, 1], [4, 5]], [2, 2, 2], 1),
+        "sizes": case(draw, [[2, 7], [9, 1], [4, 5]], [2, 2, 2], NEVER),
+        "quiet": case(draw, [[4, 4, 4]] * 3, [3, 3, 3], NEVER),
+        "quiet_uneven": case(draw, [[3, 3], [3, 3, 3, 3], []], [2, 2, 2], NEVER),
+        "quiet_none": case(draw, [[], [3, 3, 3], [3]], [2, 2, 2], NEVER),
         "bad": case(draw, [[3, 3, 3], [3, 3, 3, 3, 3], [3, 3]], [2, 2, 2], 2),
         "nobody": case(draw, [[], [], []], [2, 2, 2], 1),
         "stale": case(draw, [[3], [3], [3]], [2, 2, 2], 2, stale=7.0),

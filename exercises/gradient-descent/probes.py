@@ -45,25 +45,25 @@ def probe_updates(code, given, record):
     case = given["bowl"]
     for steps in (1, 2, 3, 12):
         with record.step(steps):
-            x, losses = code.gradient_descent(bowl(given), case["x0"], case["lr"], steps)
+            x, losses = code.gradient_descent(bowl(given), case["x0"].clone(), case["lr"], steps)
             record("x", x)
             record("losses", losses)
     with record.step("curve"):
-        x, losses = code.gradient_descent(quartic, given["curve"]["x0"], given["curve"]["lr"], 10)
+        x, losses = code.gradient_descent(quartic, given["curve"]["x0"].clone(), given["curve"]["lr"], 10)
         record("x", x)
         record("losses", losses)
     with record.step("one_element"):
         f = bowl(given)
-        x, losses = code.gradient_descent(lambda x: f(x).reshape(1), case["x0"], case["lr"], 3)
+        x, losses = code.gradient_descent(lambda x: f(x).reshape(1), case["x0"].clone(), case["lr"], 3)
         record("x", x)
         record("losses", losses)
     with record.step("matrix_loss"):
         f = bowl(given)
-        x, losses = code.gradient_descent(lambda x: f(x).reshape(1, 1), case["x0"], case["lr"], 3)
+        x, losses = code.gradient_descent(lambda x: f(x).reshape(1, 1), case["x0"].clone(), case["lr"], 3)
         record("x", x)
         record("losses", losses)
     with record.step("none"):
-        x, losses = code.gradient_descent(bowl(given), case["x0"], case["lr"], 0)
+        x, losses = code.gradient_descent(bowl(given), case["x0"].clone(), case["lr"], 0)
         record("x", x)
         record("losses", losses)
 
@@ -72,13 +72,13 @@ def probe_tol(code, given, record):
     case = given["bowl"]
     for i, tol in enumerate(given["tols"]):
         with record.step(i):
-            x, losses = code.gradient_descent(bowl(given), case["x0"], case["lr"], 20, tol)
+            x, losses = code.gradient_descent(bowl(given), case["x0"].clone(), case["lr"], 20, tol)
             record("x", x)
             record("losses", losses)
     start = torch.tensor([3.0, 4.0], dtype=torch.float64, device=record.device)
     for name, tol in (("at", 10.0), ("below", 9.0), ("between", 8.5), ("far", 1e3)):
         with record.step(name):
-            x, losses = code.gradient_descent(square, start, 0.25, 1, tol=tol)
+            x, losses = code.gradient_descent(square, start.clone(), 0.25, 1, tol=tol)
             record("x", x)
             record("losses", losses)
     with record.step("flat"):
@@ -86,22 +86,22 @@ def probe_tol(code, given, record):
         record("x", x)
         record("losses", losses)
     with record.step("rising"):
-        x, losses = code.gradient_descent(square, start, 1.25, 12)
+        x, losses = code.gradient_descent(square, start.clone(), 1.25, 12)
         record("x", x)
         record("losses", losses)
     with record.step("level"):
-        record("losses", code.gradient_descent(square, start, 1.0, 4)[1])
+        record("losses", code.gradient_descent(square, start.clone(), 1.0, 4)[1])
     with record.step("infinite"):
         huge = torch.full((2,), 1.5e308, dtype=torch.float64, device=record.device)
         record("updates", len(code.gradient_descent(lambda x: x.sum(), huge, 0.25, 4)[1]) - 1)
     with record.step("gentle"):
-        x, losses = code.gradient_descent(lambda x: 1e-12 * x.sum(), start, 0.25, 4)
+        x, losses = code.gradient_descent(lambda x: 1e-12 * x.sum(), start.clone(), 0.25, 4)
         record("updates", len(losses) - 1)
     with record.step("faint"):
-        x, losses = code.gradient_descent(lambda x: 1e-60 * x.sum(), start, 0.25, 4)
+        x, losses = code.gradient_descent(lambda x: 1e-60 * x.sum(), start.clone(), 0.25, 4)
         record("updates", len(losses) - 1)
     with record.step("named"):
-        x, losses = code.gradient_descent(f=square, x0=start, lr=0.25, steps=30, tol=2.0)
+        x, losses = code.gradient_descent(f=square, x0=start.clone(), lr=0.25, steps=30, tol=2.0)
         record("x", x)
         record("losses", losses)
 

@@ -241,8 +241,10 @@ def probe_single(code, given, record):
         values = [v for p in params for v in optimizer.state[p].values() if isinstance(v, torch.Tensor)]
         record("dtypes", sorted({str(v.dtype) for v in values if v.dim()}))
         record("params", [str(p.dtype) for p in params])
-    params = leaves(given["starts"], torch.float32)
-    record("seen", follow(code.SGD(params, **CASES["nesterov_decay"]), params, given["grads"]))
+    for name in ("plain", "nesterov_decay"):
+        with record.step(name):
+            params = leaves(given["starts"], torch.float32)
+            record("seen", follow(code.SGD(params, **CASES[name]), params, given["grads"]))
 
 
 def probe_errors(code, given, record):

@@ -82,17 +82,31 @@ def test_training_goes_on_the_same(observe):
         )
 
 
-@behaviour(1)
-def test_the_file_holds_everything(observe):
-    want = observe["first_process/alone"]
-    says = "In a new process the run does not go on: all that counts must be in the file."
-    got = observe["second_process/step"]
-    expect(got == observe.given["before"] and observe["second_process/extra"] == {"at": got}, says)
-    for key, values in observe["second_process/resumed"].items():
+def goes_on_in_a_new_process(observe, name, says):
+    want = observe[f"first_process/{name}/alone"]
+    got = observe[f"second_process/{name}/step"]
+    expect(got == observe.given["before"] and observe[f"second_process/{name}/extra"] == {"at": got}, says)
+    for key, values in observe[f"second_process/{name}/resumed"].items():
         if observe.device == "cpu":
             expect(values == want[key], says, f"{key} {values[:3]}, uninterrupted {want[key][:3]}")
         else:
             close(values, want[key], says, rtol=1e-5)
+
+
+IN_THE_FILE = "In a new process the run does not go on: all that counts must be in the file."
+STATES_IN_THE_FILE = (
+    "In a new process the random numbers do not go on: all random states must be in the file."
+)
+
+
+@behaviour(1, on_error=IN_THE_FILE)
+def test_the_file_holds_everything(observe):
+    goes_on_in_a_new_process(observe, "quiet", IN_THE_FILE)
+
+
+@behaviour(3, on_error=STATES_IN_THE_FILE)
+def test_the_file_holds_the_random_states(observe):
+    goes_on_in_a_new_process(observe, "random", STATES_IN_THE_FILE)
 
 
 @behaviour(1)
@@ -176,7 +190,7 @@ def test_scaler_comes_back(observe):
     resumed(observe, "schedule/scaler", "The loss scale started over.")
 
 
-@behaviour(4)
+@behaviour(3)
 def test_all_of_it_together(observe):
     resumed(observe, "schedule/all", "With scheduler, scaler and augmentation the resumed run differs.")
 
@@ -205,7 +219,7 @@ def test_no_extra_is_an_empty_dict(observe):
         )
 
 
-@behaviour(5)
+@behaviour(12)
 def test_every_load_has_its_own_extra(observe):
     got = observe["extra/again/none"]
     expect(got == {}, "Without extra an empty dict is returned, a new one by every load.", repr(got))
@@ -266,6 +280,10 @@ def test_folders_are_made(observe):
     got = observe["saving/pathlike/files"]
     expect(got == ["last"], "The checkpoint must stand exactly at the path given.", repr(got))
     expect(observe["saving/pathlike/loads"] == 1, "The file cannot be found under the path it was saved to.")
+
+
+@behaviour(13, on_error="A bare file name means the current folder.")
+def test_bare_file_name(observe):
     expect(observe["saving/bare/loads"] == 4, "A bare file name means the current folder.")
 
 

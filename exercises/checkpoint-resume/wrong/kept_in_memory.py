@@ -1,7 +1,7 @@
+# fails: 1
+# message: must be in the file
 """The file holds a ticket; the state stays in this process."""
 
-# breaks: 1
-# says: must be in the file
 import copy
 import random
 from pathlib import Path

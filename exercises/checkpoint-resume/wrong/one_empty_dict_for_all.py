@@ -1,4 +1,4 @@
-# fails: 5
+# fails: 12
 # message: a new one by every load
 import os
 import random

@@ -4,6 +4,7 @@ from quizapp.judge.testing.checks import alike, behaviour, close, describe, expe
 
 WORLDS = (2, 3)
 OUT = "A rank that has run out of data must stay in step: it still has to join every collective."
+STEP = "The ranks are out of step: every rank has to make the same collective calls in every iteration."
 ALONE = "One rank skipped the collective, the others wait for it: agree on the decision first."
 ENTER = "Evaluation calls a collective, so every rank must enter it; only the printing belongs to rank 0."
 STOPPED = "Ranks decided differently; base the decision on the value that all share."
@@ -132,6 +133,30 @@ def check_losses(observe, name, says, mistakes=()):
         expect(list(got) == list(first), "val_losses should hold the same floats on every rank.", where)
 
 
+def check_reports(observe, name):
+    one = observe.given[name]
+    for world, rank, path, where in places(name):
+        want = simulate(one, world)["losses"]
+        told = observe[f"{path}/told"]
+        if rank:
+            expect(not told, "on_eval should be called on rank 0 only.", where)
+            continue
+        steps = [one["eval_every"] * (i + 1) for i in range(len(want))]
+        expect(
+            [i for i, _ in told] == steps,
+            "on_eval should be called once per evaluation, with the iteration counted from 1.",
+            f"iterations {[i for i, _ in told]} instead of {steps}",
+        )
+        close(
+            [loss for _, loss in told],
+            want,
+            "on_eval should get the shared validation loss.",
+            rtol=1e-4,
+            atol=1e-5,
+            call=where,
+        )
+
+
 CUT = ("The hang is gone, but so is part of the data.", {"cut": True})
 BY_WORLD = (
     "A rank with 2 samples weighed as much as one with 8: divide the summed gradient by the samples.",
@@ -143,16 +168,15 @@ BY_RANKS = (
 )
 
 
-@behaviour(1, on_error=ENTER)
+@behaviour(1, on_error=STEP)
 def test_equal_data_equals_one_process(observe):
-    stays = ("After the first evaluation dropout is off for good.", {"stays": True})
-    check_params(observe, "equal", "The model is not where SGD on the joined batches takes it.", [stays])
-    check_counts(observe, "equal", "The counts in the result are wrong.")
+    check_params(observe, "quiet", "The model is not where SGD on the joined batches takes it.")
+    check_counts(observe, "quiet", "The counts in the result are wrong.")
 
 
-@behaviour(1, on_error=ENTER)
+@behaviour(1, on_error=STEP)
 def test_ranks_end_with_equal_parameters(observe):
-    for name in ("equal", "sizes"):
+    for name in ("quiet", "sizes"):
         for world, _, path, where in places(name):
             first = observe[f"train/world{world}/rank0/{name}/params"]
             for key, value in observe[f"{path}/params"].items():
@@ -161,12 +185,12 @@ def test_ranks_end_with_equal_parameters(observe):
                 )
 
 
-@behaviour(1, on_error=ENTER)
+@behaviour(11, on_error=ENTER)
 def test_gradients_from_before_do_not_enter(observe):
     check_params(observe, "stale", "Gradients from before this call entered the first step.")
 
 
-@behaviour(2, on_error=OUT)
+@behaviour(12, on_error=OUT)
 def test_no_batches_at_all(observe):
     check_counts(observe, "nobody", "Without any batch on any rank there is no iteration.")
     check_losses(observe, "nobody", "Without any batch there is no evaluation.")
@@ -175,8 +199,8 @@ def test_no_batches_at_all(observe):
 
 @behaviour(2, on_error=OUT)
 def test_uneven_numbers_of_batches(observe):
-    for name in ("uneven", "none"):
-        cut = [CUT] if name == "uneven" else []
+    for name in ("quiet_uneven", "quiet_none"):
+        cut = [CUT] if name == "quiet_uneven" else []
         check_counts(observe, name, "Iterations should run until the last batch of the rank that has most.")
         divided = ("Ranks without data still count in the divisor.", {"rule": "world"})
         check_params(
@@ -187,14 +211,14 @@ def test_uneven_numbers_of_batches(observe):
         )
 
 
-@behaviour(2, on_error=OUT)
+@behaviour(11, on_error=OUT)
 def test_gradients_from_before_where_data_ran_out(observe):
     check_params(
         observe, "stale_out", "On a rank that ran out of data the gradients from before entered the mean."
     )
 
 
-@behaviour(3, on_error=ENTER)
+@behaviour(3, on_error=STEP)
 def test_batches_of_different_sizes(observe):
     check_params(
         observe,
@@ -219,13 +243,20 @@ def test_unusable_losses_are_skipped_by_all(observe):
 
 
 @behaviour(4, on_error=ALONE)
+def test_evaluations_count_skipped_iterations(observe):
+    for name in ("bad", "bad_last"):
+        check_losses(observe, name, "A validation loss beside skipped iterations is wrong.")
+    check_reports(observe, "bad")
+
+
+@behaviour(4, on_error=ALONE)
 def test_large_losses_are_used(observe):
     check_counts(observe, "large", "A large loss is finite: only NaN and infinity make an iteration skipped.")
 
 
 @behaviour(5, on_error=ENTER)
 def test_validation_losses(observe):
-    for name in ("equal", "uneven", "bad", "bad_last"):
+    for name in ("equal", "uneven", "none"):
         check_losses(
             observe,
             name,
@@ -235,8 +266,16 @@ def test_validation_losses(observe):
 
 
 @behaviour(5, on_error=ENTER)
+def test_training_goes_on_after_an_evaluation(observe):
+    stays = ("After the first evaluation dropout is off for good.", {"stays": True})
+    for name in ("equal", "uneven"):
+        check_params(observe, name, "With evaluations the model is not where it should be.", [stays])
+        check_counts(observe, name, "With evaluations the counts in the result are wrong.")
+
+
+@behaviour(5, on_error=ENTER)
 def test_train_mode_and_gradients(observe):
-    for name in ("equal", "sizes", "parts"):
+    for name in ("equal", "none", "parts"):
         for _, _, path, where in places(name):
             expect(
                 all(observe[f"{path}/training"]),
@@ -305,28 +344,8 @@ def test_default_target_is_zero(observe):
 
 @behaviour(8, on_error=ENTER)
 def test_on_eval_runs_on_rank_zero(observe):
-    for name in ("equal", "uneven", "none", "bad", "stop"):
-        one = observe.given[name]
-        for world, rank, path, where in places(name):
-            want = simulate(one, world)["losses"]
-            told = observe[f"{path}/told"]
-            if rank:
-                expect(not told, "on_eval should be called on rank 0 only.", where)
-                continue
-            steps = [one["eval_every"] * (i + 1) for i in range(len(want))]
-            expect(
-                [i for i, _ in told] == steps,
-                "on_eval should be called once per evaluation, with the iteration counted from 1.",
-                f"iterations {[i for i, _ in told]} instead of {steps}",
-            )
-            close(
-                [loss for _, loss in told],
-                want,
-                "on_eval should get the shared validation loss.",
-                rtol=1e-4,
-                atol=1e-5,
-                call=where,
-            )
+    for name in ("equal", "uneven", "none", "stop"):
+        check_reports(observe, name)
 
 
 @behaviour(9, on_error=LOCAL)

@@ -1,4 +1,4 @@
-# fails: 1
+# fails: 11
 # message: Gradients from before this call
 import torch
 import torch.distributed as dist

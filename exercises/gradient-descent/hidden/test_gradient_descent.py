@@ -190,7 +190,7 @@ def test_zero_gradient(observe):
 @behaviour(4)
 def test_start_is_left_alone(observe):
     x0 = observe.given["bowl"]["x0"]
-    for name in ("plain", "leaf", "leaf_with_grad", "view", "no_leaf"):
+    for name in ("plain", "leaf", "leaf_with_grad", "view"):
         for steps in (0, 4):
             path, call = f"start/{name}{steps}", f"x0: {name.replace('_', ' ')}, {steps} steps"
             expect(
@@ -209,6 +209,23 @@ def test_start_is_left_alone(observe):
                 expect(same, "The .grad of x0 changed.", call)
             else:
                 expect(grad is None, "x0 came back with a .grad.", call)
+
+
+@behaviour(
+    10, on_error="x0 may be computed from tensors that require grad; copy it with detach, not with deepcopy."
+)
+def test_start_with_a_history(observe):
+    x0 = observe.given["bowl"]["x0"]
+    for steps in (0, 4):
+        path, call = f"start/no_leaf{steps}", f"x0: computed from a tensor that requires grad, {steps} steps"
+        same = torch.equal(observe.tensor(f"{path}/x0"), x0) and observe[f"{path}/requires_grad"] is True
+        expect(same, "Your function changed the caller's x0. Work on a copy.", call)
+        expect(observe[f"{path}/x_requires_grad"] is False, "The result must not require grad.", call)
+
+
+@behaviour(9)
+def test_start_is_left_alone_while_f_runs(observe):
+    x0 = observe.given["bowl"]["x0"]
     for name in ("anchor", "anchor_leaf"):
         close(
             observe[f"start/{name}/x"],
@@ -230,7 +247,7 @@ def test_start_is_left_alone(observe):
 @behaviour(5)
 def test_result_is_separate(observe):
     case = observe.given["bowl"]
-    for name in ("plain", "leaf", "leaf_with_grad", "view", "no_leaf"):
+    for name in ("plain", "leaf", "leaf_with_grad", "view"):
         for steps in (0, 4):
             path, call = f"start/{name}{steps}", f"x0: {name.replace('_', ' ')}, {steps} steps"
             expect(observe[f"{path}/x_requires_grad"] is False, "The result must not require grad.", call)

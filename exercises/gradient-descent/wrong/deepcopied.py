@@ -1,4 +1,4 @@
-# fails: 4
+# fails: 10
 # message: deepcopy
 import torch
 

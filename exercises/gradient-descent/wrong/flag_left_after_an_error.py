@@ -1,4 +1,4 @@
-# fails: 4
+# fails: 9
 # message: requires_grad flag
 import torch
 

@@ -1,4 +1,4 @@
-# fails: 4
+# fails: 9
 # message: during the run
 import torch
 

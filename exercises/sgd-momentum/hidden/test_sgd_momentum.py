@@ -264,7 +264,7 @@ def test_options_are_read_at_every_step(observe):
     )
 
 
-@behaviour(6)
+@behaviour(12)
 def test_group_added_later(observe):
     grads = observe.given["grads"]
     check(
@@ -289,32 +289,48 @@ def test_steps_at_a_learning_rate_of_zero(observe):
     )
 
 
+def changes_in_place(observe, case):
+    for name, says in {
+        "same_params": "The param groups hold other tensors than before.",
+        "same_storage": "A parameter moved to other memory: update it in place.",
+        "leaves": "After the step a parameter is no longer a leaf that requires grad.",
+    }.items():
+        expect(observe[f"in_place/{case}/{name}"] == [True] * 3, says, show(case))
+    want = reference(observe.given["starts"], [observe.given["grads"][0]] * 3, CASES[case])[-1]
+    for got, value in zip(observe[f"in_place/{case}/params"], want, strict=True):
+        close(got, value, "Three steps with the same gradients give wrong parameters.", rtol=0, atol=1e-11)
+
+
+def leaves_gradients(observe, case):
+    expect(observe[f"in_place/{case}/same_grads"] == [True] * 3, "The step replaced p.grad.", show(case))
+    for got, want in zip(observe[f"in_place/{case}/grads"], observe.given["grads"][0], strict=True):
+        expect(
+            torch.equal(got, want),
+            "Your step changed p.grad; the caller may still need it for logging.",
+            f"{show(case)}, three steps",
+        )
+
+
 @behaviour(7)
 def test_parameters_change_in_place(observe):
-    for case in ("plain", "decay_momentum", "nesterov_decay"):
-        for name, says in {
-            "same_params": "The param groups hold other tensors than before.",
-            "same_storage": "A parameter moved to other memory: update it in place.",
-            "leaves": "After the step a parameter is no longer a leaf that requires grad.",
-        }.items():
-            expect(observe[f"in_place/{case}/{name}"] == [True] * 3, says, show(case))
-        want = reference(observe.given["starts"], [observe.given["grads"][0]] * 3, CASES[case])[-1]
-        for got, value in zip(observe[f"in_place/{case}/params"], want, strict=True):
-            close(
-                got, value, "Three steps with the same gradients give wrong parameters.", rtol=0, atol=1e-11
-            )
+    changes_in_place(observe, "plain")
 
 
 @behaviour(7)
 def test_gradients_are_left_alone(observe):
-    for case in ("plain", "momentum", "nesterov", "decay_momentum", "nesterov_decay"):
-        expect(observe[f"in_place/{case}/same_grads"] == [True] * 3, "The step replaced p.grad.", show(case))
-        for got, want in zip(observe[f"in_place/{case}/grads"], observe.given["grads"][0], strict=True):
-            expect(
-                torch.equal(got, want),
-                "Your step changed p.grad; the caller may still need it for logging.",
-                f"{show(case)}, three steps",
-            )
+    leaves_gradients(observe, "plain")
+
+
+@behaviour(13)
+def test_momentum_changes_in_place(observe):
+    for case in ("decay_momentum", "nesterov_decay"):
+        changes_in_place(observe, case)
+
+
+@behaviour(13)
+def test_momentum_leaves_gradients_alone(observe):
+    for case in ("momentum", "nesterov", "decay_momentum", "nesterov_decay"):
+        leaves_gradients(observe, case)
 
 
 def descend(observe, steps):
@@ -391,7 +407,7 @@ def test_resumed_trajectory(observe):
     )
 
 
-@behaviour(11)
+@behaviour(14)
 def test_buffers_have_the_dtype_of_their_parameter(observe):
     expect(
         observe["single/bfloat16/dtypes"] == ["torch.bfloat16"],
@@ -405,7 +421,20 @@ def test_buffers_have_the_dtype_of_their_parameter(observe):
 def test_float32(observe):
     check(
         observe,
-        "single/seen",
+        "single/plain/seen",
+        CASES["plain"],
+        "The trajectory in float32 is wrong.",
+        call=show("plain"),
+        rtol=1e-4,
+        atol=1e-4,
+    )
+
+
+@behaviour(14)
+def test_momentum_in_float32(observe):
+    check(
+        observe,
+        "single/nesterov_decay/seen",
         CASES["nesterov_decay"],
         "The trajectory in float32 is wrong.",
         call=show("nesterov_decay"),

@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 13
 # message: changed p.grad
 import torch
 

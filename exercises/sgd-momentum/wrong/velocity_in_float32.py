@@ -1,4 +1,4 @@
-# fails: 11
+# fails: 14
 # message: Buffers take the dtype
 import torch
 

@@ -1,4 +1,4 @@
-# fails: 4
+# fails: 11
 # message: need not be contiguous
 import torch
 import torch.distributed as dist
