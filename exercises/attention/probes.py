@@ -28,11 +28,13 @@ def negative(draw, width):
     """A layer with one head whose scores are all below -15,000, and other tokens for it."""
     case = layer(draw, 2, 6, 1, width)
     case["k"] = -case["q"]
-    common = draw.normal(width)
-    x, other = (common + draw.normal(2, 6, width, scale=0.05) for _ in range(2))
-    rows = torch.cat([x, other], 1) @ case["q"].T
-    low = (rows @ rows.transpose(1, 2)).min() / math.sqrt(width)
-    scale = math.sqrt(15_000 / float(low))
+    low = 0.0
+    while low < 0.1:  # tokens that all point the same way, so that no score is near 0
+        common = draw.normal(width)
+        x, other = (common + draw.normal(2, 6, width, scale=0.05) for _ in range(2))
+        rows = torch.cat([x, other], 1) @ case["q"].T
+        low = float((rows @ rows.transpose(1, 2)).min()) / math.sqrt(width)
+    scale = math.sqrt(15_000 / low)
     case["x"], case["other"] = x * scale, other * scale
     case["v"] = case["v"] / scale
     return case

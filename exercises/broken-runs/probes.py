@@ -11,7 +11,7 @@ import torch
 CAUSES = ("healthy", "label_permute", "huge_lr", "missing_zero_grad", "loss_sum", "amp_no_scaling")
 DIVERGING = ("huge_lr", "loss_sum", "missing_zero_grad")
 POOL, RUNS, STEPS, KEYS = 160, 60, 60, 4
-SCALES = (2.0**-30, 2.0**24, 2.0**7)
+SCALES = (2.0**-7, 2.0**24, 2.0**7, 2.0**-30)
 
 
 def read_pool():

@@ -137,6 +137,9 @@ def probe_kinds(code, given, record):
         flags, bests = follow(code, given["nans"][0], model, kinds["scalar"])
         record("flags", flags)
         record("bests", bests)
+    with record.step("small"):
+        stopper = code.EarlyStopping(1)
+        record("flags", [stopper.step(metric, model) for metric in (0.3, 0.3 - 5e-5, 0.3 - 6e-5)])
     with record.step("fine"):  # gains that float32 cannot hold
         stopper = code.EarlyStopping(1)
         record("flags", [stopper.step(metric, model) for metric in (0.3, 0.3 - 1e-10, 0.3 - 2e-10)])

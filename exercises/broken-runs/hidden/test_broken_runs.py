@@ -163,11 +163,22 @@ def test_no_global_random_state(observe):
 @behaviour(11)
 def test_scale_of_the_norm(observe):
     for cause in CAUSES:
-        for plain, *scaled in answers_of(observe, "scaled", cause):
+        for plain, *scaled, _ in answers_of(observe, "scaled", cause):
             expect(
                 all(answer == plain for answer in scaled),
                 "The same run with another loss weight got another answer: compare norms with the first one.",
                 f"{plain!r}, with other weights {scaled}",
+            )
+
+
+@behaviour(13)
+def test_tiny_scale_of_the_norm(observe):
+    for cause in CAUSES:
+        for plain, *_, tiny in answers_of(observe, "scaled", cause):
+            expect(
+                plain == tiny,
+                "With every norm times 2**-30 the same run got another answer: add no constant to a norm.",
+                f"{plain!r}, with tiny norms {tiny!r}",
             )
 
 

@@ -1,5 +1,5 @@
-# fails: 11
-# message: compare norms with the first one
+# fails: 13
+# message: add no constant
 import math
 
 

@@ -218,6 +218,13 @@ def test_best_is_a_float(observe):
 
 
 @behaviour(1)
+def test_small_gains(observe):
+    flags = [bool(flag) for flag in observe["kinds/small/flags"]]
+    says = "By default min_delta is 0, so a small gain is an improvement."
+    expect(flags == [False] * 3, says, f"metrics 0.3, 0.3 - 5e-5, 0.3 - 6e-5: got {flags}")
+
+
+@behaviour(10)
 def test_gains_of_every_size(observe):
     flags, best = [bool(flag) for flag in observe["kinds/fine/flags"]], observe["kinds/fine/best"]
     expect(

@@ -1,4 +1,4 @@
-# fails: 1
+# fails: 10
 # message: any size
 import math
 import torch

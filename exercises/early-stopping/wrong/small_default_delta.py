@@ -1,5 +1,5 @@
 # fails: 1
-# message: any size
+# message: min_delta is 0
 import math
 import torch
 

@@ -300,7 +300,7 @@ def filled(name, weight, size, call):
     compare([(weight, *right, call)], f"{name} did not fill the tensor with values of the right scale.")
 
 
-@behaviour(5)
+@behaviour(10)
 def test_fills_views(observe):
     size = observe.given["xavier"][0]["size"]
     for name in CALLS:
@@ -329,7 +329,7 @@ def test_parameters(observe):
             filled(name, observe.tensor(f"{path}/weight"), size, f"{name} on a parameter")
 
 
-@behaviour(6, on_error="A part of a parameter, such as the first rows of a fused weight, can be filled too.")
+@behaviour(10, on_error="A part of a parameter, such as the first rows of a fused weight, can be filled too.")
 def test_parts_of_parameters(observe):
     size = observe.given["xavier"][0]["size"]
     for name in CALLS:

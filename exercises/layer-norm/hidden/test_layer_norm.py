@@ -108,7 +108,7 @@ def test_normalises_trailing_dimensions(observe):
             )
 
 
-@behaviour(1)
+@behaviour(11)
 def test_non_contiguous_input(observe):
     for i, case in each(observe):
         x = case["x"][2]
@@ -218,7 +218,7 @@ def check_float64_input(observe, name, want):
     close(out, want, says, rtol=1e-10, atol=1e-10, device=observe.device, call="parameters in float32")
 
 
-@behaviour(3)
+@behaviour(10)
 def test_float64_input_of_a_float32_layer(observe):
     check_float64_input(observe, "layer", normalise(observe.given["flat"]["wide"], 1))
 
@@ -402,7 +402,7 @@ def test_rms_parameters(observe):
         expect(names == ["weight"], says, f"parameters: {names}")
 
 
-@behaviour(4)
+@behaviour(10)
 def test_float64_input_of_a_float32_rms(observe):
     check_float64_input(observe, "rms", rms(observe.given["flat"]["wide"]))
 

@@ -1,4 +1,4 @@
-# fails: 3
+# fails: 10
 # message: passed through float32
 import torch
 

@@ -335,7 +335,7 @@ def test_exception_reaches_the_caller(observe):
             expect(error == "Broken", "The exception of loss_fn should reach the caller.", f"got {error}")
 
 
-@behaviour(6)
+@behaviour(10)
 def test_an_interrupt_is_an_exception_too(observe):
     same = compared(observe, "interrupted")
     expect(

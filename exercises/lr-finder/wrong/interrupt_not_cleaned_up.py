@@ -1,4 +1,4 @@
-# fails: 6
+# fails: 10
 # message: KeyboardInterrupt
 import copy
 import math

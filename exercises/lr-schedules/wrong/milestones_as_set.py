@@ -1,4 +1,4 @@
-# fails: 1
+# fails: 10
 # message: a milestone listed twice counts twice
 import math
 from bisect import bisect_right

@@ -1,4 +1,4 @@
-# fails: 4
+# fails: 11
 # message: A metric of -inf is below the best
 import math
 

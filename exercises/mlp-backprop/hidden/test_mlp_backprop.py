@@ -185,7 +185,7 @@ def test_shapes_and_dtypes(observe):
         expect(observe[f"gradients/{i}/same_device"] is True, "A gradient left the device of the inputs.")
 
 
-@behaviour(3)
+@behaviour(10)
 def test_non_contiguous_input(observe):
     compare(observe["gradients/transposed/grads"], observe.given["cases"][0], observe)
 
@@ -383,7 +383,7 @@ def test_check_restores_x(observe):
     expect(torch.equal(observe["check/bits/x"], small), BITS)
 
 
-@behaviour(8)
+@behaviour(11)
 def test_check_of_a_transposed_tensor(observe):
     if observe.error("check/turned") is not None:
         return  # refusing such an x loudly is no wrong gradient

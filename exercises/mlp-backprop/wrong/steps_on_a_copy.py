@@ -1,4 +1,4 @@
-# fails: 8
+# fails: 11
 # message: f never saw the steps
 import torch
 

@@ -661,7 +661,7 @@ def test_signatures(observe):
         )
 
 
-@behaviour(12)
+@behaviour(13)
 def test_dtypes_are_kept(observe):
     for dtype in ("float64", "bfloat16"):
         for name in (*list(SIGNATURES)[:5], "empty_mean"):
@@ -670,7 +670,7 @@ def test_dtypes_are_kept(observe):
             expect(got == dtype, f"{name} does not keep the dtype.", f"{dtype} in, {got} out")
 
 
-@behaviour(12)
+@behaviour(13)
 def test_inputs_are_left_alone(observe):
     given = observe.given
     for path, want in {

@@ -166,7 +166,7 @@ def test_rewards_carry_no_graph(observe):
         )
 
 
-@behaviour(3)
+@behaviour(13)
 def test_rewards_with_scores_of_another_dtype(observe):
     for name in ("float32", "float64"):
         if observe.error(f"rewards/mixed_{name}") is None:
@@ -414,7 +414,7 @@ def test_results_of_gae_are_data(observe):
             )
 
 
-@behaviour(6)
+@behaviour(13)
 def test_results_with_rewards_of_another_dtype(observe):
     for name in ("float32", "float64"):
         if observe.error(f"gae/mixed_{name}") is None:
