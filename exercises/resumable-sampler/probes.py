@@ -3,6 +3,8 @@ import random
 
 import torch
 
+from quizapp.judge.testing.probes import new_process
+
 
 def inputs(draw):
     n = draw.choice([23, 29, 31])
@@ -200,6 +202,26 @@ def probe_resume(code, given, record):
         third = code.ResumableSampler(n, seed=seed)
         third.load_state_dict(copy_state(second_sampler))
         record("parts", [first, second, list(third)])
+
+
+def probe_saved(code, given, record):
+    n, seed, k = given["n"], given["seed"], given["stop"]
+    sampler = code.ResumableSampler(n, seed=seed)
+    _, iterator = take(sampler, k)
+    record.carry("early", json.dumps(sampler.state_dict()))
+    list(iterator)
+    take(sampler, 3)
+    record.carry("late", json.dumps(sampler.state_dict()))
+
+
+@new_process
+def probe_resumed(code, given, record):
+    """Loads the states where the sampler that gave them never existed."""
+    for name, text in given["carried"].items():
+        with record.step(name):
+            sampler = code.ResumableSampler(given["n"], seed=given["seed"])
+            sampler.load_state_dict(json.loads(text))
+            record("passes", passes(sampler, 2))
 
 
 def probe_worlds(code, given, record):

@@ -701,14 +701,14 @@ def test_state_survives_json(observe):
 DIFFERENT = "After a resume the scale grew at a different iteration than in the uninterrupted run."
 
 
-@behaviour(11)
+@behaviour(11, on_error="In a new process the state cannot be loaded: all that counts must be in it.")
 def test_resumed_scaler_continues(observe):
     rest = "gggggbgggggggbb"
     for name, letters in (("two", "bgg"), ("one", "ggggbg"), ("none", "gggg")):
         scale = observe[f"state/{name}/lead"][-1]
-        close(observe[f"state/{name}/scale"], scale, "The loaded scaler has another scale.", rtol=1e-9)
+        close(observe[f"resumed/{name}/scale"], scale, "The loaded scaler has another scale.", rtol=1e-9)
         close(
-            observe[f"state/{name}/resumed"],
+            observe[f"resumed/{name}/scales"],
             simulate(letters + rest, 6001 / 8192, 3.0, 0.25, 4)[len(letters) :],
             "After a resume the scales are not those of the uninterrupted run.",
             rtol=1e-9,

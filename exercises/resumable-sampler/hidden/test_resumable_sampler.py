@@ -185,6 +185,20 @@ def test_state_resumes_with_the_next_index(observe):
     expect(after[1:] == epochs(observe)[1:], "Later epochs must be as without the stop.")
 
 
+NEW = (
+    "In a new process the run does not go on: seed, epoch and position must be all that the order depends on."
+)
+
+
+@behaviour(6, on_error=NEW)
+def test_state_resumes_in_a_new_process(observe):
+    first, second, third = epochs(observe)
+    k = observe.given["stop"]
+    for name, want in (("early", [first[k:], second]), ("late", [second[3:], third])):
+        got = observe[f"resumed/{name}/passes"]
+        expect(got == want, NEW, f"got {got[0][:4]}, expected {want[0][:4]}")
+
+
 @behaviour(6)
 def test_saving_does_not_disturb(observe):
     k = observe.given["stop"]
