@@ -393,7 +393,7 @@ def test_clipping(observe):
         )
 
 
-@behaviour(7)
+@behaviour(12)
 def test_bound_of_zero(observe):
     steps_agree(
         observe,

@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 12
 # message: Only max_norm=None clips nothing
 import math
 import torch
