@@ -23,10 +23,30 @@ def random_schedule(draw, stages, microbatches):
         schedule[stage].append(operation)
 
 
-SIZES = [(1, 1), (1, 4), (2, 1), (2, 5), (3, 4), (3, 2), (4, 1), (4, 7), (5, 3), (5, 5), (6, 11), (3, 50)]
+def sizes(draw, taken=()):
+    """Stages and micro-batches of every kind: one of either, fewer, as many and more micro-batches than stages.
 
-# Other sizes than those that the generators are asked for: those schedules would be the answers.
-JUDGED = [(1, 2), (1, 5), (3, 1), (2, 6), (3, 5), (4, 2), (5, 1), (4, 6), (5, 2), (3, 3), (6, 10), (3, 40)]
+    None of them is in ``taken``: what the generators are asked for would be the answers of the judging functions.
+    """
+    kinds = [
+        lambda: (1, draw.integer(2, 7)),
+        lambda: (draw.integer(1, 6), 1),
+        lambda: (2, draw.integer(3, 8)),
+        lambda: (3, draw.integer(4, 9)),
+        lambda: (draw.integer(3, 4), 2),
+        lambda: (draw.integer(5, 6), draw.integer(2, 4)),
+        lambda: (4, draw.integer(5, 10)),
+        lambda: (5, draw.integer(6, 11)),
+        lambda: (draw.integer(3, 6),) * 2,
+        lambda: (6, draw.integer(8, 13)),
+        lambda: (draw.integer(3, 4), draw.integer(30, 50)),
+    ]
+    found = []
+    for kind in kinds:
+        while (pair := kind()) in (*taken, *found):
+            pass
+        found.append(pair)
+    return found
 
 
 def textbook(kind, p, m):
@@ -40,17 +60,6 @@ def textbook(kind, p, m):
             stage.append(("B", j))
         schedule.append(stage)
     return schedule
-
-
-def inputs(draw):
-    return {
-        "times": [
-            [draw.uniform(0.3, 0.9), draw.uniform(1.1, 3.0)],
-            [draw.uniform(1.1, 3.0), draw.uniform(0.3, 0.9)],
-        ],
-        "random": [random_schedule(draw, *draw.choice([(2, 3), (3, 4), (4, 3), (3, 6)])) for _ in range(12)],
-        "textbook": {kind: [textbook(kind, p, m) for p, m in JUDGED] for kind in ("gpipe", "one_f_one_b")},
-    }
 
 
 FIXED = {  # two stages that wait for each other at every step, and three with other orders
@@ -86,6 +95,35 @@ STUCK = {
 }
 
 
+def stuck(draw):
+    """Schedules that never finish, some of them after a few micro-batches that do."""
+    found = {}
+    for name, schedule in STUCK.items():
+        before = 0 if name == "empty_stage" else draw.integer(0, 3)
+        found[name] = [
+            start + [(kind, j + before) for kind, j in stage]
+            for start, stage in zip(textbook("one_f_one_b", len(schedule), before), schedule, strict=True)
+        ]
+    return found
+
+
+def inputs(draw):
+    asked = sizes(draw)
+    judged = sizes(draw, asked)
+    return {
+        "sizes": asked,
+        "judged": judged,
+        "again": draw.sample([(2, 3), (2, 5), (3, 2), (3, 4), (4, 3), (4, 6)], 2),
+        "stuck": stuck(draw),
+        "times": [
+            [draw.uniform(0.3, 0.9), draw.uniform(1.1, 3.0)],
+            [draw.uniform(1.1, 3.0), draw.uniform(0.3, 0.9)],
+        ],
+        "random": [random_schedule(draw, *draw.choice([(2, 3), (3, 4), (4, 3), (3, 6)])) for _ in range(12)],
+        "textbook": {kind: [textbook(kind, p, m) for p, m in judged] for kind in ("gpipe", "one_f_one_b")},
+    }
+
+
 def plain(schedule):
     """Named tuples are tuples."""
     if not isinstance(schedule, list | tuple):
@@ -99,12 +137,12 @@ def plain(schedule):
 
 
 def probe_generators(code, given, record):
-    for p, m in SIZES:
+    for p, m in given["sizes"]:
         for name in ("gpipe", "one_f_one_b"):
             with record.step(f"{name}/{p}/{m}"):
                 record("schedule", plain(getattr(code, name)(p, m)))
-    for p, m in ((3, 4), (2, 3)):
-        with record.step(f"again/{p}"):
+    for i, (p, m) in enumerate(given["again"]):
+        with record.step(f"again/{i}"):
             first = code.one_f_one_b(p, m)
             for stage in first:
                 stage.append(("F", 99))
@@ -120,7 +158,7 @@ def operations(schedule):
 
 def probe_peaks(code, given, record):
     for kind, schedules in given["textbook"].items():
-        for (p, m), schedule in zip(JUDGED, schedules, strict=True):
+        for (p, m), schedule in zip(given["judged"], schedules, strict=True):
             with record.step(f"{kind}/{p}/{m}"):
                 record("peaks", code.peak_in_flight(schedule))
     for i, schedule in enumerate([*map(operations, given["random"]), *FIXED.values()]):
@@ -130,7 +168,7 @@ def probe_peaks(code, given, record):
 
 def probe_bubbles(code, given, record):
     for kind, schedules in given["textbook"].items():
-        for (p, m), schedule in zip(JUDGED, schedules, strict=True):
+        for (p, m), schedule in zip(given["judged"], schedules, strict=True):
             with record.step(f"{kind}/{p}/{m}"):
                 record("default", number(code.bubble_fraction(schedule)))
                 record("timed", [number(code.bubble_fraction(schedule, f, b)) for f, b in given["times"]])
@@ -146,7 +184,7 @@ def probe_bubbles(code, given, record):
 
 
 def probe_stuck(code, given, record):
-    for name, schedule in STUCK.items():
+    for name, schedule in given["stuck"].items():
         record.raises(name, lambda s=schedule: code.bubble_fraction(copy.deepcopy(s)))
 
 

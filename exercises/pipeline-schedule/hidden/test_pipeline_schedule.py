@@ -1,7 +1,5 @@
 from quizapp.judge.testing.checks import behaviour, close, describe, expect
 
-SIZES = [(1, 1), (1, 4), (2, 1), (2, 5), (3, 4), (3, 2), (4, 1), (4, 7), (5, 3), (5, 5), (6, 11), (3, 50)]
-JUDGED = [(1, 2), (1, 5), (3, 1), (2, 6), (3, 5), (4, 2), (5, 1), (4, 6), (5, 2), (3, 3), (6, 10), (3, 40)]
 FIXED = [
     [[("F", 0), ("B", 0), ("F", 1), ("B", 1)]] * 2,
     [[("F", 0), ("F", 1), ("F", 2), ("B", 2), ("B", 1), ("B", 0)]] * 3,
@@ -63,7 +61,7 @@ def simulate(schedule, forward, backward, *, wait_after=True, wait_before=True, 
 
 
 def generated(observe, kind):
-    for p, m in SIZES:
+    for p, m in observe.given["sizes"]:
         got = observe[f"generators/{kind}/{p}/{m}/schedule"]
         call = f"{kind}({p}, {m})"
         ok = isinstance(got, list) and len(got) == p and all(isinstance(stage, list) for stage in got)
@@ -120,9 +118,9 @@ def test_one_f_one_b(observe):
 
 @behaviour(3)
 def test_schedules_are_fresh(observe):
-    for p, m in ((3, 4), (2, 3)):
+    for i, (p, m) in enumerate(observe.given["again"]):
         expect(
-            observe[f"generators/again/{p}/schedule"] == textbook("1f1b", p, m),
+            observe[f"generators/again/{i}/schedule"] == textbook("1f1b", p, m),
             "A second call returned a schedule that the caller had changed in the meantime.",
         )
 
@@ -149,7 +147,7 @@ def check_peaks(observe, path, schedule, where):
 @behaviour(4)
 def test_peaks_of_the_textbook_schedules(observe):
     for kind in ("one_f_one_b", "gpipe"):
-        for p, m in JUDGED:
+        for p, m in observe.given["judged"]:
             check_peaks(observe, f"peaks/{kind}/{p}/{m}/peaks", textbook(kind, p, m), f"{kind}({p}, {m})")
 
 
@@ -163,7 +161,7 @@ def test_peaks_of_other_schedules(observe):
 @behaviour(5)
 def test_bubble_of_the_textbook_schedules(observe):
     for kind in ("gpipe", "one_f_one_b"):
-        for p, m in JUDGED:
+        for p, m in observe.given["judged"]:
             path, want = f"bubbles/{kind}/{p}/{m}", (p - 1) / (m + p - 1)
             schedule = textbook(kind, p, m)
             for times, got in (
