@@ -87,7 +87,7 @@ class CodeReviewOutcome(NamedTuple):
     seed: int
 
 
-class Attempt(NamedTuple):
+class SubmissionFacts(NamedTuple):
     """How a submission came about; the fields are those of ``Study.record_verdict``."""
 
     asked: bool = True
@@ -98,7 +98,7 @@ class Attempt(NamedTuple):
 
 
 def record(
-    recorder: ActRecorder, slug: str, verdict: Mapping[str, object], source: str, attempt: Attempt
+    recorder: ActRecorder, slug: str, verdict: Mapping[str, object], source: str, attempt: SubmissionFacts
 ) -> RecordedReview | None:
     """Append the verdict and its effects in one transaction; see ``Study.record_verdict``."""
     name = recorder.resolve(EXERCISE + slug)

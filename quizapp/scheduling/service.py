@@ -269,7 +269,7 @@ class Study:
         ``found_faults`` names the mutants in code that was given to be debugged: such a pass is rated Hard.
         """
         self._cards.outdated()
-        attempt = exercises.Attempt(asked, hints, opened_solution, seconds, tuple(found_faults))
+        attempt = exercises.SubmissionFacts(asked, hints, opened_solution, seconds, tuple(found_faults))
         return exercises.record(self._recorder, slug, verdict, source_text, attempt)
 
     def record_code_review(
