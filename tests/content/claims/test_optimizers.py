@@ -346,6 +346,20 @@ def test_parameter_left_out_of_the_optimizer_has_zero_update_ratio() -> None:
     assert inside.item() == pytest.approx(0.7)
 
 
+def test_an_applied_nan_gradient_stays_whatever_the_rate() -> None:
+    """optimizer-failure-checklist: weights and moments hold NaN, so a lower rate cannot help."""
+    x = _param(1.0)
+    optimizer = Adam([x], lr=1e-3)
+    _drive(optimizer, x, [1.0, math.nan])
+    optimizer.param_groups[0]["lr"] = 1e-9
+    _drive(optimizer, x, [1.0] * 10)
+    assert math.isnan(x.item())
+    assert math.isnan(optimizer.state[x]["exp_avg"].item())
+    fresh = _param(1.0)
+    fresh.grad = torch.full_like(fresh, math.nan)
+    assert fresh.item() == 1.0  # a NaN gradient that no step applied has done no harm
+
+
 def test_amsgrad_normaliser_shrinks_only_by_bias_correction() -> None:
     """adam-moments follow-up: the running maximum never falls, its corrected form does early on."""
     x = _param(0.0)
