@@ -1,4 +1,7 @@
-"""Samples papers with many seeds and card states, checks every rule, and prints JSON."""
+"""Samples papers of every round and role with many seeds and card states, checks every rule, and prints JSON.
+
+Without arguments it takes 10,000 seeds for each round and role.
+"""
 
 import argparse
 import json
@@ -9,8 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from quizapp.interview.blueprint import LENGTHS
+from quizapp.interview.paper.model import Paper
+from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
+from quizapp.interview.rounds.read_material import load_material
+from quizapp.interview.rounds.round_table import ROUNDS
 from tests.interview import paper_rules
 from tests.interview.mock_kit import ROLES, blueprint, knowledge, library_of, real_bank
 
@@ -18,39 +24,64 @@ from tests.interview.mock_kit import ROLES, blueprint, knowledge, library_of, re
 def main() -> int:
     """Sample, check and print. Return 1 if a paper breaks a rule."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("seeds", type=int, nargs="?", default=10_000)
+    parser.add_argument("seeds", type=int, nargs="?", default=10_000, help="for each round and role")
+    parser.add_argument("--round", action="append", choices=list(ROUNDS), help="only these rounds")
+    parser.add_argument("--role", action="append", choices=ROLES, help="only these roles")
     options = parser.parse_args()
+    sums = [
+        _check(round_name, role, options.seeds)
+        for round_name in options.round or ROUNDS
+        for role in options.role or ROLES
+    ]
+    broken: Counter[str] = Counter()
+    for row in sums:
+        broken.update(row["rules_broken"])
+    print(json.dumps({"rules_broken": dict(broken), "rounds": sums}, indent=2))
+    return int(bool(broken))
+
+
+def _check(round_name: str, role: str, seeds: int) -> dict:
+    """Figures over the papers of one round and role: broken rules, and how the time is spent."""
     bank = real_bank()
-    library = library_of(bank)
+    library, material = library_of(bank), load_material()
     states = [knowledge(bank, number, share) for number, share in enumerate((0.0, 0.1, 0.3, 0.6, 0.9))]
+    lengths = ROUNDS[round_name].lengths
     broken: Counter[str] = Counter()
     unmet: Counter[str] = Counter()
-    drawn: Counter[str] = Counter()
-    furthest, alarms = 0.0, 0
+    questions = seconds = alarms = reserve = whole = 0
     start = time.perf_counter()
-    for seed in range(options.seeds):
+    for seed in range(seeds):
         cards = states[seed % len(states)]
-        plan = blueprint().plan(ROLES[seed % 3], LENGTHS[seed // 3 % 4], code=seed % 7 > 1)
-        paper = sample_paper(blueprint(), plan, bank, cards, seed, library)
+        minutes = lengths[seed // len(states) % len(lengths)]
+        plan = blueprint().plan(role, minutes, round_name=round_name, code=seed % 7 > 1)
+        if round_name in OPEN_ROUNDS:
+            paper = sample_open_paper(plan, material, {}, seed)
+        else:
+            paper = sample_paper(plan, bank, cards, seed, library)
+            unmet.update(paper_rules.unmet(paper, cards))
+            unmet.update(paper_rules.unmet_incidents(paper, library))
         broken.update(paper_rules.broken(paper, blueprint(), bank, cards, library))
-        unmet.update(paper_rules.unmet(paper, cards))
-        unmet.update(paper_rules.unmet_incidents(paper, library))
-        chosen = [library.incidents[pick.incident] for pick in paper.picks if pick.incident]
-        alarms += any(incident.false_alarm for incident in chosen)
-        drawn.update(incident.id for incident in chosen)
-        furthest = max(furthest, paper_rules.shares(paper, bank))
-    figures = {
-        "papers": options.seeds,
+        alarms += any(library.incidents[pick.incident].false_alarm for pick in paper.picks if pick.incident)
+        number, spent = _question_time(paper)
+        questions, seconds = questions + number, seconds + spent
+        reserve += dict(paper.seconds).get("reserve", 0)
+        whole += 60 * minutes
+    return {
+        "round": round_name,
+        "role": role,
+        "papers": seeds,
         "rules_broken": dict(broken),
         "wishes_unmet": dict(unmet),
-        "incidents_in_library": len(library.incidents),
-        "incidents_drawn": len(drawn),
-        "share_with_a_false_alarm": round(alarms / options.seeds, 4),
-        "furthest_topic_from_its_share": round(furthest, 2),
-        "ms_per_paper": round(1000 * (time.perf_counter() - start) / options.seeds, 2),
+        "seconds_per_question": round(seconds / max(1, questions), 1),
+        "share_of_reserve": round(reserve / max(1, whole), 3),
+        "share_with_a_false_alarm": round(alarms / seeds, 4),
+        "ms_per_paper": round(1000 * (time.perf_counter() - start) / seeds, 2),
     }
-    print(json.dumps(figures, indent=2))
-    return int(bool(broken))
+
+
+def _question_time(paper: Paper) -> tuple[int, int]:
+    asked = [pick for pick in paper.picks if pick.slot not in ("coding", "scenario")]
+    return len(asked), sum(pick.budget for pick in asked)
 
 
 if __name__ == "__main__":

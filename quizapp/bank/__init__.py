@@ -35,5 +35,5 @@ class PointKind(StrEnum):
 
 LEVELS = tuple(level.value for level in Level)
 KINDS = tuple(kind.value for kind in QuestionKind)
-ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
+ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer", "post-training")
 TRACKS = ("core", *ROLES)

@@ -8,6 +8,7 @@ from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, QuizError
 
 if TYPE_CHECKING:
+    from quizapp.interview.rounds.round_table import InterviewRound
     from quizapp.scheduling.service import Study
 
 
@@ -25,6 +26,7 @@ def mock(options: Namespace) -> int:
         return _report(options)
     if options.action == "review":
         return _review(options.id)
+    kind = _wanted_round(options)
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise QuizError(
             "a mock interview needs a terminal; 'quizapp mock list' and 'report' work without one"
@@ -32,8 +34,26 @@ def mock(options: Namespace) -> int:
     from quizapp.tui.app import run
 
     return run(
-        "mock", role=options.role, minutes=options.minutes, code=not options.no_code, seed=options.seed
+        "mock",
+        role=options.role,
+        round_name=kind.name,
+        minutes=options.minutes or kind.default_minutes,
+        code=not options.no_code,
+        spoken=options.spoken,
+        seed=options.seed,
     )
+
+
+def _wanted_round(options: Namespace) -> "InterviewRound":
+    """The round to sit. Raises ``QuizError`` for a length or a way of answering that it does not have."""
+    from quizapp.interview import RoundName
+    from quizapp.interview.rounds.round_table import find_round
+
+    kind = find_round(options.round or RoundName.MIXED)
+    if options.minutes is not None:
+        kind.check_minutes(options.minutes)
+    kind.check_spoken(spoken=options.spoken)
+    return kind
 
 
 def incident(options: Namespace) -> int:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from quizapp import __version__
 from quizapp.bank import KINDS, LEVELS, ROLES
 from quizapp.errors import USAGE
+from quizapp.interview import RoundName
 from quizapp.util.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -57,6 +58,7 @@ names; `quizapp doctor` shows the paths. NO_COLOR and QUIZAPP_ASCII=1 are
 respected.
 
 """
+_ROLE = f"the role that you interview for: {', '.join(ROLES)}"
 
 
 class CommandParser(argparse.ArgumentParser):
@@ -168,7 +170,7 @@ def _add_study(parser: CommandParser) -> None:
     plan.add_argument(
         "--minutes", type=_minutes, metavar="M", help="minutes a day; default: settings, or your pace"
     )
-    plan.add_argument("--role", choices=ROLES, help="the role that you interview for")
+    plan.add_argument("--role", choices=ROLES, metavar="ROLE", help=_ROLE)
     plan.add_argument("--weeks", action="store_true", help="one line per week instead of per day")
     plan.add_argument("--json", action="store_true", help="print JSON")
 
@@ -211,9 +213,11 @@ def _add_rehearsal(parser: CommandParser) -> None:
         "action", nargs="?", choices=("report", "review", "list"), help="default: take an interview"
     )
     mock.add_argument("id", nargs="?", metavar="ID", help="the interview to report on or to review")
-    mock.add_argument("--minutes", type=int, choices=(15, 30, 45, 60), help="length (default 30)")
-    mock.add_argument("--role", choices=ROLES, help="the role that you interview for")
+    mock.add_argument("--round", choices=list(RoundName), help="what is rehearsed (default mixed)")
+    mock.add_argument("--minutes", type=int, metavar="N", help="length; each round has its own")
+    mock.add_argument("--role", choices=ROLES, metavar="ROLE", help=_ROLE)
     mock.add_argument("--no-code", action="store_true", help="leave out the coding phase")
+    mock.add_argument("--spoken", action="store_true", help="answer aloud; nothing is typed")
     mock.add_argument("--seed", type=int, metavar="S", help="the same seed and state give the same paper")
     mock.add_argument("--format", choices=("md", "html", "json"), default="md", help="format of the report")
     mock.add_argument("--redact", action="store_true", help="leave your answers out of the report")

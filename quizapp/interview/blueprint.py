@@ -1,16 +1,18 @@
-"""The roles, phases and time budgets of mock interviews, read from YAML."""
+"""The roles, rounds and nominal times of mock interviews, read from YAML."""
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from quizapp import paths
 from quizapp.errors import QuizError, UnknownName
+from quizapp.interview import RoundName
+from quizapp.interview.rounds.round_table import ROUNDS, InterviewRound, find_round
+from quizapp.interview.rounds.time_rules import NominalTimes
 
-PHASES = ("brief", "warm-up", "concept", "scenario", "coding", "wrap")
 SLOTS = ("easy", "medium", "hard", "scenario", "coding")
 PHASE_OF = {
     "easy": "warm-up",
@@ -19,11 +21,13 @@ PHASE_OF = {
     "scenario": "scenario",
     "coding": "coding",
 }
+"""The phase of each slot of a mixed round."""
 CUT_SHARE = 1.5
 """A question is cut at this multiple of its budget."""
-LENGTHS = (15, 30, 45, 60)
-_EXTRA_MEDIUM_S = 150
-_EXTRA_SCENARIO_S = 300
+LENGTHS = ROUNDS[RoundName.MIXED].lengths
+_BRIEF_S, _SHORT_BRIEF_S = 60, 30
+_LONG_MINUTES = 30  # from here on the brief is a whole minute
+_SCENARIO_FROM_S = 900  # a spare coding phase of this length buys a scenario
 
 
 INCIDENT_ROLE = "incident"
@@ -56,11 +60,13 @@ class InterviewForm:
     def _details(self, title: str, minutes: int) -> str:
         return f"{title}, {minutes} minutes" if self.has_total else title
 
-    def another(self, role: str, minutes: int) -> tuple[str, str]:
+    def another(self, role: str, minutes: int, round_name: str) -> tuple[str, str]:
         """The next sitting that the report recommends, and the command that starts it."""
         if not self.has_total:
             return "Diagnose another broken run", "quizapp incident"
-        return "Sit another interview in some days", f"quizapp mock --role {role} --minutes {minutes}"
+        same_round = f" --round {round_name}" if round_name not in ("", RoundName.MIXED) else ""
+        command = f"quizapp mock{same_round} --role {role} --minutes {minutes}"
+        return "Sit another interview in some days", command
 
 
 MOCK = InterviewForm("mock", "interview", "Mock interview", "a mock interview", has_total=True)
@@ -89,15 +95,14 @@ class Beat:
 class Format:
     """The part of the blueprint that all roles share.
 
-    ``phases`` maps a length in minutes to seconds by phase. ``nominal`` holds the seconds for a question by
-    slot. ``follow_up_share`` is the fraction of a question's time that is kept for its follow-ups.
+    ``titles`` maps phases to their titles. ``coding_minutes`` maps the length of a mixed round to what its
+    coding task may take. ``mix`` maps a round and a length to the number of questions by slot.
     """
 
-    phases: Mapping[int, Mapping[str, int]]
     titles: Mapping[str, str]
-    nominal: Mapping[str, int]
-    follow_up_share: Mapping[str, float]
-    follow_ups: Mapping[str, int]
+    times: NominalTimes
+    coding_minutes: Mapping[int, int]
+    mix: Mapping[str, Mapping[int, Mapping[str, int]]]
     beats: Mapping[str, tuple[Beat, ...]]
 
 
@@ -105,8 +110,9 @@ class Format:
 class Role:
     """The job that an interview is for.
 
-    ``mix`` maps a length in minutes to the number of questions by slot. ``coding_pool`` holds exercise slugs
-    and ``scenario_pool`` incident ids that suit the role. ``shift`` moves seconds between phases.
+    ``rounds`` are the rounds that it is interviewed in. ``mix`` maps the length of a mixed round to the
+    number of questions by slot. ``coding_pool`` holds exercise slugs and ``scenario_pool`` incident ids that
+    suit the role.
     """
 
     name: str
@@ -116,39 +122,78 @@ class Role:
     topic_weights: Mapping[str, int]
     coding_pool: tuple[str, ...]
     scenario_pool: tuple[str, ...]
-    shift: Mapping[str, int]
+    rounds: tuple[str, ...]
     mix: Mapping[int, Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
 class InterviewPlan:
-    """The shape of one interview: seconds by phase, which sum to its length, and questions by slot."""
+    """The shape of one interview before its questions are known.
+
+    ``seconds`` by phase are nominal and sum to its length; the last is the reserve. ``counts`` are the
+    questions by slot. ``coding_s`` is what a coding task may take.
+    """
 
     role: Role
+    round: InterviewRound
     minutes: int
     code: bool
     seconds: Mapping[str, int]
     counts: Mapping[str, int]
+    times: NominalTimes
+    coding_s: int = 0
+    spoken: bool = False
+
+    @property
+    def follow_ups(self) -> bool:
+        """Whether questions have follow-ups. A quiz has none."""
+        return self.round.name != RoundName.QUIZ
+
+    @property
+    def brief_s(self) -> int:
+        """The seconds before the first question. The phases of a design take the whole round."""
+        if self.round.name == RoundName.DESIGN:
+            return 0
+        return _BRIEF_S if self.minutes >= _LONG_MINUTES else _SHORT_BRIEF_S
+
+    @property
+    def first_stage_only(self) -> bool:
+        """Whether a coding task asks for one stage only."""
+        return self.minutes <= _LONG_MINUTES
+
+    def in_words(self, slot: str) -> bool:
+        """Whether a question of the slot must be recall, which keeps three quarters of the time for it.
+
+        In a mixed round only the warm-up has other kinds.
+        """
+        if self.round.name == RoundName.QUIZ:
+            return False
+        return self.round.name != RoundName.MIXED or slot != "easy"
+
+    def phase_of(self, slot: str) -> str:
+        """The phase in which a question of the slot is asked."""
+        return "quiz" if self.round.name == RoundName.QUIZ else PHASE_OF[slot]
 
     def without_code(self) -> "InterviewPlan":
-        """Return a plan of the same length whose coding time goes half each to concepts and scenarios.
-
-        Both phases get more questions as the added time allows.
-        """
-        spare = self.seconds["coding"]
-        if not self.code or not (spare or self.counts["coding"]):
-            return InterviewPlan(self.role, self.minutes, False, self.seconds, {**self.counts, "coding": 0})
-        to_scenario = spare // 2
-        to_concept = spare - to_scenario
-        seconds = dict(self.seconds)
-        seconds["scenario"] += to_scenario
-        seconds["concept"] += to_concept
-        seconds["coding"] = 0
+        """Return a plan of the same length whose coding time goes to scenarios and concepts."""
         counts = dict(self.counts)
-        counts["scenario"] += to_scenario // _EXTRA_SCENARIO_S
-        counts["medium"] += to_concept // _EXTRA_MEDIUM_S
+        spare = self.seconds.get("coding", 0)
+        if spare >= _SCENARIO_FROM_S:
+            counts["scenario"] += 1
+            spare -= self.times.other["scenario"]
+        counts["medium"] += spare // self.times.recall["medium"]
         counts["coding"] = 0
-        return InterviewPlan(self.role, self.minutes, False, seconds, counts)
+        return replace(self, code=False).with_counts(counts)
+
+    def with_counts(self, counts: Mapping[str, int]) -> "InterviewPlan":
+        """Return the plan with other numbers of questions and the seconds that follow from them."""
+        seconds = {"brief": self.brief_s}
+        for slot in SLOTS:
+            each = self.coding_s if slot == "coding" else self.times.seconds(slot, "recall")
+            phase = self.phase_of(slot)
+            seconds[phase] = seconds.get(phase, 0) + counts[slot] * each
+        seconds["reserve"] = max(0, 60 * self.minutes - sum(seconds.values()))
+        return replace(self, counts=counts, seconds=seconds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +207,7 @@ class Blueprint:
     @property
     def incident_seconds(self) -> int:
         """The seconds for the answer to a single incident: the nominal time of a scenario."""
-        return self.format.nominal["scenario"]
+        return self.format.times.other["scenario"]
 
     def role(self, name: str) -> Role:
         """A role by name. Raises ``UnknownName``."""
@@ -170,35 +215,30 @@ class Blueprint:
             raise UnknownName(f"There is no role {name!r}; choose one of {', '.join(self.roles)}.")
         return self.roles[name]
 
-    def plan(self, role: str, minutes: int, *, code: bool = True) -> InterviewPlan:
-        """The shape of an interview. Raises ``UnknownName`` for the role, ``QuizError`` for the length."""
-        chosen = self.role(role)
-        if minutes not in self.format.phases or minutes not in chosen.mix:
-            lengths = ", ".join(map(str, self.format.phases))
-            raise QuizError(f"A mock interview takes {lengths} minutes, not {minutes}.")
-        seconds = dict(self.format.phases[minutes])
-        # The shortest interview has the same phases for every role.
-        if minutes >= 30:
-            for phase, shift in chosen.shift.items():
-                seconds[phase] += shift
-        plan = InterviewPlan(chosen, minutes, True, seconds, dict(chosen.mix[minutes]))
-        return plan if code else plan.without_code()
+    def plan(
+        self,
+        role: str,
+        minutes: int,
+        *,
+        code: bool = True,
+        round_name: str = RoundName.MIXED,
+        spoken: bool = False,
+    ) -> InterviewPlan:
+        """The shape of an interview. Raises ``UnknownName`` for role and round, ``QuizError`` otherwise."""
+        chosen, kind = self.role(role), find_round(round_name)
+        kind.check_minutes(minutes)
+        kind.check_spoken(spoken=spoken)
+        coding_s = 60 * self.format.coding_minutes.get(minutes, 0) if kind.has_code else 0
+        plan = InterviewPlan(
+            chosen, kind, minutes, bool(coding_s), {}, {}, self.format.times, coding_s, spoken
+        ).with_counts(self._counts(chosen, kind, minutes))
+        return plan if code or not plan.code else plan.without_code()
 
-
-def split(total: int, weights: Sequence[float]) -> list[int]:
-    """Split ``total`` into integers in proportion to ``weights`` by the largest-remainder method.
-
-    The parts sum to ``total`` exactly.
-    """
-    whole = sum(weights)
-    if not weights:
-        return []
-    exact = [total * weight / whole for weight in weights]
-    parts = [int(part) for part in exact]
-    order = sorted(range(len(parts)), key=lambda i: (parts[i] - exact[i], i))
-    for index in order[: total - sum(parts)]:
-        parts[index] += 1
-    return parts
+    def _counts(self, role: Role, kind: InterviewRound, minutes: int) -> Mapping[str, int]:
+        if kind.name == RoundName.MIXED:
+            return role.mix[minutes]
+        counts = self.format.mix.get(kind.name, {}).get(minutes, {})
+        return {slot: counts.get(slot, 0) for slot in SLOTS}
 
 
 def load_blueprint(folder: Path | None = None) -> Blueprint:
@@ -222,7 +262,7 @@ def load_blueprint(folder: Path | None = None) -> Blueprint:
         shape = _format(documents.pop(name))
         roles = {}
         for name, data in documents.items():  # noqa: B007 - the name is for the error below
-            role = _role(data, shape)
+            role = _role(data)
             roles[role.name] = role
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise QuizError(f"{folder / name}: {type(error).__name__}: {error}; compare another file.") from error
@@ -230,41 +270,43 @@ def load_blueprint(folder: Path | None = None) -> Blueprint:
 
 
 def _format(data: Mapping[str, Any]) -> Format:
-    phases = {}
-    for minutes, row in data["phases"].items():
-        seconds = {phase: round(60 * row[phase]) for phase in PHASES}
-        if sum(seconds.values()) != 60 * minutes:
-            raise ValueError(f"the phases of {minutes} minutes sum to {sum(seconds.values()) / 60:g}")
-        phases[int(minutes)] = seconds
     beats = {
         kind: tuple(Beat(beat["name"], beat["check"]) for beat in rows)
         for kind, rows in data["beats"].items()
     }
-    return Format(
-        phases,
-        {phase: str(data["titles"][phase]) for phase in PHASES},
-        {slot: int(data["nominal_seconds"][slot]) for slot in SLOTS},
-        {slot: float(share) for slot, share in data["follow_up_share"].items()},
-        {slot: int(number) for slot, number in data["follow_ups"].items()},
-        beats,
+    times = NominalTimes(
+        _whole_numbers(data["recall_seconds"]),
+        _whole_numbers(data["nominal_seconds"]),
+        _whole_numbers(data["follow_ups"]),
+        int(data["follow_up_seconds"]),
     )
+    mix = {name: _mix(rows) for name, rows in data["mix"].items()}
+    minutes = {int(length): int(value) for length, value in data["coding_minutes"].items()}
+    return Format({str(k): str(v) for k, v in data["titles"].items()}, times, minutes, mix, beats)
 
 
-def _role(data: Mapping[str, Any], shape: Format) -> Role:
-    shift = {phase: round(60 * minutes) for phase, minutes in data["shift_minutes"].items()}
-    if sum(shift.values()) or not set(shift) <= set(PHASES):
-        raise ValueError("shift_minutes must name phases and sum to 0")
-    mix = {int(minutes): {slot: int(row[slot]) for slot in SLOTS} for minutes, row in data["mix"].items()}
-    if set(mix) != set(shape.phases):
-        raise ValueError(f"mix needs the lengths {', '.join(map(str, shape.phases))}")
+def _whole_numbers(data: Mapping[str, Any]) -> dict[str, int]:
+    return {str(name): int(number) for name, number in data.items()}
+
+
+def _mix(data: Mapping[Any, Mapping[str, Any]]) -> dict[int, dict[str, int]]:
+    return {int(minutes): _whole_numbers(row) for minutes, row in data.items()}
+
+
+def _role(data: Mapping[str, Any]) -> Role:
+    mix = _mix(data["mix"])
+    if set(mix) != set(LENGTHS) or any(set(row) != set(SLOTS) for row in mix.values()):
+        raise ValueError(f"mix needs {', '.join(SLOTS)} for the lengths {', '.join(map(str, LENGTHS))}")
+    for name in data["rounds"]:
+        find_round(name)
     return Role(
         str(data["role"]),
         str(data["title"]),
         str(data["about"]),
         int(data["pass_mark"]),
-        {str(topic): int(weight) for topic, weight in data["topic_weights"].items()},
+        _whole_numbers(data["topic_weights"]),
         tuple(data["coding_pool"]),
         tuple(data.get("scenario_pool", ())),
-        shift,
+        tuple(data["rounds"]),
         mix,
     )

@@ -12,7 +12,7 @@ from quizapp.interview.report.model import (
     Report,
     WeakTopic,
 )
-from quizapp.interview.scoring.terms import half_up
+from quizapp.interview.scoring.arithmetic import half_up
 
 HALF_LIFE_DAYS = 14
 WINDOW_DAYS = 30
@@ -20,13 +20,17 @@ SETTLED = 3
 MOST_COMPARED = 3
 
 
-def earlier_of_role(role: str, report_id: str, past: Iterable[Report]) -> list[Report]:
-    """The reports of the role in the order given, without the one with this id."""
-    return [report for report in past if report.role == role and report.id != report_id]
+def comparable(role: str, round_name: str, report_id: str, past: Iterable[Report]) -> list[Report]:
+    """The reports of the same role and round in the order given, without the one with this id."""
+    return [
+        report
+        for report in past
+        if (report.role, report.round_name) == (role, round_name) and report.id != report_id
+    ]
 
 
 def comparison(total: int, earlier: Sequence[Report]) -> Comparison:
-    """Compare a total with the last three interviews for the role (``earlier``, newest first)."""
+    """Compare a total with the last three interviews of its role and round (``earlier``, newest first)."""
     rows = [
         EarlierTotal(
             report.id,

@@ -13,19 +13,24 @@ from quizapp import __version__
 from quizapp.errors import QuizError, TakenOver
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.incidents.model import IncidentLibrary
-from quizapp.interview import archive
+from quizapp.interview import RoundName, archive
 from quizapp.interview.blueprint import Beat, Blueprint, InterviewForm, load_blueprint
 from quizapp.interview.effects import effect_of, linked_cards, review_of
 from quizapp.interview.marking.model import Marking
 from quizapp.interview.marking.propose import propose
-from quizapp.interview.paper.knowledge import knowledge, variants_seen
+from quizapp.interview.paper.knowledge import knowledge, times_asked, variants_seen
 from quizapp.interview.paper.model import InterviewHead, Paper
+from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper, single_incident_paper
 from quizapp.interview.report.build import build
-from quizapp.interview.report.model import SCHEMA, QuestionEffect, Report
+from quizapp.interview.report.model import SCHEMA, SCHEMA_2, QuestionEffect, Report
+from quizapp.interview.rounds.material import CARDS, RoundMaterial
+from quizapp.interview.rounds.read_material import load_material
+from quizapp.interview.rounds.round_table import ROUNDS, RULES
 from quizapp.interview.session.clock import Steady, steady
 from quizapp.interview.session.flow import SessionEvent, phases_of
-from quizapp.interview.session.question import CODING, INCIDENT, InterviewQuestion, make_question
+from quizapp.interview.session.make_question import make_question
+from quizapp.interview.session.question import CODING, INCIDENT, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
 from quizapp.scheduling.recorder import MockReview
 
@@ -62,6 +67,12 @@ class Interview:
         """Whether it is a mock interview or a single incident."""
         return self.head.form
 
+    @property
+    def title(self) -> str:
+        """Its role, round and length, in a few words."""
+        kind = ROUNDS[self.head.round].title.lower() if self.head.round else ""
+        return ", ".join(part for part in (self.head.title, kind, f"{self.head.minutes} minutes") if part)
+
     # starting and resuming
 
     @classmethod
@@ -71,28 +82,38 @@ class Interview:
         role: str,
         minutes: int,
         *,
+        round_name: str = RoundName.MIXED,
         code: bool = True,
+        spoken: bool = False,
         seed: int | None = None,
         blueprint: Blueprint | None = None,
         library: IncidentLibrary | None = None,
+        material: RoundMaterial | None = None,
         clock: Steady = steady,
     ) -> "Interview":
         """Sample a paper. The clock does not run before ``start``.
 
-        Raises ``QuizError`` if no question may be asked now, and ``UnknownName`` for the role.
+        Raises ``QuizError`` if no question may be asked now or the round does not take so long, and
+        ``UnknownName`` for the role and the round.
         """
         blueprint = blueprint or load_blueprint()
         library = library or load_library()
+        material = material or load_material()
         seed = secrets.randbelow(1_000_000) if seed is None else seed
-        plan = blueprint.plan(role, minutes, code=code)
-        paper = sample_paper(
-            blueprint, plan, study.bank, knowledge(study), seed, library, variants_seen(study)
-        )
+        plan = blueprint.plan(role, minutes, code=code, round_name=round_name, spoken=spoken)
+        if plan.round.name in OPEN_ROUNDS:
+            paper = sample_open_paper(plan, material, times_asked(study), seed)
+        else:
+            paper = sample_paper(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
         if not paper.picks:
             raise QuizError(
                 "The bank holds no question that may be asked now: all were seen within 48 hours."
             )
-        return cls._on(paper, study, blueprint, library, clock)
+        items = [
+            make_question(number, pick, study.bank, library, material, rules=RULES, spoken=spoken)
+            for number, pick in enumerate(paper.picks)
+        ]
+        return cls._on(paper, items, study, blueprint, clock, rules=RULES)
 
     @classmethod
     def begin_incident(
@@ -116,15 +137,23 @@ class Interview:
         state = knowledge(study).get(incident.card)
         unseen = incident.id not in variants_seen(study)
         paper = single_incident_paper(incident, blueprint, state, seed, unseen=unseen)
-        return cls._on(paper, study, blueprint, library, clock)
+        items = [make_question(number, pick, study.bank, library) for number, pick in enumerate(paper.picks)]
+        # By itself an incident keeps the weights of version 1.
+        return cls._on(paper, items, study, blueprint, clock, rules=1)
 
     @classmethod
     def _on(
-        cls, paper: Paper, study: "Study", blueprint: Blueprint, library: IncidentLibrary, clock: Steady
+        cls,
+        paper: Paper,
+        items: list[InterviewQuestion],
+        study: "Study",
+        blueprint: Blueprint,
+        clock: Steady,
+        *,
+        rules: int,
     ) -> "Interview":
-        items = [make_question(number, pick, study.bank, library) for number, pick in enumerate(paper.picks)]
         session = InterviewSession(phases_of(paper.seconds, blueprint.format.titles), items, clock)
-        return cls(study, _head(study, blueprint, paper, items, secrets.token_hex(4)), session)
+        return cls(study, _head(study, blueprint, paper, items, rules), session)
 
     def start(self) -> None:
         """Start the clock and store the interview."""
@@ -223,7 +252,9 @@ class Interview:
             item, marking, mark = question.asked, question.marking, question.marks.total
             effect = effect_of(item, mark, marking)
             question.effect = record = QuestionEffect(effect.why, None, None, list(effect.caps))
-            if item.kind != INCIDENT and not _in_bank(bank, item.card):
+            if item.card.startswith(CARDS):
+                record.why = "asked only in interviews: nothing to schedule"
+            elif item.kind != INCIDENT and not _in_bank(bank, item.card):
                 record.why = "the question is no longer in the bank"
             elif effect.rating is None:
                 recalls += [] if item.kind == INCIDENT else [item.card]
@@ -243,7 +274,7 @@ def _in_bank(bank: "Bank", card: str) -> bool:
 
 
 def _head(
-    study: "Study", blueprint: Blueprint, paper: Paper, items: Sequence[InterviewQuestion], name: str
+    study: "Study", blueprint: Blueprint, paper: Paper, items: Sequence[InterviewQuestion], rules: int
 ) -> InterviewHead:
     from importlib.metadata import PackageNotFoundError, version
 
@@ -255,8 +286,8 @@ def _head(
     hashes = [item.asked.content_hash for item in items if item.kind != CODING]
     role = paper.plan.role
     return InterviewHead(
-        schema=SCHEMA,
-        id=name,
+        schema=SCHEMA if rules == 1 else SCHEMA_2,
+        id=secrets.token_hex(4),
         seed=paper.seed,
         role=role.name,
         title=role.title,
@@ -270,4 +301,7 @@ def _head(
         device="cpu",
         beats={kind: list(beats) for kind, beats in blueprint.format.beats.items()},
         started=study.clock.now().astimezone(UTC).isoformat(timespec="seconds"),
+        rules=rules,
+        round=paper.plan.round.name if rules > 1 else "",
+        spoken=paper.plan.spoken,
     )

@@ -42,7 +42,7 @@ def plan_weights(
     chosen = blueprint.role(role) if role else None
     gap = gaps(reports, chosen or min(blueprint.roles.values(), key=lambda role: role.pass_mark), now)
     topics = {topic: _role_weight(chosen, topic) * (1 + gap.get(topic, 0.0)) for topic in bank.topics}
-    nominal = blueprint.format.nominal
+    nominal = blueprint.format.times.other
     cards = {
         question.id: topics.get(question.topic, 1.0) * nominal[question.level] / nominal["medium"]
         for question in bank.questions.values()
@@ -89,7 +89,7 @@ def _code_share(blueprint: Blueprint, roles: Sequence[Role]) -> float:
     shares = []
     for role in roles:
         seconds = blueprint.plan(role.name, _LENGTH).seconds
-        asked = sum(seconds.values()) - seconds["brief"] - seconds["wrap"]
+        asked = sum(seconds.values()) - seconds["brief"] - seconds["reserve"]
         shares.append(seconds["coding"] / asked)
     return sum(shares) / len(shares)
 

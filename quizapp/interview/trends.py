@@ -10,11 +10,12 @@ from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
+from quizapp.interview import RoundName
 from quizapp.interview.archive import drift_text
 from quizapp.interview.history import MOST_COMPARED, SETTLED, WINDOW_DAYS, pooled
 from quizapp.interview.report.model import Report
+from quizapp.interview.scoring.arithmetic import DIMENSIONS, half_up
 from quizapp.interview.scoring.score import mean_mark
-from quizapp.interview.scoring.terms import DIMENSIONS, half_up
 from quizapp.util.text import plural
 
 SPARKS = "▁▂▃▄▅▆▇█"
@@ -65,13 +66,14 @@ class TopicTrend:
 
 @dataclass(frozen=True, slots=True)
 class RoleStanding:
-    """Where the learner stands in a role.
+    """Where the learner stands in a round of a role.
 
     ``pooled`` is the weighted mean of all totals; the weight of an interview halves every 14 days.
     ``recent`` counts the interviews of the last 30 days.
     """
 
     role: str
+    round_name: str
     title: str
     interviews: int
     pooled: int
@@ -84,10 +86,13 @@ class RoleStanding:
         return self.recent < SETTLED
 
 
-def oldest_first(reports: Sequence[Report], role: str | None = None) -> list[Report]:
-    """The reports of a role, or of all roles, oldest first."""
+def oldest_first(
+    reports: Sequence[Report], role: str | None = None, round_name: str | None = None
+) -> list[Report]:
+    """The reports of a role and a round, or of all, oldest first."""
     return sorted(
-        (report for report in reports if role in (None, report.role)), key=lambda report: report.started_at
+        (r for r in reports if role in (None, r.role) and round_name in (None, r.round_name)),
+        key=lambda report: report.started_at,
     )
 
 
@@ -126,17 +131,19 @@ def weakest(topics: Sequence[TopicTrend]) -> TopicTrend | None:
 
 
 def standings(reports: Sequence[Report], now: datetime) -> list[RoleStanding]:
-    """Where the learner stands in each role; the role of the newest interview comes first."""
+    """Where the learner stands in each round of each role; that of the newest interview comes first."""
     rows = []
     newest = oldest_first(reports)[::-1]
-    for role in dict.fromkeys(report.role for report in newest):
-        of_role = [report for report in newest if report.role == role]
+    for role, round_name in dict.fromkeys((report.role, report.round_name) for report in newest):
+        of_role = [r for r in newest if (r.role, r.round_name) == (role, round_name)]
         latest = of_role[0]
         recent = sum((now - report.started_at).days <= WINDOW_DAYS for report in of_role)
         totals = [(report.started_at, report.totals.raw) for report in of_role]
         # As of the newest interview and not of today, so that the figure equals the one in its report.
         total = pooled(latest.started_at, totals).total
-        rows.append(RoleStanding(role, latest.title, len(of_role), total, latest.pass_mark, recent))
+        rows.append(
+            RoleStanding(role, round_name, latest.title, len(of_role), total, latest.pass_mark, recent)
+        )
     return rows
 
 
@@ -147,7 +154,9 @@ def spark(percents: Sequence[int | None]) -> str:
 
 def standing_text(standing: RoleStanding) -> str:
     """Describe a standing in one sentence."""
-    text = f"{standing.title}: {plural(standing.interviews, 'interview')}, pooled {standing.pooled}"
+    mixed = standing.round_name == RoundName.MIXED
+    title = standing.title if mixed else f"{standing.title}, {standing.round_name}"
+    text = f"{title}: {plural(standing.interviews, 'interview')}, pooled {standing.pooled}"
     recent = f"{standing.recent} in 30 days"
     return f"{text}, pass mark {standing.pass_mark}; {recent}{', provisional' * standing.provisional}."
 
@@ -161,26 +170,27 @@ def weakest_text(topics: Sequence[TopicTrend]) -> str:
     return f"Weakest: {row.topic}, mean {row.mean} over {plural(row.number, 'question')}{few}."
 
 
-HEAD = f"{'id':8}  {'date':10}  {'role':23}  min  raw  adj  80 %    band"
+HEAD = f"{'id':8} {'date':10} {'role':23} {'round':8} min raw adj 80 %   band"
 
 
 def list_line(report: Report) -> str:
     """Format a finished interview as one line below ``HEAD``."""
     totals, interval = report.totals, report.interval
-    head = _list_head(report.id, report.started_at, report.role, report.minutes)
+    head = _list_head(report.id, report.started_at, report.role, report.round_name, report.minutes)
     percents = f"{interval.low}-{interval.high}"
-    return f"{head}  {totals.raw:>3}  {totals.adjusted:>3}  {percents:6}  {report.band.name}"
+    return f"{head} {totals.raw:>3} {totals.adjusted:>3} {percents:6} {report.band.name}"
 
 
 def running_line(document: Mapping[str, Any]) -> str:
     """Format an unfinished interview, given its stored document, as one line below ``HEAD``."""
     started = datetime.fromisoformat(document["started"])
-    head = _list_head(document["id"], started, document["role"], document["minutes"])
+    round_name = document.get("round") or RoundName.MIXED
+    head = _list_head(document["id"], started, document["role"], round_name, document["minutes"])
     return f"{head}  not finished, can be resumed"
 
 
-def _list_head(mock_id: str, started: datetime, role: str, minutes: int) -> str:
-    return f"{mock_id:8}  {started.astimezone():%Y-%m-%d}  {role:23}  {minutes:>3}"
+def _list_head(mock_id: str, started: datetime, role: str, round_name: str, minutes: int) -> str:
+    return f"{mock_id:8} {started.astimezone():%Y-%m-%d} {role:23} {round_name:8} {minutes:>3}"
 
 
 def day(report: Report) -> str:
@@ -191,7 +201,7 @@ def day(report: Report) -> str:
 def as_text(reports: Sequence[Report], now: datetime) -> Iterator[str]:
     """Yield the lines of the trend of each role and of the topics, for 80 columns."""
     for standing in standings(reports, now):
-        of_role = oldest_first(reports, standing.role)
+        of_role = oldest_first(reports, standing.role, standing.round_name)
         yield ""
         yield from textwrap.wrap(standing_text(standing), _COLUMNS)
         yield from (_row(line, NAME_CELLS) for line in (total_line(of_role), *dimension_lines(of_role)))

@@ -137,7 +137,7 @@ class StagedRun:
         """By stage, how many grades failed while it was the newest one shown."""
         reds = dict.fromkeys((stage.name for stage in self.stages), 0)
         for number in range(len(self.grades)):
-            if not self._is_green(number):
+            if self.outcome(number).failing:
                 reds[self.stages[min(self._greens(self.grades[:number]), len(self.stages) - 1)].name] += 1
         return reds
 

@@ -37,6 +37,7 @@ class PendingSubmission:
     source: str
     device: str
     on_result: OnResult
+    stages: int | None = None
 
 
 def _make_warm_client(on_verdict: Callable[[int, "Verdict | QuizError"], None]) -> "JudgeClient":
@@ -82,9 +83,19 @@ class JudgeBridge:
         """Start the judge in the background."""
         self._run(self._start)
 
-    def submit(self, exercise: "Exercise", source: str, device: str, on_result: OnResult) -> None:
-        """Grade ``source``; ``on_result`` receives the outcome unless the submission is void by then."""
-        submission = PendingSubmission(exercise, source, device, on_result)
+    def submit(
+        self,
+        exercise: "Exercise",
+        source: str,
+        device: str,
+        on_result: OnResult,
+        stages: int | None = None,
+    ) -> None:
+        """Grade ``source``; ``on_result`` receives the outcome unless the submission is void by then.
+
+        ``stages`` runs the tests of that many leading stages only.
+        """
+        submission = PendingSubmission(exercise, source, device, on_result, stages)
         self._current = submission
         self._run(lambda: self._submit(submission))
 
@@ -135,7 +146,9 @@ class JudgeBridge:
             return
         try:
             source = submission.source.encode()
-            ticket = self._ensure_client().submit(submission.exercise, source, device=submission.device)
+            ticket = self._ensure_client().submit(
+                submission.exercise, source, device=submission.device, stages=submission.stages
+            )
         except QuizError as error:
             self._call_on_ui(self._deliver, submission, error)
         except OSError as error:

@@ -4,35 +4,49 @@ import random
 
 from quizapp.incidents.diagnosis import BoughtReading, StatedDiagnosis
 from quizapp.incidents.model import IncidentLibrary
-from quizapp.interview.blueprint import LENGTHS, Beat
+from quizapp.interview.blueprint import Beat
 from quizapp.interview.marking.model import Marking, WordsMarking
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.paper.model import InterviewHead
+from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
 from quizapp.interview.report.build import build
 from quizapp.interview.report.model import load_report
+from quizapp.interview.rounds.read_material import load_material
+from quizapp.interview.rounds.round_table import ROUNDS
 from quizapp.interview.session.flow import phases_of
-from quizapp.interview.session.question import CodeSubmission, InterviewQuestion, OwnCheck, make_question
+from quizapp.interview.session.make_question import make_question
+from quizapp.interview.session.question import CodeSubmission, InterviewQuestion, OwnCheck
 from quizapp.interview.session.session import InterviewSession
 from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, real_bank
 
 STATES = ("frozen", "frozen", "frozen", "cut", "lost", "abandoned", "unreached")
 
 
-def report(seed: int, past: list | None = None) -> dict:
+def report(seed: int, past: list | None = None, rules: int = 1) -> dict:
     rng = random.Random(seed)
     bank = real_bank()
-    plan = blueprint().plan(rng.choice(ROLES), rng.choice(LENGTHS), code=rng.random() < 0.7)
+    kind = rng.choice(list(ROUNDS.values())) if rules > 1 else ROUNDS["mixed"]
+    plan = blueprint().plan(
+        rng.choice(ROLES), rng.choice(kind.lengths), code=rng.random() < 0.7, round_name=kind.name
+    )
     library = incidents() if seed % 4 else IncidentLibrary()
-    paper = sample_paper(blueprint(), plan, bank, knowledge(bank, seed, 0.3), seed, library)
-    items = [make_question(number, pick, bank, library) for number, pick in enumerate(paper.picks)]
+    if kind.name in OPEN_ROUNDS:
+        paper = sample_open_paper(plan, load_material(), {}, seed)
+    else:
+        paper = sample_paper(plan, bank, knowledge(bank, seed, 0.3), seed, library)
+    spoken = rules > 1 and kind.may_be_spoken and rng.random() < 0.5
+    items = [
+        make_question(number, pick, bank, library, load_material(), rules=rules, spoken=spoken)
+        for number, pick in enumerate(paper.picks)
+    ]
     session = InterviewSession(phases_of(paper.seconds, blueprint().format.titles), items, lambda: 0.0)
     markings = []
     for item in items:
         happen(item, rng)
         markings.append(marked(item, rng))
     head = InterviewHead(
-        schema="quizapp.mock/1",
+        schema=f"quizapp.mock/{rules}",
         id=f"g{seed}",
         seed=seed,
         role=plan.role.name,
@@ -47,6 +61,9 @@ def report(seed: int, past: list | None = None) -> dict:
         device="cpu",
         beats={},
         started=f"2026-03-{1 + seed % 27:02d}T19:00:00+00:00",
+        rules=rules,
+        round=kind.name if rules > 1 else "",
+        spoken=spoken,
     )
     finished = f"2026-03-{1 + seed % 27:02d}T20:00:00+00:00"
     return build(head, finished, session, markings, [load_report(one) for one in past or []]).as_json()
@@ -62,12 +79,13 @@ def happen(item: InterviewQuestion, rng: random.Random) -> None:
     if item.state in {"unreached", "abandoned"} or rng.random() < 0.1:
         return
     if item.kind == "recall":
-        item.typed = rng.choice([item.asked.answer, item.asked.prompt, "no idea", "a, b, c"])
-        for probe in item.follow_ups:
-            probe.state = rng.choice(["frozen", "cut", "unreached"])
-            probe.typed = rng.choice(["", probe.answer])
+        say(item, rng)
     elif item.kind == "incident":
         diagnose(item, rng)
+    elif item.kind == "estimate":
+        item.typed = rng.choice([item.asked.worked, item.asked.answer, "no idea", ""])
+        factor = rng.choice([1.0, 1.08, 0.93, 1.3, 0.7, 1.7, 0.4])
+        item.given = rng.choice([str(item.asked.result * factor), "what", None])
     elif item.kind == "numeric":
         item.given = rng.choice([str(item.asked.result), "12", "what"])
     elif item.kind == "choice":
@@ -77,15 +95,38 @@ def happen(item: InterviewQuestion, rng: random.Random) -> None:
     elif item.kind == "cloze":
         item.given = ["x", "1", ""]
     else:
-        item.typed = rng.choice(["", item.asked.key_points[0].text])
-        for _ in range(rng.randint(0, 4)):
-            tests = [{"name": "t", "behaviour": b, "passed": rng.random() < 0.6, "message": "", "seconds": 0}
-                     for b in range(1, 6) for _ in range(2)]  # fmt: skip
-            passed = all(test["passed"] for test in tests)
-            verdict = {"schema": "quizapp.verdict/1", "status": "passed" if passed else "failed",
-                       "passed": passed, "tests": tests}  # fmt: skip
-            item.submissions.append(CodeSubmission(1, "", verdict))
-        item.checks = [OwnCheck(rng.randint(0, 2), True, 0)] * rng.randint(0, 1)
+        code(item, rng)
+
+
+def say(item: InterviewQuestion, rng: random.Random) -> None:
+    """Answer in words, well or not, and some follow-ups; a spoken answer leaves no words."""
+    texts = [item.asked.answer, item.asked.prompt, "no idea", "a, b, c"]
+    item.typed = "" if item.spoken else rng.choice(texts)
+    for probe in item.follow_ups:
+        probe.state = rng.choice(["frozen", "cut", "unreached"])
+        probe.typed = "" if item.spoken else rng.choice(["", probe.answer])
+
+
+def code(item: InterviewQuestion, rng: random.Random) -> None:
+    """Submit verdicts of chance."""
+    item.typed = rng.choice(["", item.asked.key_points[0].text])
+    for _ in range(rng.randint(0, 4)):
+        tests = [{"name": "t", "behaviour": b, "passed": rng.random() < 0.6, "message": "", "seconds": 0}
+                 for b in range(1, 6) for _ in range(2)]  # fmt: skip
+        passed = all(test["passed"] for test in tests)
+        verdict = {"schema": "quizapp.verdict/1", "status": "passed" if passed else "failed",
+                   "passed": passed, "tests": tests, "exercise": item.exercise, "file": "",
+                   "device": "cpu", "seconds": 1.0, "seed": 1, "tier": "T0", "error": None, "printed": "",
+                   "notes": [], "versions": {}, "stages": stages_of(item, rng)}  # fmt: skip
+        item.submissions.append(CodeSubmission(1, "", verdict))
+        if item.stages:
+            item.grade(item.submissions[-1])
+    item.checks = [OwnCheck(rng.randint(0, 2), True, 0)] * rng.randint(0, 1)
+
+
+def stages_of(item: InterviewQuestion, rng: random.Random) -> list[dict]:
+    shown = item.staged_run.shown_stages if item.stages else ()
+    return [{"name": stage.name, "passed": rng.random() < 0.6} for stage in shown]
 
 
 def diagnose(item: InterviewQuestion, rng: random.Random) -> None:

@@ -31,7 +31,7 @@ from quizapp.store import Store
 
 EVENING = datetime(2026, 3, 2, 19, 0, tzinfo=UTC)
 INCIDENTS = Path(__file__).parent.parent / "data" / "incidents"
-ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer")
+ROLES = ("applied-fine-tuning", "training-infrastructure", "research-engineer", "post-training")
 
 
 class Hand:
@@ -151,6 +151,9 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
     assert item is not None
     if item.kind == "recall":
         session.type(text or item.asked.answer)
+    elif item.kind == "estimate":
+        session.type(text or item.asked.worked)
+        session.give(text or str(item.asked.result))
     elif item.kind == "numeric":
         session.give(text or str(item.asked.result))
     elif item.kind == "choice":
@@ -246,14 +249,15 @@ def only(name: str) -> IncidentLibrary:
     return replace(library, incidents={name: library.incidents[name]})
 
 
-def at_incident(made, name: str = "flat-loss", **options):
-    """An interview whose one scenario is in hand."""
+def at_incident(made, name: str = "flat-loss", rules: int = 1, **options):
+    """An interview whose one scenario is in hand, weighed as an incident by itself unless ``rules`` is 2."""
     options = {"seed": 4, "code": False, "library": only(name)} | options
-    interview, hand = begin(made, "research-engineer", 15, **options)
+    interview, hand = begin(made, "research-engineer", 30, **options)
     session = interview.session
     session.proceed()
     for _ in range(40):
         if session.item is not None and session.item.kind == "incident":
+            session.item.rules = rules
             return interview, hand, session.item
         session.submit()
         session.confide(50)

@@ -9,7 +9,8 @@ from quizapp.incidents.model import IncidentLibrary
 from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
 from quizapp.interview.paper.knowledge import Knowledge
-from quizapp.interview.paper.model import Paper
+from quizapp.interview.paper.model import Paper, PaperQuestion
+from quizapp.interview.paper.open_rounds import OPEN_ROUNDS
 from quizapp.interview.paper.sample import NO_INCIDENTS
 
 
@@ -19,8 +20,9 @@ def broken(
     """What a paper does against the rules that hold in every state."""
     picks = paper.picks
     yield from _incidents(paper, bank, library)
+    yield from _times(paper, blueprint, bank)
     slugs = [pick.exercise for pick in picks]
-    if len(set(slugs)) != len(slugs):
+    if len(set(slugs)) != len(slugs) and paper.plan.round.name not in OPEN_ROUNDS:
         yield "an exercise slug twice"
     if sum(seconds for _, seconds in paper.seconds) != 60 * paper.plan.minutes:
         yield "phases do not sum to the length"
@@ -33,6 +35,8 @@ def broken(
     order = [list(seconds).index(pick.phase) for pick in picks]
     if order != sorted(order):
         yield "phases out of order"
+    if paper.plan.round.name in OPEN_ROUNDS:
+        return
     for place, pick in enumerate(picks):
         yield from _item(place, paper, bank, known)
         if pick.slot == "hard" and not any(
@@ -42,6 +46,40 @@ def broken(
     counts = Counter(pick.slot for pick in picks)
     if any(counts[slot] > paper.plan.counts[slot] for slot in PHASE_OF):
         yield "more items than the mix"
+
+
+def _times(paper: Paper, blueprint: Blueprint, bank: Bank) -> Iterator[str]:
+    """The time rules, from the nominal times alone."""
+    follow_up = blueprint.format.times.follow_up
+    for pick in paper.picks:
+        nominal = nominal_seconds(pick, blueprint, bank)
+        if not 0.8 * nominal <= pick.budget <= 1.5 * nominal:
+            yield f"{pick.budget} s for a question of {nominal} s"
+        if any(not 0.8 * follow_up <= seconds <= 1.5 * follow_up for seconds in pick.follow_ups):
+            yield "a squeezed follow-up"
+        if len(pick.follow_ups) > 2:
+            yield "three follow-ups"
+    asked = [pick for pick in paper.picks if pick.slot in ("easy", "medium", "hard")]
+    recall = sum(pick.planned for pick in asked if pick.kind == "recall")
+    if paper.plan.round.name in ("concepts", "mixed") and 4 * recall < 3 * sum(p.planned for p in asked):
+        yield "less than three quarters of the question time is recall"
+    if paper.plan.round.name == "concepts" and any(pick.kind != "recall" for pick in asked):
+        yield "a question in concepts that is not recall"
+
+
+def nominal_seconds(pick: PaperQuestion, blueprint: Blueprint, bank: Bank) -> int:
+    """The nominal seconds of an answer, by the table in docs/mock.md."""
+    if pick.slot == "coding":
+        stages = bank.exercises[pick.exercise].stages[: len(pick.stages)]
+        assert pick.stages == tuple(stage.name for stage in stages)
+        assert pick.stages
+        return 60 * sum(stage.minutes or bank.exercises[pick.exercise].minutes for stage in stages)
+    if pick.slot == "design":
+        minutes = {"requirements": 5, "arithmetic": 10, "plan": 15, "failure-modes": 10, "metrics": 5}
+        return 60 * minutes[pick.phase]
+    if pick.kind == "recall" and pick.slot in ("easy", "medium", "hard"):
+        return {"easy": 90, "medium": 180, "hard": 240}[pick.slot]
+    return blueprint.format.times.other[pick.slot]
 
 
 def _item(place: int, paper: Paper, bank: Bank, known: Knowledge) -> Iterator[str]:
@@ -99,7 +137,8 @@ def unmet_incidents(paper: Paper, library: IncidentLibrary) -> Iterator[str]:
 def unmet(paper: Paper, known: Knowledge) -> Iterator[str]:
     """Wishes that a large bank meets: a full paper, 30 % unseen, topic shares within 1 of the quota."""
     picks = paper.picks
-    if len(picks) != sum(paper.plan.counts.values()):
+    # A quiz leaves out what does not fit, and its kinds decide how much that is.
+    if len(picks) != sum(paper.plan.counts.values()) and paper.plan.round.name != "quiz":
         yield "slots left empty"
     questions = [pick for pick in picks if pick.slot != "coding"]
     if sum(pick.unseen for pick in questions) < ceil(0.3 * len(questions)):

@@ -1,6 +1,7 @@
 """Recomputes every figure of a report from its JSON alone; written from the formula, imports no scorer."""
 
 import random
+from contextlib import suppress
 from fractions import Fraction as F
 from math import floor
 
@@ -47,6 +48,9 @@ def recall(item: dict) -> list[tuple[str, F, F]]:
         weights["core"] += weights.pop("deep")
     if production is None:
         weights["core"] += weights.pop("production")
+    notes = item.get("rules", 1) > 1 and not item.get("spoken", False)
+    if notes:
+        weights["core"] += 15
     beats = marking["beats"]
     clarity = F(sum(1 for b in beats if b["held"]), len(beats)) if beats else F(0)
     time = time_of(item, core >= F(4, 5))
@@ -59,7 +63,23 @@ def recall(item: dict) -> list[tuple[str, F, F]]:
         rows.append((rest, weights["deep"], sum(deep) / len(deep)))
     if "production" in weights:
         rows.append((rest, weights["production"], production))
+    if notes:
+        return rows
     return [*rows, ("clarity and time", F(15, 2), clarity), ("clarity and time", F(15, 2), time)]
+
+
+def estimate(item: dict) -> list[tuple[str, F, F]]:
+    marking = item["marking"]
+    number = F(marking["number"])
+    # With a unit, or without a number, the marking's word is taken.
+    with suppress(TypeError, ValueError, ZeroDivisionError):
+        ratio = F(item["given"]) / F(item["question"]["result"])
+        slack = F(1, 10**8)
+        half = F(1, 2) if ratio > 0 and max(ratio, 1 / ratio) <= F(3, 2) + slack else F(0)
+        number = F(1) if abs(ratio - 1) <= F(1, 10) + slack else half
+    working = covered([{**p, "held": 0} if marking["empty"] else p for p in marking["points"]], None) or F(0)
+    time = F(0) if marking["empty"] else time_of(item, number >= F(4, 5))
+    return [("correctness", F(50), number), ("depth", F(40), working), ("clarity and time", F(10), time)]
 
 
 def machine(item: dict) -> list[tuple[str, F, F]]:
@@ -78,13 +98,64 @@ def coding(item: dict) -> list[tuple[str, F, F]]:
     explained = covered(marking["points"], None)
     time = time_of(item, passed >= F(4, 5))
     failed = sum(1 for s in item["submissions"] if not s["verdict"]["passed"])
-    verified = max(F(0), F(10 if marking["checked"] else 0) - F(5, 2) * max(0, failed - 1)) / 10
+    costly = second_reds(item) if item.get("stages") else max(0, failed - 1)
+    verified = max(F(0), F(10 if marking["checked"] else 0) - F(5, 2) * costly) / 10
     if marking["empty"]:
         time = verified = F(0)
     rows = [("code", F(60 if explained is not None else 80), passed)]
     if explained is not None:
         rows.append(("code", F(20), explained))
     return [*rows, ("clarity and time", F(10), time), ("code", F(10), verified)]
+
+
+def second_reds(item: dict) -> int:
+    """All red grades but the first of each stage; a grade is red unless every stage shown held."""
+    names, shown, reds = [stage["name"] for stage in item["stages"]], 1, {}
+    for grade in item.get("grades", ()):
+        if set(names[:shown]) <= set(grade["held"]):
+            shown = min(len(names), shown + 1)
+        else:
+            reds[shown] = reds.get(shown, 0) + 1
+    return sum(number - 1 for number in reds.values())
+
+
+def in_interview(item: dict) -> list[tuple[str, F, F]]:
+    """An incident by the rules of version 2: hypotheses and readings 60, cause and fix 25, proof 15."""
+    asked, marking, said = item["question"], item["marking"], item["given"] or {}
+    silent = marking["empty"]
+    healthy = asked["cause"] == "no-fault"
+    rejects = {c["id"]: set(c["rejected_by"]) for c in asked["causes"]}
+    targets = {"control-run"} if healthy else set(asked["decoys"])
+    left, spent, until = set(targets), 0, 0
+    for row in item["bought"]:
+        spent += row["seconds"]
+        gone = {t for t in left if row["reading"] == t or row["reading"] in rejects.get(t, set())}
+        left, until = left - gone, spent if gone else until
+    excluded = F(len(targets) - len(left), len(targets))
+    paid = until if excluded else spent
+    thrift = min(F(1), F(2 * asked["cheapest"]["seconds"] + 10, paid + 10))
+    have = {row["reading"] for row in item["bought"]}
+    evidence = F(int("control-run" in have)) if healthy else F(0)
+    rejected = said.get("reading") in rejects.get(said.get("decoy"), set()) & have
+    if not healthy and rejected and said.get("decoy") != said.get("cause"):
+        evidence = F(1) if said["decoy"] in asked["decoys"] else F(1, 2)
+    paying = [b for b in item["bought"] if b["seconds"] > 0] or item["bought"]
+    outcomes = {r["id"]: r["outcome"] for r in asked["readings"]}
+    hits = sum(1 for b in paying if b["predicted"] == outcomes[b["reading"]])
+    edit = healthy and said.get("cause", "no-fault") != "no-fault"
+    fix = F(0) if edit or silent else covered(marking["points"], "fix")
+    proved = "control-run" in have or any(p["verify"] and p["held"] and not silent for p in marking["points"])
+    prevented = not silent and any(b["held"] for b in marking["beats"] if b["name"] == "the prevention")
+    shares = [
+        (20, excluded * thrift), (20, F(hits, len(paying)) if paying else F(0)),
+        (20, (excluded + evidence) / 2),
+        (10, F(int(said.get("cause") == asked["cause"]))), (5, F(int(said.get("place") == asked["place"]))),
+        (10, fix), (10, F(int(proved))), (5, F(int(prevented))),
+    ]  # fmt: skip
+    rows = [("debugging", F(weight), share) for weight, share in shares]
+    if item["hints"]:
+        rows.append(("debugging", F(-20), F(min(2, item["hints"]), 2)))
+    return rows
 
 
 def incident(item: dict) -> list[tuple[str, F, F]]:
@@ -144,8 +215,9 @@ def incident(item: dict) -> list[tuple[str, F, F]]:
 
 
 def terms(item: dict) -> list[tuple[str, F, F]]:
-    kind = {"recall": recall, "coding": coding, "incident": incident}.get(item["kind"], machine)
-    rows = kind(item)
+    live = in_interview if item.get("rules", 1) > 1 else incident
+    kinds = {"recall": recall, "coding": coding, "incident": live, "estimate": estimate}
+    rows = kinds.get(item["kind"], machine)(item)
     seen = item["state"] != "unreached" and (item["state"] != "lost" or said(item))
     return rows if seen else [(dimension, weight, F(0)) for dimension, weight, _ in rows]
 

@@ -10,12 +10,15 @@ from quizapp.interview.scoring.terms import coding_terms
 from quizapp.interview.service import Interview
 from tests.interview.mock_kit import begin, small_bank, study, wait
 
-FAILED = {"schema": "quizapp.verdict/1", "status": "failed", "passed": False, "tests": [
+FAILED = {"schema": "quizapp.verdict/1", "exercise": "lora", "file": "lora.py", "device": "cpu",
+    "seconds": 1.0, "seed": 1, "tier": "T0", "error": None, "printed": "", "notes": [], "versions": {},
+    "status": "failed", "passed": False, "stages": [{"name": "all", "passed": False}], "tests": [
     {"name": "a", "behaviour": 1, "passed": True, "message": "", "seconds": 0.1},
     {"name": "b", "behaviour": 1, "passed": False, "message": "no", "seconds": 0.1},
     {"name": "c", "behaviour": 2, "passed": True, "message": "", "seconds": 0.1},
 ]}  # fmt: skip
-PASSED = FAILED | {"status": "passed", "passed": True, "tests": FAILED["tests"][::2]}
+PASSED = FAILED | {"status": "passed", "passed": True, "stages": [{"name": "all", "passed": True}],
+    "tests": FAILED["tests"][::2]}  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from quizapp.errors import UnknownName
 from quizapp.interview import archive
 from quizapp.interview.blueprint import load_blueprint
-from quizapp.interview.history import comparison, earlier_of_role, pooled
+from quizapp.interview.history import comparable, comparison, pooled
 from quizapp.interview.peer_review import AnswerMarks, answers_to_mark, build_review
 from quizapp.interview.report.model import MarkedQuestion, Report, TopicInflation
 from quizapp.interview.scoring.calibration import adjusted, topic_calibration
@@ -44,7 +44,7 @@ def test_the_comparison_is_with_the_last_three_of_the_role(reports: list[Report]
     assert [row.id for row in last] == [report.id for report in reports[2::-1]]
     mean = sum(report.totals.raw for report in reports[:3]) / 3
     assert abs(reports[3].comparison.difference - (reports[3].totals.raw - mean)) <= 0.5
-    earlier = earlier_of_role("applied-fine-tuning", reports[3].id, reports[:3])
+    earlier = comparable("applied-fine-tuning", "mixed", reports[3].id, reports[:3])
     assert comparison(reports[3].totals.raw, earlier).last == []
 
 

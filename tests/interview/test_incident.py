@@ -164,7 +164,7 @@ def test_without_evidence_the_diagnosis_has_at_most_ten(made) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reading", "told"), [("one-batch", "the same"), ("loss-curve", "Most"), ("", "Most")]
+    ("reading", "told"), [("one-batch", "the same"), ("loss-curve", "Most hidden"), ("", "Most hidden")]
 )
 def test_the_rejected_cause_is_told_right_or_not_by_the_reading_that_was_taken(
     made, reading: str, told: str
@@ -179,7 +179,7 @@ def test_the_rejected_cause_is_told_right_or_not_by_the_reading_that_was_taken(
     )
     said, right = row.split("|")[2:4]
     assert said.strip()
-    assert right.strip().startswith(told)
+    assert told in right
 
 
 def test_a_fix_without_verification_has_at_most_thirteen(made) -> None:
@@ -303,7 +303,7 @@ def test_below_fifty_makes_its_exercise_due(made) -> None:
 
 
 def test_an_incident_that_was_not_reached_leaves_no_trace(made) -> None:
-    interview, _ = begin(made, "research-engineer", 15, seed=4, code=False, library=only("flat-loss"))
+    interview, _ = begin(made, "research-engineer", 30, seed=4, code=False, library=only("flat-loss"))
     interview.session.proceed()
     interview.session.end("early")
     report = interview.record().as_json()

@@ -24,7 +24,7 @@ from tests.interview.mock_kit import (
 
 def draw(seed: int, minutes: int = 45, role: str = "training-infrastructure", known=None, **options):
     plan = blueprint().plan(role, minutes, code=False)
-    return sample_paper(blueprint(), plan, small_bank(), known or {}, seed, incidents(), **options)
+    return sample_paper(plan, small_bank(), known or {}, seed, incidents(), **options)
 
 
 def drawn(paper) -> list[str]:
@@ -33,7 +33,7 @@ def drawn(paper) -> list[str]:
 
 def test_without_incidents_scenarios_are_questions_of_the_bank() -> None:
     plan = blueprint().plan("training-infrastructure", 45, code=False)
-    paper = sample_paper(blueprint(), plan, small_bank(), {}, 1, IncidentLibrary())
+    paper = sample_paper(plan, small_bank(), {}, 1, IncidentLibrary())
     scenes = [pick for pick in paper.picks if pick.slot == "scenario"]
     assert scenes
     assert {pick.kind for pick in scenes} == {"recall"}
@@ -41,7 +41,7 @@ def test_without_incidents_scenarios_are_questions_of_the_bank() -> None:
 
 def test_too_few_incidents_are_filled_up_with_questions() -> None:
     plan = blueprint().plan("training-infrastructure", 60, code=False)
-    paper = sample_paper(blueprint(), plan, small_bank(), {}, 1, only("flat-loss"))
+    paper = sample_paper(plan, small_bank(), {}, 1, only("flat-loss"))
     scenes = [pick.kind for pick in paper.picks if pick.slot == "scenario"]
     assert sorted(set(scenes)) == ["incident", "recall"]
     assert len(scenes) == plan.counts["scenario"]
@@ -51,7 +51,7 @@ def test_long_interviews_hold_a_passing_and_a_failing_one_batch_test() -> None:
     for seed in range(60):
         kinds = {incidents().incidents[name].one_batch for name in drawn(draw(seed))}
         assert kinds == {"passes", "fails"}
-        first = drawn(draw(seed, 15))
+        first = drawn(draw(seed, 30))
         assert [incidents().incidents[name].one_batch for name in first] == ["passes"]
 
 
@@ -64,7 +64,7 @@ def test_a_failing_test_is_drawn_though_passing_ones_abound() -> None:
     plan = replace(plan, counts={**plan.counts, "coding": 0})
     assert plan.counts["scenario"] == 2
     for seed in range(20):
-        paper = sample_paper(blueprint(), plan, small_bank(), {}, seed, many)
+        paper = sample_paper(plan, small_bank(), {}, seed, many)
         assert "rising-loss" in drawn(paper)
 
 
@@ -87,11 +87,11 @@ def test_a_weak_class_comes_before_others_and_with_a_variant_not_seen() -> None:
     other = replace(flat, id="strange", fault_class="strange")
     many = replace(library, incidents={i.id: i for i in (flat, twin, other)})
     weak = {"incident:pairing": CardKnowledge(0.5, 100.0)}
-    plan = blueprint().plan("research-engineer", 15, code=False)
+    plan = blueprint().plan("research-engineer", 30, code=False)
     names = {
         name
         for seed in range(30)
-        for name in drawn(sample_paper(blueprint(), plan, small_bank(), weak, seed, many, {"flat-loss"}))
+        for name in drawn(sample_paper(plan, small_bank(), weak, seed, many, {"flat-loss"}))
     }
     assert names == {"flat-again"}
 
@@ -101,9 +101,9 @@ def test_the_role_draws_from_its_own_pool_first() -> None:
     flat = library.incidents["flat-loss"]
     own = blueprint().roles["research-engineer"].scenario_pool[0]
     many = replace(library, incidents={"flat-loss": flat, own: replace(flat, id=own, fault_class="own")})
-    plan = blueprint().plan("research-engineer", 15, code=False)
+    plan = blueprint().plan("research-engineer", 30, code=False)
     for seed in range(10):
-        assert drawn(sample_paper(blueprint(), plan, small_bank(), {}, seed, many)) == [own]
+        assert drawn(sample_paper(plan, small_bank(), {}, seed, many)) == [own]
 
 
 def test_a_variant_not_asked_yet_comes_before_the_pool_that_was() -> None:
@@ -111,9 +111,9 @@ def test_a_variant_not_asked_yet_comes_before_the_pool_that_was() -> None:
     flat = library.incidents["flat-loss"]
     own = blueprint().roles["research-engineer"].scenario_pool[0]
     many = replace(library, incidents={"flat-loss": flat, own: replace(flat, id=own, fault_class="own")})
-    plan = blueprint().plan("research-engineer", 15, code=False)
+    plan = blueprint().plan("research-engineer", 30, code=False)
     for seed in range(10):
-        paper = sample_paper(blueprint(), plan, small_bank(), {}, seed, many, {own})
+        paper = sample_paper(plan, small_bank(), {}, seed, many, {own})
         assert drawn(paper) == ["flat-loss"]
 
 

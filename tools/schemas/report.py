@@ -1,4 +1,4 @@
-"""The schema of a stored report, ``quizapp.mock/1``, from the types of `quizapp.interview.report.model`.
+"""The schema of a stored report, ``quizapp.mock/1`` or ``/2``, from `quizapp.interview.report.model`.
 
 Three things cannot be read from the types and are added here. A question shares one JSON object with its
 marking. The kind of a question decides the types of its ``question`` and ``marking``. Some limits hold only
@@ -9,20 +9,24 @@ from typing import Any
 
 import msgspec
 
-from quizapp.interview.blueprint import INCIDENT_ROLE, LENGTHS, PHASE_OF, SLOTS
+from quizapp.interview.blueprint import INCIDENT_ROLE, PHASE_OF, SLOTS
 from quizapp.interview.marking.model import TYPE_BY_KIND, MachineMarking
 from quizapp.interview.report.model import SCHEMA, Report
+from quizapp.interview.rounds.material import DESIGN_PHASES
+from quizapp.interview.rounds.round_table import ROUNDS
 from quizapp.interview.scoring.calibration import CONFIDENCES
-from quizapp.interview.session.question import ASKED_BY_KIND, QuestionState
+from quizapp.interview.session.question import ASKED_BY_KIND, LATER, QuestionState
 
 Schema = dict[str, Any]
 
+LENGTHS = sorted({minutes for kind in ROUNDS.values() for minutes in kind.lengths})
+PHASES = [*dict.fromkeys(PHASE_OF.values()), "quiz", "napkin", *DESIGN_PHASES, "presentation", "probes"]
 _MINIMUM: Schema = {"minimum": 0}
 _HELD: Schema = {"enum": [0, 0.5, 1]}
 _LIMITS: dict[str, dict[str, Schema]] = {
     "InterviewQuestion": {
-        "slot": {"enum": list(SLOTS)},
-        "phase": {"enum": list(dict.fromkeys(PHASE_OF.values()))},
+        "slot": {"enum": [*SLOTS, "estimate", "design", "presentation", "probe"]},
+        "phase": {"enum": PHASES},
         "kind": {"enum": list(ASKED_BY_KIND)},
         "state": {"enum": [state.value for state in QuestionState if state.closed]},
         "confidence": {"enum": [*CONFIDENCES, None]},
@@ -38,7 +42,7 @@ _LIMITS: dict[str, dict[str, Schema]] = {
     "CodingMarking": {"behaviours": {"minimum": 1}, "behaviours_passed": _MINIMUM},
     "DiagnosisMark": {"evidence": _HELD, "states": {"minimum": 1}},
 }
-_LATER = {"bought"}
+_LATER = {"bought", *LATER}
 """Keys that the first reports did not have."""
 
 
@@ -66,7 +70,7 @@ def report_schema() -> Schema:
         **report,
         "if": {"properties": {"role": {"const": INCIDENT_ROLE}}},
         "then": single,
-        "else": {"properties": {"minutes": {"enum": list(LENGTHS)}}},
+        "else": {"properties": {"minutes": {"enum": LENGTHS}}},
         "$defs": definitions,
     }
 

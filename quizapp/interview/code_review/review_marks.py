@@ -12,9 +12,9 @@ from quizapp.interview.code_review.model import (
     ConsequenceMark,
     Decision,
     FixOutcome,
-    ReviewFault,
     ProofOutcome,
     ReviewAnswer,
+    ReviewFault,
     ReviewMarks,
 )
 

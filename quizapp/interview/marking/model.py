@@ -99,15 +99,18 @@ class WordsMarking(Marking, kw_only=True, rename={"follow_ups": "probes"}):
     misconceptions: list[MisconceptionMark]
     beats: list[BeatMark]
     follow_ups: list[FollowUpMark]
+    spoken: bool | msgspec.UnsetType = msgspec.UNSET
+    """Whether the answer was spoken, so that nothing is written that could support a point."""
 
     def needs_phrase(self, index: int) -> bool:
         """Whether the learner must name a supporting phrase to tick this point."""
-        return not self.points[index].proposed and not self.empty
+        return not self.points[index].proposed and not self.empty and self.spoken is not True
 
     def tick(self, index: int, typed: str, *, ticked: bool, half: bool = False, quote: str = "") -> None:
         """Tick or untick a key point.
 
-        A tick that neither matching words nor a phrase from the ``typed`` answer supports counts half.
+        A tick that neither matching words nor a phrase from the ``typed`` answer supports counts half. A
+        spoken answer is marked from memory, so that its ticks count in full.
         """
         point = self.points[index]
         quote = quote.strip()
@@ -118,7 +121,8 @@ class WordsMarking(Marking, kw_only=True, rename={"follow_ups": "probes"}):
         if not ticked or self.empty:
             point.held = 0.0
         else:
-            point.held = 0.5 if point.half or not point.supported else 1.0
+            believed = point.supported or self.spoken is True
+            point.held = 1.0 if believed and not point.half else 0.5
 
     def unmarked(self) -> "WordsMarking":
         """Return a copy with every decision on the key points reset, to mark the answer again blind."""
@@ -148,6 +152,16 @@ class CodingMarking(WordsMarking, kw_only=True):
     failed_submissions: int
 
 
+class EstimateMarking(WordsMarking, kw_only=True):
+    """The marking of an estimate. The machine marks the ``number``, the learner the working.
+
+    ``number`` is 1 within 10 % of the right one, 0.5 within a factor of 1.5, else 0. ``note`` says so.
+    """
+
+    number: float
+    note: str
+
+
 class IncidentMarking(WordsMarking, kw_only=True):
     """The marking of an incident. The machine marks the diagnosis, the learner the answer in words."""
 
@@ -158,4 +172,5 @@ TYPE_BY_KIND: Mapping[str, type[Marking]] = {
     "recall": WordsMarking,
     "coding": CodingMarking,
     "incident": IncidentMarking,
+    "estimate": EstimateMarking,
 }

@@ -2,15 +2,19 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_order
 from quizapp.bank.key_terms import matched_words
 from quizapp.bank.meaning import propose_points, says_something
 from quizapp.bank.model import KeyPoint
 from quizapp.incidents.diagnosis import SnapshotPoint, diagnose
 from quizapp.interview.blueprint import Beat
+from quizapp.interview.marking.estimate import mark_estimate
 from quizapp.interview.marking.model import (
     BeatMark,
     CodingMarking,
+    EstimateMarking,
     FollowUpMark,
     IncidentMarking,
     MachineMarking,
@@ -25,14 +29,14 @@ from quizapp.interview.marking.text_evidence import (
     propose_follow_up,
     propose_wrong,
 )
+from quizapp.interview.session.make_question import bank_question, sampled_values
 from quizapp.interview.session.question import (
     CODING,
+    ESTIMATE,
     IN_WORDS,
     UNREACHED,
     WAITING,
     InterviewQuestion,
-    bank_question,
-    sampled_values,
 )
 
 
@@ -45,6 +49,8 @@ def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> Marking:
             return _coding(item)
         case "incident":
             return _incident(item, beats)
+        case "estimate":
+            return _estimate(item)
         case _:
             return _machine(item)
 
@@ -52,7 +58,7 @@ def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> Marking:
 def is_self_marked(item: InterviewQuestion) -> bool:
     """Whether the learner marks the answer, because the question was reached and answered in words."""
     words = bool(item.typed.strip() or any(row.typed.strip() for row in item.follow_ups))
-    return item.kind in (*IN_WORDS, CODING) and item.reached and words
+    return item.kind in (*IN_WORDS, CODING, ESTIMATE) and item.reached and (words or item.was_spoken)
 
 
 def _points(item: InterviewQuestion) -> list[PointMark]:
@@ -94,7 +100,7 @@ def _beats(item: InterviewQuestion, beats: Sequence[Beat], typed: str, prompt: s
 
 
 def _says_nothing(item: InterviewQuestion, points: Sequence[PointMark]) -> bool:
-    if says_something(item.typed, item.asked.prompt, item.key_points):
+    if item.was_spoken or says_something(item.typed, item.asked.prompt, item.key_points):
         return False
     return not any(point.proposed for point in points)
 
@@ -113,6 +119,7 @@ def _recall(item: InterviewQuestion, beats: Sequence[Beat]) -> WordsMarking:
         misconceptions=_misconceptions(item),
         beats=_beats(item, beats, item.typed, item.asked.prompt),
         follow_ups=follow_ups,
+        spoken=item.was_spoken or msgspec.UNSET,
     )
 
 
@@ -140,6 +147,22 @@ def _machine(item: InterviewQuestion) -> MachineMarking:
     return MachineMarking(by=MarkedBy.MACHINE, empty=False, right_parts=right, parts=parts, note=mark.note)
 
 
+def _estimate(item: InterviewQuestion) -> EstimateMarking:
+    points = _points(item)
+    given = str(item.given) if item.has_given else ""
+    number, note = mark_estimate(bank_question(item), sampled_values(item), given)
+    return EstimateMarking(
+        by=MarkedBy.SELF,
+        empty=not given and _says_nothing(item, points),
+        points=points,
+        misconceptions=_misconceptions(item),
+        beats=[],
+        follow_ups=[],
+        number=number,
+        note=note,
+    )
+
+
 def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking:
     points = _points(item)
     empty = _says_nothing(item, points)
@@ -158,6 +181,11 @@ def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking
 def _coding(item: InterviewQuestion) -> CodingMarking:
     submissions = item.submissions
     held = submissions[-1].behaviours() if submissions else {}
+    behaviours = len(held) or len(item.coding.behaviours) or 1
+    if counted := item.staged_run.counted_behaviours if item.stages else frozenset():
+        counted |= {0} & held.keys()  # 0: only allowed means are used
+        held = {number: passed for number, passed in held.items() if number in counted}
+        behaviours = len(counted)
     first_ms = submissions[0].at_ms if submissions else None
     # Only a check before the first submission shows that the learner tested before asking for a verdict.
     checked = first_ms is not None and any(check.at_ms <= first_ms for check in item.checks)
@@ -173,7 +201,7 @@ def _coding(item: InterviewQuestion) -> CodingMarking:
         misconceptions=[],
         beats=[],
         follow_ups=[],
-        behaviours=len(held) or len(item.coding.behaviours) or 1,
+        behaviours=behaviours,
         behaviours_passed=sum(held.values()),
         status=submissions[-1].status if submissions else "no submission",
         checked=checked,

@@ -1,5 +1,6 @@
 """How well the learner knows each card when a paper is made."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -55,4 +56,14 @@ def variants_seen(study: "Study") -> frozenset[str]:
         for mock in study.mocks("done")
         for item in mock.document["items"]
         if item["kind"] == "incident" and item["opened_ms"] is not None
+    )
+
+
+def times_asked(study: "Study") -> Counter[str]:
+    """Return how often each card was asked in finished interviews."""
+    return Counter(
+        item["card"]
+        for mock in study.mocks("done")
+        for item in mock.document["items"]
+        if item["opened_ms"] is not None
     )

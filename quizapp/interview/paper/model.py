@@ -12,9 +12,11 @@ from quizapp.interview.blueprint import PHASE_OF, Beat, InterviewForm, Interview
 class PaperQuestion:
     """One question of the paper. Times are in seconds.
 
-    ``card`` is a question id, ``exercise:<slug>`` or ``incident:<class>``; with the last, ``incident`` is the
-    id of the variant. ``planned`` is the question's part of the phase, ``budget`` the time for the answer
-    itself, and ``follow_ups`` the time for each follow-up. Budget and follow-ups sum to ``planned``.
+    ``phase`` is where it is asked; a mixed round's phase of the slot if none is given. ``stages`` are the
+    stages that a coding task asks for. ``card`` is a question id, ``exercise:<slug>``, ``incident:<class>``
+    or one of what only interviews ask; of an incident, ``incident`` is the id of the variant. ``planned`` is
+    the question's part of the phase, ``budget`` the time for the answer itself, and ``follow_ups`` the time
+    for each follow-up. Budget and follow-ups sum to ``planned``.
     """
 
     slot: str
@@ -30,11 +32,13 @@ class PaperQuestion:
     budget: int = 0
     follow_ups: tuple[int, ...] = ()
     incident: str = ""
+    phase: str = ""
+    stages: tuple[str, ...] = ()
 
-    @property
-    def phase(self) -> str:
-        """The phase in which it is asked."""
-        return PHASE_OF[self.slot]
+    def __post_init__(self) -> None:
+        """Fill in the phase."""
+        if not self.phase:
+            object.__setattr__(self, "phase", PHASE_OF[self.slot])
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +51,11 @@ class Paper:
     picks: tuple[PaperQuestion, ...]
 
 
-class InterviewHead(msgspec.Struct, kw_only=True):
+class InterviewHead(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The fixed facts of an interview. Its stored document begins with them.
 
+    ``rules`` is the version of the rules by which it is scored. Documents of version 1 do not have the key,
+    nor ``round`` and ``spoken``.
     ``beats`` holds the parts of a well-built answer by kind of question. ``blueprint`` and ``content_hash``
     are hashes of the files and questions that the paper was made from.
     """
@@ -69,6 +75,9 @@ class InterviewHead(msgspec.Struct, kw_only=True):
     device: str
     beats: dict[str, list[Beat]]
     started: str
+    rules: int = 1
+    round: str = ""
+    spoken: bool = False
 
     @property
     def form(self) -> InterviewForm:

@@ -9,10 +9,13 @@ from math import ceil
 from quizapp.bank.model import Bank, Exercise, Question
 from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.incidents.selection import holds_false_alarm, usable_incidents
+from quizapp.interview import RoundName
 from quizapp.interview.blueprint import CUT_SHARE, INCIDENT_ROLE, Blueprint, InterviewPlan, Role
 from quizapp.interview.paper.knowledge import BAND, CardKnowledge, Knowledge
 from quizapp.interview.paper.model import Paper, PaperQuestion
 from quizapp.interview.paper.schedule import timed
+from quizapp.interview.rounds.round_table import ROUNDS
+from quizapp.interview.rounds.time_rules import asked_stages
 
 UNASKED_TOPICS = frozenset({"interview-craft"})
 UNSEEN_SHARE = 0.30
@@ -24,7 +27,6 @@ _BOTH_ONE_BATCH_TESTS_FROM_MINUTES = 45
 
 
 def sample_paper(
-    blueprint: Blueprint,
     plan: InterviewPlan,
     bank: Bank,
     cards: Knowledge,
@@ -37,7 +39,7 @@ def sample_paper(
     Scenarios are incidents of ``library``; those in ``seen`` were asked before. If the library has too few,
     questions of the bank fill the places.
     """
-    if plan.counts["coding"] and not _exercises(plan, bank, cards):
+    if plan.counts["coding"] and len(_exercises(plan, bank, cards)) < plan.counts["coding"]:
         plan = plan.without_code()
     incidents = IncidentSampler(plan, library, bank, cards, seen)
     best: list[PaperQuestion] = []
@@ -45,13 +47,15 @@ def sample_paper(
     # A slot limits the choice for later slots (topics, pairs, families), so a greedy attempt can get stuck.
     # Try again from another seed and keep the attempt that breaks the fewest rules.
     for attempt in range(_TRIES):
-        sampler = _PaperSampler(plan, bank, cards, f"{seed}:{plan.role.name}:{plan.minutes}:{attempt}")
+        sampler = _PaperSampler(
+            plan, bank, cards, f"{seed}:{plan.role.name}:{plan.round.name}:{plan.minutes}:{attempt}"
+        )
         sampler.run(incidents, alarm=holds_false_alarm(seed))
         if sampler.cost < cost:
             best, cost = sampler.picks, sampler.cost
         if cost < 1.0:
             break
-    return timed(blueprint, plan, bank, best, seed)
+    return timed(plan, bank, best, seed)
 
 
 def single_incident_paper(
@@ -61,9 +65,17 @@ def single_incident_paper(
     seconds = blueprint.incident_seconds
     length = round(CUT_SHARE * seconds)
     role = Role(
-        INCIDENT_ROLE, incident.title, "A broken run to diagnose.", _INCIDENT_PASS_MARK, {}, (), (), {}, {}
+        INCIDENT_ROLE, incident.title, "A broken run to diagnose.", _INCIDENT_PASS_MARK, {}, (), (), (), {}
     )
-    plan = InterviewPlan(role, round(seconds / 60), False, {"scenario": length}, {"scenario": 1})
+    plan = InterviewPlan(
+        role,
+        ROUNDS[RoundName.MIXED],
+        round(seconds / 60),
+        False,
+        {"scenario": length},
+        {"scenario": 1},
+        blueprint.format.times,
+    )
     rng = random.Random(seed)  # noqa: S311 - the order of what is offered, not a secret
     question = _incident_question(incident, state, rng, unseen=unseen)
     return Paper(plan, seed, (("scenario", length),), (replace(question, planned=seconds, budget=seconds),))
@@ -87,11 +99,15 @@ def _incident_question(
 
 
 def _exercises(plan: InterviewPlan, bank: Bank, cards: Knowledge) -> list[Exercise]:
-    """The exercises to choose a coding question from: the role's own, else of its topics, else any."""
+    """The exercises to choose a coding task from: the role's own, else of its topics, else any.
+
+    At least the first stage of each fits into the time for the task.
+    """
     ready = [
         exercise
         for slug, exercise in bank.exercises.items()
-        if not ((state := cards.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
+        if asked_stages(exercise, plan.coding_s, first_only=True)
+        and not ((state := cards.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
     ]
     wanted = plan.counts["coding"]
     suitable = [exercise for exercise in ready if exercise.slug in plan.role.coding_pool]
@@ -232,8 +248,9 @@ class _PaperSampler:
         off = sum(max(0.0, abs(self.topics[t] - quota) - 1.0) for t, quota in self.quotas.items())
         unseen = sum(pick.unseen for pick in self.picks if pick.slot != "coding")
         short = max(0, ceil(UNSEEN_SHARE * self.questions) - unseen)
-        machine = any(pick.kind not in {"recall", "incident"} for pick in self.picks)
-        return off + short + (0.0 if machine or self.plan.minutes < 30 else 1.0)
+        machine = any(pick.kind not in {"recall", "incident", "coding"} for pick in self.picks)
+        wants_machine = self.plan.round.name == RoundName.MIXED and self.plan.minutes >= 30
+        return off + short + float(wants_machine and not machine)
 
     def _by_deficit(self) -> list[str]:
         """Sort topics by how far they are below their quota; noise decides between close ones."""
@@ -248,6 +265,8 @@ class _PaperSampler:
             return
         exercise = self.rng.choice(sorted(free, key=lambda e: e.slug))
         state = self.cards.get(f"exercise:{exercise.slug}")
+        stages = asked_stages(exercise, self.plan.coding_s, first_only=self.plan.first_stage_only)
+        seconds = 60 * sum(stage.minutes for stage in stages)
         self.used.add(exercise.slug)
         self.picks.append(
             PaperQuestion(
@@ -260,6 +279,9 @@ class _PaperSampler:
                 round(state.recall, 4) if state else None,
                 state is None,
                 self.rng.getrandbits(31),
+                planned=seconds,
+                budget=seconds,
+                stages=tuple(stage.name for stage in stages),
             )
         )
 
@@ -302,7 +324,8 @@ class _PaperSampler:
         return [
             question
             for question in _pool(self.bank, slot, topic)
-            if question.exercise not in self.used
+            if (question.kind == "recall" or not self.plan.in_words(slot))
+            and question.exercise not in self.used
             and _family(question) not in self.families
             and not ((state := self.cards.get(question.id)) and (state.fresh or state.suspended))
         ]
@@ -346,6 +369,7 @@ class _PaperSampler:
                 recall,
                 unseen,
                 seed,
+                phase=self.plan.phase_of(slot),
             )
         )
 

@@ -1,61 +1,78 @@
-"""Puts the questions of a paper in order and gives each its time."""
+"""Puts the questions of a paper in order and gives each its time.
+
+A question gets its nominal time, never less. Where the minutes of a round do not hold all questions and
+follow-ups, there are fewer of them. What is left over is the reserve at the end.
+"""
 
 import random
 from collections.abc import Sequence
 from dataclasses import replace
 
 from quizapp.bank.model import Bank
-from quizapp.interview.blueprint import PHASES, Blueprint, InterviewPlan, split
+from quizapp.interview.blueprint import InterviewPlan
 from quizapp.interview.paper.model import Paper, PaperQuestion
+from quizapp.interview.rounds.time_rules import NominalTimes
 
 
-def timed(
-    blueprint: Blueprint, plan: InterviewPlan, bank: Bank, picks: Sequence[PaperQuestion], seed: int
-) -> Paper:
-    """Order the picks and give each a budget. The budgets sum to the seconds of their phase.
+def timed(plan: InterviewPlan, bank: Bank, picks: Sequence[PaperQuestion], seed: int) -> Paper:
+    """Order the picks, give each its budget, and sum the phases; what is left over is the reserve."""
+    ordered = ordered_picks(picks, random.Random(f"{seed}:order"))  # noqa: S311 - the same for the same seed, not a secret
+    room = 60 * plan.minutes - plan.brief_s
+    return laid_out(plan, seed, fitted(ordered, plan.times, bank, room, follow_ups=plan.follow_ups))
 
-    The time of a phase without questions goes to the others in proportion, or to the wrap-up without any.
+
+def laid_out(plan: InterviewPlan, seed: int, picks: Sequence[PaperQuestion]) -> Paper:
+    """Build the paper from questions that have their times, in order."""
+    phases = dict.fromkeys(pick.phase for pick in picks)
+    rows = [("brief", plan.brief_s)]
+    rows += [(name, sum(pick.planned for pick in picks if pick.phase == name)) for name in phases]
+    rows.append(("reserve", 60 * plan.minutes - sum(seconds for _, seconds in rows)))
+    return Paper(plan, seed, tuple(row for row in rows if row[1]), tuple(picks))
+
+
+def fitted(
+    picks: Sequence[PaperQuestion], times: NominalTimes, bank: Bank, room: int, *, follow_ups: bool
+) -> list[PaperQuestion]:
+    """Give each pick its nominal time; leave picks out, and add follow-ups, as ``room`` seconds allow.
+
+    A pick that has a budget already, such as a coding task, keeps it.
     """
-    ordered = _ordered(picks, random.Random(f"{seed}:order"))  # noqa: S311 - the same for the same seed, not a secret
-    seconds = dict(plan.seconds)
-    filled = [phase for phase in PHASES if any(pick.phase == phase for pick in ordered)]
-    empty = [p for p in PHASES if p not in filled and p not in {"brief", "wrap"} and seconds[p]]
-    spare = sum(seconds[phase] for phase in empty)
-    for phase in empty:
-        seconds[phase] = 0
-    if filled:
-        shares = split(spare, [seconds[phase] or 1 for phase in filled])
-        for phase, share in zip(filled, shares, strict=True):
-            seconds[phase] += share
-    else:
-        seconds["wrap"] += spare
-    picked: list[PaperQuestion] = []
-    for phase in filled:
-        questions = [pick for pick in ordered if pick.phase == phase]
-        nominal = blueprint.format.nominal
-        parts = split(seconds[phase], [nominal[pick.slot] for pick in questions])
-        picked += [
-            _budgeted(blueprint, bank, pick, part) for pick, part in zip(questions, parts, strict=True)
-        ]
-    rows = tuple((phase, seconds[phase]) for phase in PHASES if seconds[phase])
-    return Paper(plan, seed, rows, tuple(picked))
+    asked = [pick if pick.budget else _answer_only(pick, times) for pick in picks]
+    while asked and sum(pick.planned for pick in asked) > room:
+        del asked[_dispensable(asked)]
+    spare = room - sum(pick.planned for pick in asked)
+    # Everybody's first follow-up comes before anybody's second.
+    for number in range(max(times.follow_ups.values(), default=0) if follow_ups else 0):
+        for place, pick in enumerate(asked):
+            if spare >= times.follow_up and _may_ask(pick, number, times, bank):
+                probes = (*pick.follow_ups, times.follow_up)
+                asked[place] = replace(pick, planned=pick.planned + times.follow_up, follow_ups=probes)
+                spare -= times.follow_up
+    return asked
 
 
-def _budgeted(blueprint: Blueprint, bank: Bank, pick: PaperQuestion, planned: int) -> PaperQuestion:
-    """Give the pick its time, a part of which is kept for its follow-up questions."""
+def _answer_only(pick: PaperQuestion, times: NominalTimes) -> PaperQuestion:
+    seconds = times.seconds(pick.slot, pick.kind)
+    return replace(pick, planned=seconds, budget=seconds, follow_ups=())
+
+
+def _may_ask(pick: PaperQuestion, number: int, times: NominalTimes, bank: Bank) -> bool:
     question = bank.questions.get(pick.card)
-    shape = blueprint.format
-    number = 0
-    if question is not None and question.kind == "recall":
-        number = min(shape.follow_ups.get(pick.slot, 0), len(question.follow_ups))
-    share = shape.follow_up_share.get(pick.slot, 0.0) / max(1, shape.follow_ups.get(pick.slot, 1)) * number
-    follow_ups = split(round(planned * share), [1.0] * number)
-    budget = planned - sum(follow_ups)
-    return replace(pick, planned=planned, budget=budget, follow_ups=tuple(follow_ups))
+    if pick.kind != "recall" or question is None or len(pick.follow_ups) != number:
+        return False
+    return number < min(times.follow_ups.get(pick.slot, 0), len(question.follow_ups))
 
 
-def _ordered(picks: Sequence[PaperQuestion], rng: random.Random) -> list[PaperQuestion]:
-    """Order by phase and shuffle within; a hard item comes after a medium one of its topic."""
+def _dispensable(picks: Sequence[PaperQuestion]) -> int:
+    """The place of the pick to leave out: the last one that no hard question of its topic builds on."""
+    hard = {pick.topic for pick in picks if pick.slot == "hard"}
+    places = range(len(picks) - 1, -1, -1)
+    free = (i for i in places if not (picks[i].slot == "medium" and picks[i].topic in hard))
+    return next(free, len(picks) - 1)
+
+
+def ordered_picks(picks: Sequence[PaperQuestion], rng: random.Random) -> list[PaperQuestion]:
+    """Order by phase and shuffle within; a hard question comes after a medium one of its topic."""
     by_slot: dict[str, list[PaperQuestion]] = {}
     for pick in picks:
         by_slot.setdefault(pick.slot, []).append(pick)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 import msgspec
 
-from quizapp.interview import history
+from quizapp.interview import RoundName, history
 from quizapp.interview.blueprint import form_of_role
 from quizapp.interview.marking.model import MachineMarking, Marking, WordsMarking
 from quizapp.interview.paper.model import InterviewHead
@@ -22,8 +22,10 @@ from quizapp.interview.report.model import (
     WeakTopic,
     costliest,
 )
+from quizapp.interview.rounds.material import PROJECT_TOPIC
 from quizapp.interview.scoring import calibration, score
-from quizapp.interview.scoring.terms import Term, terms_of
+from quizapp.interview.scoring.arithmetic import Term
+from quizapp.interview.scoring.terms import terms_of
 from quizapp.interview.session.question import CodeSubmission, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
 
@@ -55,7 +57,7 @@ def build(
     all_reached = [*reached, *(question for report in past for question in report.reached)]
     inflation = calibration.inflation(all_reached)
     confidence = calibration.calibration(reached)
-    earlier = history.earlier_of_role(head.role, head.id, past)
+    earlier = history.comparable(head.role, head.round or RoundName.MIXED, head.id, past)
     started = datetime.fromisoformat(head.started)
     weak_topics = history.weak_topics(questions)
     return Report(
@@ -90,7 +92,7 @@ def build(
             started, [(started, raw), *((report.started_at, report.totals.raw) for report in earlier)]
         ),
         weak_topics=weak_topics,
-        next_steps=_next_steps(head.role, head.minutes, weak_topics, questions),
+        next_steps=_next_steps(head, weak_topics, questions),
     )
 
 
@@ -110,19 +112,21 @@ def _mean_mark(questions: Sequence[MarkedQuestion]) -> int:
 
 
 def _next_steps(
-    role: str, minutes: int, weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
+    head: InterviewHead, weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
 ) -> list[NextStep]:
     steps = [
         NextStep(f"Drill {row.topic}", f"quizapp drill --topic {row.topic}")
         for row in weak_topics[:2]
-        if row.mean < GOOD_MARK
+        if row.mean < GOOD_MARK and row.topic != PROJECT_TOPIC
     ]
     slugs = dict.fromkeys(
-        question.asked.exercise for question in costliest(questions) if question.marks.total < GOOD_MARK
+        question.asked.exercise
+        for question in costliest(questions)
+        if question.marks.total < GOOD_MARK and question.asked.exercise
     )
     room = MOST_STEPS - len(steps)
     steps += [NextStep(f"Write {slug}", f"quizapp exercise {slug}") for slug in [*slugs][:room]]
-    return [*steps, NextStep(*form_of_role(role).another(role, minutes))]
+    return [*steps, NextStep(*form_of_role(head.role).another(head.role, head.minutes, head.round))]
 
 
 def redacted(report: Report) -> Report:

@@ -1,4 +1,4 @@
-"""The report of an interview as typed data, and its JSON form ``quizapp.mock/1``.
+"""The report of an interview as typed data, and its JSON form ``quizapp.mock/1`` or ``quizapp.mock/2``.
 
 The JSON form is a contract: the store keeps it, ``quizapp mock report --format json`` prints it, and the
 schema in ``docs/schemas`` is generated from the types below. In JSON the fields of ``MarkedQuestion.asked``
@@ -17,6 +17,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from quizapp.errors import QuizError
+from quizapp.interview import RoundName
 from quizapp.interview.blueprint import Beat, InterviewForm, form_of_role
 from quizapp.interview.marking.model import (
     CodingMarking,
@@ -29,7 +30,8 @@ from quizapp.interview.marking.model import (
 from quizapp.interview.session.flow import ClockEvent, Count, Milliseconds, PhaseTime
 from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
 
-SCHEMA = "quizapp.mock/1"
+SCHEMA, SCHEMA_2 = "quizapp.mock/1", "quizapp.mock/2"
+"""The schemas of reports by the rules of version 1 and 2."""
 
 # These limits appear only in the published schema. A stored report that breaks one must still open.
 Percent = Annotated[int, Meta(extra_json_schema={"minimum": 0, "maximum": 100})]
@@ -293,7 +295,7 @@ class BlindMarks(Struct):
 class Report(Struct):
     """A finished interview. Times are UTC in ISO 8601; ``questions`` are ``items`` in JSON."""
 
-    schema: Literal["quizapp.mock/1"]
+    schema: Literal["quizapp.mock/1", "quizapp.mock/2"]
     id: Annotated[str, Meta(extra_json_schema={"minLength": 1})]
     seed: int
     role: Annotated[str, Meta(extra_json_schema={"description": "incident: a single broken run"})]
@@ -326,6 +328,14 @@ class Report(Struct):
     weak_topics: list[WeakTopic]
     next_steps: list[NextStep]
     redacted: bool = False
+    rules: Annotated[int, Meta(description="version of the rules of the score")] = 1
+    round: Annotated[str, Meta(description="name of the round; empty in version 1, which had one")] = ""
+    spoken: bool = False
+
+    @property
+    def round_name(self) -> str:
+        """The name of the round; version 1 had only mixed ones."""
+        return self.round or RoundName.MIXED
 
     @property
     def form(self) -> InterviewForm:
@@ -355,8 +365,9 @@ class Report(Struct):
         """Return the report in its JSON form."""
         data: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, questions=[]))
         data["items"] = [question.as_json() for question in self.questions]
-        if not self.redacted:
-            del data["redacted"]
+        for key, default in (("redacted", False), ("rules", 1), ("round", ""), ("spoken", False)):
+            if data[key] == default:  # as version 1 wrote it
+                del data[key]
         return data
 
 

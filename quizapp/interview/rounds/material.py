@@ -5,6 +5,7 @@ None of it is drilled. Each part that is asked and marked by itself is a ``Quest
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from quizapp.bank.model import Fault, Question
 
@@ -16,6 +17,10 @@ DESIGN_PHASES: Mapping[str, tuple[str, int]] = {
     "metrics": ("Metrics", 5),
 }
 """The phases of a design question, in order: title and minutes."""
+PROJECT_TOPIC = "interview-craft"
+"""The topic of questions about the learner's own project. Nothing of it is drilled."""
+CARDS = ("design:", "napkin:", "project:")
+"""What the cards of this material begin with. They are not scheduled."""
 QUANTITIES = ("memory", "FLOPs", "time", "cost", "bandwidth")
 """What an estimate may be about. A napkin round asks for one of each."""
 
@@ -61,7 +66,7 @@ class ProjectSheet:
     probes: tuple[Question, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RoundMaterial:
     """Everything that the rounds ask besides questions of the bank, exercises and incidents.
 
@@ -72,3 +77,16 @@ class RoundMaterial:
     estimates: Mapping[str, Estimate] = field(default_factory=dict)
     project: ProjectSheet | None = None
     faults: tuple[Fault, ...] = ()
+
+    @cached_property
+    def questions(self) -> Mapping[str, Question]:
+        """Everything that is asked and marked by itself, by its card.
+
+        A card is the id behind the round and a colon: ``design:…`` (one for each phase), ``napkin:…`` or
+        ``project:…``.
+        """
+        asked = [("design", q) for design in self.designs.values() for q in design.phases.values()]
+        asked += [("napkin", estimate.question) for estimate in self.estimates.values()]
+        if self.project is not None:
+            asked += [("project", q) for q in (self.project.worksheet, *self.project.probes)]
+        return {f"{kind}:{question.id}": question for kind, question in asked}

@@ -12,6 +12,7 @@ from quizapp.bank.parse_question import read_question
 from quizapp.bank.yaml_loader import LINE, read_yaml
 from quizapp.interview.rounds.material import (
     DESIGN_PHASES,
+    PROJECT_TOPIC,
     QUANTITIES,
     DesignQuestion,
     Estimate,
@@ -21,7 +22,6 @@ from quizapp.interview.rounds.material import (
 from quizapp.util.suggest import did_you_mean
 
 DESIGN, NAPKIN, PROJECT = "design.yaml", "napkin.yaml", "project.yaml"
-PROJECT_TOPIC = "interview-craft"
 _SHARED = ("misconceptions", "sources")
 _DESIGN_KEYS = ("id", "title", "topic", "exercise", "prompt", "say", "phases", "follow_ups", *_SHARED)
 _PHASE_KEYS = ("answer", "key_points")

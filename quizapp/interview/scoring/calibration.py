@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 from quizapp.interview.report.model import Calibration, ConfidenceBin, MarkedQuestion, TopicInflation
-from quizapp.interview.scoring.terms import half_up
+from quizapp.interview.scoring.arithmetic import half_up
 
 SHRINK = 10  # with this many questions of each kind, half of the observed inflation counts
 ADJUSTMENT_LIMIT = 15

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from quizapp.interview.report.model import Band, BandResult, DimensionMark
-from quizapp.interview.scoring.terms import DIMENSIONS, Term, half_up
+from quizapp.interview.scoring.arithmetic import DIMENSIONS, Term, half_up
 from quizapp.interview.session.question import InterviewQuestion
 
 LEVEL_LIMITS = (40, 60, 80)

@@ -12,6 +12,7 @@ from quizapp.bank import QuestionKind
 from quizapp.bank.answers import shuffled
 from quizapp.bank.model import Exercise, FollowUp, KeyPoint, Misconception, Option, Question, Tolerance
 from quizapp.bank.parameters import sample_question
+from quizapp.practice.stage_task import without_docstrings
 
 
 class AskedQuestion(msgspec.Struct, kw_only=True):
@@ -96,15 +97,18 @@ def ask_question(question: Question, seed: int) -> AskedQuestion:
             return AskedQuestion(**common)
 
 
-def ask_exercise(exercise: Exercise) -> AskedExercise:
-    """Return the exercise as asked, with the rubric for its explanation."""
+def ask_exercise(exercise: Exercise, *, staged: bool = False) -> AskedExercise:
+    """Return the exercise as asked, with the rubric for its explanation.
+
+    ``staged``, it begins without docstrings, because the briefs of the stages say what to write.
+    """
     return AskedExercise(
         content_hash="",
         title=exercise.title,
         prompt=exercise.prompt,
         answer=exercise.solution,
         module=exercise.module,
-        starter=exercise.starter,
+        starter=without_docstrings(exercise.starter) if staged else exercise.starter,
         behaviours={str(number): text for number, text in exercise.behaviours.items()},
         key_points=list(exercise.rubric),
         misconceptions=[],

@@ -4,28 +4,19 @@ Some attributes have other names than the keys of the stored JSON: ``rename`` ho
 """
 
 from collections.abc import Mapping
-from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Self
 
 import msgspec
 
-from quizapp.bank import Level, PointKind, QuestionKind
-from quizapp.bank.model import (
-    Bank,
-    KeyPoint,
-    Question,
-)
-from quizapp.bank.parameters import SampledQuestion
+from quizapp.bank import PointKind, QuestionKind
+from quizapp.bank.model import KeyPoint, Stage
 from quizapp.incidents.diagnosis import (
     BoughtReading,
     IncidentSnapshot,
     OfferedReading,
     StatedDiagnosis,
-    snapshot,
 )
-from quizapp.incidents.model import IncidentLibrary
-from quizapp.interview.paper.model import PaperQuestion
 from quizapp.interview.session.asked import (
     AskedChoice,
     AskedCloze,
@@ -33,11 +24,11 @@ from quizapp.interview.session.asked import (
     AskedNumber,
     AskedOrder,
     AskedQuestion,
-    ask_exercise,
-    ask_question,
 )
+from quizapp.judge.verdict import Verdict
+from quizapp.practice.staged_run import StagedRun, StageGrade, StageOutcome
 
-CODING, INCIDENT = "coding", "incident"
+CODING, INCIDENT, ESTIMATE = "coding", "incident", "estimate"
 """The kinds of question that an interview adds to those of the bank."""
 IN_WORDS = ("recall", INCIDENT)
 """The kinds that are answered in words and marked against key points."""
@@ -84,6 +75,7 @@ ASKED_BY_KIND: Mapping[str, type[AskedQuestion | IncidentSnapshot]] = {
     QuestionKind.CLOZE: AskedCloze,
     CODING: AskedExercise,
     INCIDENT: IncidentSnapshot,
+    ESTIMATE: AskedNumber,
 }
 
 
@@ -123,6 +115,15 @@ class CodeSubmission(msgspec.Struct):
         return held
 
 
+class AskedStage(msgspec.Struct, frozen=True):
+    """A stage of an exercise as an interview asks for it."""
+
+    name: str
+    minutes: int
+    brief: str
+    behaviours: tuple[int, ...]
+
+
 class OwnCheck(msgspec.Struct):
     """A run of the learner's own check. ``before`` counts the submissions that came before it."""
 
@@ -136,13 +137,19 @@ Given = int | str | list[int | str] | StatedDiagnosis | None
 the words for the gaps, or a diagnosis. None if nothing was given."""
 
 
+LATER: Mapping[str, object] = {"rules": 1, "spoken": False, "stages": [], "grades": []}
+"""Keys that documents of version 1 do not have, with what they mean there. They are stored if they differ."""
+
+
 class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups": "probes"}):
     """One question of an interview.
 
     Times ending in ``_ms`` are milliseconds of the interview's clock; ``used_ms`` runs while the answer
     is open. ``planned`` and ``budget`` are seconds. ``typed`` is the answer in words, ``given`` the answer
     to the other kinds, ``code`` the source of a coding question. ``recall`` is the chance of recalling the
-    card when the paper was made.
+    card when the paper was made. ``rules`` is the version of the rules that score it. ``stages`` are those
+    that a coding task asks for, and ``grades`` what was graded of them. ``spoken`` says that the answer is
+    given aloud.
     """
 
     number: int
@@ -174,6 +181,28 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     submissions: list[CodeSubmission] = []
     checks: list[OwnCheck] = []
     bought: list[BoughtReading] = []
+    rules: int = 1
+    spoken: bool = False
+    stages: list[AskedStage] = []
+    grades: list[StageGrade] = []
+
+    @property
+    def staged_run(self) -> StagedRun:
+        """The run through the stages of a coding task, as far as it got."""
+        stages = (Stage(row.name, row.minutes, row.brief, row.behaviours) for row in self.stages)
+        return StagedRun(tuple(stages), list(self.grades))
+
+    def grade(self, submission: CodeSubmission) -> StageOutcome:
+        """Record what a verdict says about the stages that are shown."""
+        run = self.staged_run
+        outcome = run.record(Verdict.from_json(submission.verdict), self.used_ms / 1000)
+        self.grades = run.grades
+        return outcome
+
+    @property
+    def was_spoken(self) -> bool:
+        """Whether the learner answered aloud, so that nothing is written."""
+        return self.spoken and self.state in (CONFIDENCE, FOLLOW_UP, FROZEN, CUT)
 
     @property
     def scenario(self) -> bool:
@@ -188,7 +217,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     @property
     def answered(self) -> bool:
         """Whether there is any answer at all."""
-        return bool(self.typed.strip() or self.has_given or self.submissions)
+        return bool(self.typed.strip() or self.has_given or self.submissions or self.was_spoken)
 
     @property
     def has_given(self) -> bool:
@@ -281,7 +310,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
             # Written only where it is set, so that older documents are stored again as they were.
             if not point.get("must", True):
                 del point["must"]
-        return stored
+        return {key: value for key, value in stored.items() if key not in LATER or value != LATER[key]}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Self:
@@ -289,75 +318,3 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         question = msgspec.convert(data, cls)
         question.asked = msgspec.convert(data["question"], ASKED_BY_KIND[question.kind])
         return question
-
-
-def make_question(
-    number: int, pick: PaperQuestion, bank: Bank, library: IncidentLibrary | None = None
-) -> InterviewQuestion:
-    """Build the question for a place in a paper, with everything that asking and marking it needs."""
-    follow_ups: list[FollowUpAnswer] = []
-    asked: Asked
-    if pick.kind == INCIDENT:
-        assert library is not None
-        asked = snapshot(library.incidents[pick.incident], library, pick.seed)
-    elif pick.kind == CODING:
-        asked = ask_exercise(bank.exercises[pick.exercise])
-    else:
-        question = bank.questions[pick.card]
-        asked = ask_question(question, pick.seed)
-        rows = zip(question.follow_ups, pick.follow_ups, strict=False)
-        follow_ups = [FollowUpAnswer(row.ask, row.answer, seconds) for row, seconds in rows]
-    return InterviewQuestion(
-        number,
-        pick.slot,
-        pick.phase,
-        pick.card,
-        pick.exercise,
-        pick.topic,
-        pick.level,
-        pick.kind,
-        pick.planned,
-        pick.budget,
-        pick.seed,
-        pick.recall,
-        pick.unseen,
-        asked,
-        follow_ups,
-    )
-
-
-def bank_question(item: InterviewQuestion) -> Question:
-    """Rebuild the question as the bank's type from the stored fields alone."""
-    asked = item.asked
-    question = Question(
-        id=item.card,
-        topic=item.topic,
-        level=Level(item.level),
-        kind=QuestionKind(item.kind),
-        prompt=asked.prompt,
-        answer=asked.answer,
-        exercise=item.exercise,
-        say=asked.say,
-        key_points=item.key_points,
-        misconceptions=tuple(asked.misconceptions),
-        follow_ups=tuple(asked.follow_ups),
-    )
-    match asked:
-        case AskedNumber():
-            return replace(question, unit=asked.unit, tolerance=asked.tolerance)
-        case AskedChoice():
-            return replace(question, options=tuple(asked.options))
-        case AskedOrder():
-            return replace(question, steps=tuple(asked.steps))
-        case AskedCloze():
-            return replace(question, text=asked.text)
-        case _:
-            return question
-
-
-def sampled_values(item: InterviewQuestion) -> SampledQuestion:
-    """Rebuild a numeric question with its values filled in from the stored fields alone."""
-    asked = item.asked
-    if not isinstance(asked, AskedNumber):
-        return SampledQuestion(asked.prompt, asked.answer)
-    return SampledQuestion(asked.prompt, asked.answer, asked.worked, {}, asked.result)

@@ -45,6 +45,7 @@ from quizapp.interview.session.question import (
     InterviewQuestion,
     OwnCheck,
 )
+from quizapp.practice.staged_run import StageOutcome
 
 CONFIDENCES = (0, 25, 50, 75, 100)
 
@@ -293,15 +294,21 @@ class InterviewSession:
             item.checks.append(OwnCheck(self.elapsed_ms, ok, len(item.submissions)))
             self.flow.changed = True
 
-    def submitted(self, number: int, source: str, verdict: Mapping[str, Any], at_ms: int) -> None:
+    def submitted(
+        self, number: int, source: str, verdict: Mapping[str, Any], at_ms: int
+    ) -> StageOutcome | None:
         """Record the verdict on code of question ``number`` that was submitted at ``at_ms``.
 
         Code submitted after the answer was frozen does not count. A verdict may arrive later than that.
+        Returns what the verdict means for the stages of the task, if it has any.
         """
         item = self.items[number]
-        if item.kind == CODING and (item.frozen_ms is None or at_ms <= item.frozen_ms):
-            item.submissions.append(CodeSubmission(at_ms, source, dict(verdict)))
-            self.flow.changed = True
+        if item.kind != CODING or not (item.frozen_ms is None or at_ms <= item.frozen_ms):
+            return None
+        submission = CodeSubmission(at_ms, source, dict(verdict))
+        item.submissions.append(submission)
+        self.flow.changed = True
+        return item.grade(submission) if item.stages else None
 
     # incidents
 

@@ -13,6 +13,8 @@ from quizapp import paths
 from quizapp.errors import QuizError
 from quizapp.interview.marking.self_check import SelfCheckResult, run_check
 from quizapp.interview.session.question import InterviewQuestion
+from quizapp.practice.stage_task import stage_task
+from quizapp.practice.staged_run import outcome_sentence
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -46,6 +48,7 @@ class CodingView(Container):
         self.loaded: int | None = None
         self._pending: set[str] = set()
         self._output: dict[str, Content] = {}
+        self._task_shown = ""
 
     def compose(self) -> ComposeResult:
         """Tabs, three panes, a few lines of output."""
@@ -78,15 +81,20 @@ class CodingView(Container):
         """Show a question and return the phase. Its code is loaded only the first time."""
         if self.loaded != item.number:
             self.loaded = item.number
-            self.query_one("#task", Static).update(document(item.asked.prompt))
+            self._show_task(_task(item))
             self.editor.load_text(self._left_outside(item) or item.code or item.coding.starter)
             self.explanation.show(())
             self.explanation.load_text(item.typed)
             last = item.submissions[-1].verdict if item.submissions else None
             self._pending.clear()
             self._say("judge", _counts(last) if last else BEGIN)
-        self.go("code")
+        # The brief of the first stage is the question, so it comes before the code.
+        self.go("task" if item.stages and not item.first_key_ms else "code")
         return "coding"
+
+    def _show_task(self, task: str) -> None:
+        self._task_shown = task
+        self.query_one("#task", Static).update(document(task))
 
     def collect(self, item: InterviewQuestion) -> None:
         """Hand what is in the fields to the session."""
@@ -175,13 +183,24 @@ class CodingView(Container):
             if isinstance(outcome, QuizError):
                 text, style = str(outcome), "$error"
             else:
-                self.session.submitted(number, submission.source, outcome.as_json(), at_ms)
+                meaning = self.session.submitted(number, submission.source, outcome.as_json(), at_ms)
                 self.interview.save()
                 text, style = _counts(outcome.as_json()), "$success" if outcome.passed else "$warning"
+                if meaning is not None:
+                    text = f"{outcome_sentence(meaning)}\n{text}"
             if self.loaded == number and self.run_screen.stands:
                 self._end("judge", text, style)
+                self._reveal(item)
 
-        self.run_screen.quiz.judge.submit(exercise, self.editor.text, "cpu", on_result)
+        stages = item.staged_run.shown if item.stages else None
+        self.run_screen.quiz.judge.submit(exercise, self.editor.text, "cpu", on_result, stages)
+
+    def _reveal(self, item: InterviewQuestion) -> None:
+        """Show the brief of a stage that the last verdict has revealed."""
+        task = _task(item)
+        if item.stages and task != self._task_shown:
+            self._show_task(task)
+            self.go("task")
 
     def edit(self) -> None:
         """Write the code in the learner's editor; the clock keeps running meanwhile."""
@@ -217,6 +236,13 @@ class CodingView(Container):
             return self._outside(item).read_text(encoding="utf-8-sig")
         except (OSError, UnicodeDecodeError):
             return ""
+
+
+def _task(item: InterviewQuestion) -> str:
+    """The task in Markdown; of a task in stages, as far as it is shown."""
+    if not item.stages:
+        return item.asked.prompt
+    return stage_task(item.asked.prompt, item.staged_run.shown_stages)
 
 
 def _counts(verdict: Mapping[str, Any]) -> str:

@@ -9,7 +9,8 @@ from textual.style import Style
 from textual.widgets import ContentSwitcher, Input, Static
 
 from quizapp.bank.answers import gaps
-from quizapp.interview.session.question import OPEN, InterviewQuestion, bank_question
+from quizapp.interview.session.make_question import bank_question
+from quizapp.interview.session.question import ESTIMATE, OPEN, InterviewQuestion
 from quizapp.interview.session.session import CONFIDENCES
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -28,6 +29,14 @@ BRIEF = (
     "ctrl+n puts a question aside until its phase ends. A question is cut at one and a half times its "
     "budget. Nothing is revealed before the end.\n\nenter begins."
 )
+
+SPOKEN_BRIEF = (
+    "Answer aloud; nothing is typed. ctrl+r ends an answer; then say how sure you are. ctrl+n puts a "
+    "question aside until its phase ends. A question is cut at one and a half times its budget. After the "
+    "round you mark key point by key point from memory, or from a recording of your own.\n\nenter begins."
+)
+SPEAK = "Answer aloud. ctrl+r when you have finished."
+WORKING = "Write the steps of your working; the number goes into the field below (tab)."
 
 
 class QuestionView(VerticalScroll):
@@ -77,14 +86,16 @@ class QuestionView(VerticalScroll):
 
     def collect(self, item: InterviewQuestion) -> None:
         """Hand what is typed so far to the session. Choices and orders are handed over as they are made."""
-        if item.open_follow_up is not None or (item.state == OPEN and item.kind == "recall"):
+        if item.spoken:
+            return
+        if item.state == OPEN and item.kind in ("numeric", ESTIMATE):
+            number = self.query_one("#numeric Input", Input).value
+            if number != (item.given or ""):
+                self.session.give(number)
+        if item.open_follow_up is not None or (item.state == OPEN and item.kind in ("recall", ESTIMATE)):
             text = self.query_one("#typed", AnswerBox).text
             if text != (item.open_follow_up.typed if item.open_follow_up else item.typed):
                 self.session.type(text)
-        elif item.state == OPEN and item.kind == "numeric":
-            text = self.query_one("#numeric Input", Input).value
-            if text != (item.given or ""):
-                self.session.give(text)
         elif item.state == OPEN and item.kind == "cloze":
             answers = list(self.query_one(Cloze).answers)
             if answers != (item.gaps or [""] * len(answers)):
@@ -95,8 +106,7 @@ class QuestionView(VerticalScroll):
     def show_between(self) -> str:
         """Show the brief or the wrap-up."""
         first = self.session.phase == 0
-        head = self.interview.head
-        title = f"{head.title}, {head.minutes} minutes" if first else "That was the last question"
+        title = self.interview.title if first else "That was the last question"
         self.query_one("#prompt", Static).update(Document(title))
         plain = self.query_one("#plain", Static)
         plain.update(Document(self._brief() if first else self._wrap_up()))
@@ -110,30 +120,36 @@ class QuestionView(VerticalScroll):
             for phase, number in questions
             if number
         ]
-        return "\n".join([*phases, "", BRIEF])
+        reserve = self.session.phases[-1]
+        if reserve.name == "reserve":
+            phases.append(f"- {reserve.title}: {clock(reserve.seconds)}")
+        return "\n".join([*phases, "", SPOKEN_BRIEF if self.interview.head.spoken else BRIEF])
 
     def _wrap_up(self) -> str:
         return (
             f"{self.session.answered} of {len(self.session.items)} answered. enter ends the interview; it "
-            f"ends by itself after the {clock(self.session.now.seconds)} of the wrap-up. Then you see the "
-            "key points and mark your answers."
+            f"ends by itself when the {clock(self.session.left_ms / 1000)} of reserve are over. Then you see "
+            "the key points and mark your answers."
         )
 
     def show_question(self, item: InterviewQuestion) -> str:
         """Show a question with the field for its kind of answer."""
-        self.query_one("#prompt", Static).update(Document(item.asked.prompt))
+        self.query_one("#prompt", Static).update(Document(asked_text(item, self.session.now.title)))
         if item.kind == "recall":
-            self._show_box(item.typed)
-            return "idle"
+            return self._show_words(item.typed, spoken=item.spoken)
         work = self.query_one("#work", ContentSwitcher)
         work.display = True
-        work.current = item.kind
+        work.current = "numeric" if item.kind == ESTIMATE else item.kind
         question = bank_question(item)
-        if item.kind == "numeric":
+        if item.kind in ("numeric", ESTIMATE):
             self.query_one(NumberField).show(question.unit)
             field = self.query_one("#numeric Input", Input)
             field.value = str(item.given or "")
-            field.focus()
+            if item.kind == ESTIMATE:
+                self._note(WORKING)
+                self._show_box(item.typed)
+            else:
+                field.focus()
         elif item.kind == "choice":
             self.choice.show(question.options, item.display_order)
         elif item.kind == "order":
@@ -152,6 +168,19 @@ class QuestionView(VerticalScroll):
             filled.changed()
         cloze.query_one(Input).focus()
 
+    def _show_words(self, text: str, *, spoken: bool) -> str:
+        """Show the field for an answer in words, or what to do if it is spoken; returns the phase."""
+        if spoken:
+            self._note(SPEAK)
+        else:
+            self._show_box(text)
+        return "idle"
+
+    def _note(self, text: str) -> None:
+        plain = self.query_one("#plain", Static)
+        plain.update(Content.styled(text, "$text-muted"))
+        plain.display = True
+
     def _show_box(self, text: str) -> None:
         box = self.query_one("#typed", AnswerBox)
         box.show(())  # without key points, so that no word of the answer lights up before the end
@@ -167,8 +196,7 @@ class QuestionView(VerticalScroll):
         earlier.update(Content(f"After “{one_line(item.asked.prompt)[:120]}”"))
         earlier.display = True
         self.query_one("#prompt", Static).update(Document(item.open_follow_up.ask))
-        self._show_box(item.open_follow_up.typed)
-        return "idle"
+        return self._show_words(item.open_follow_up.typed, spoken=item.spoken)
 
     def show_confidence(self, item: InterviewQuestion) -> str:
         """Ask how sure the learner is of the answer just frozen."""
@@ -183,3 +211,8 @@ class QuestionView(VerticalScroll):
         sure.update(Content("\n").join([ask, Content(""), Content("  ").join(row)]))
         sure.display = True
         return "confidence"
+
+
+def asked_text(item: InterviewQuestion, phase: str) -> str:
+    """The prompt in Markdown; of a design question, with the phase that is asked for now."""
+    return f"{item.asked.prompt}\n\nNow: {phase}." if item.slot == "design" else item.asked.prompt

@@ -10,9 +10,10 @@ from textual.content import Content
 from textual.widgets import Input, Label, Static
 
 from quizapp.errors import QuizError
-from quizapp.interview import archive, trends
-from quizapp.interview.blueprint import LENGTHS, Blueprint, InterviewPlan, load_blueprint
+from quizapp.interview import RoundName, archive, trends
+from quizapp.interview.blueprint import Blueprint, InterviewPlan, load_blueprint
 from quizapp.interview.report.model import Report
+from quizapp.interview.rounds.round_table import ROUNDS, find_round
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.rendering.text import link
@@ -21,11 +22,11 @@ from quizapp.tui.widgets.row_list import keep_in_view
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock, plural
 
-FIELDS = ("role", "minutes", "code", "seed")
+FIELDS = ("role", "round", "minutes", "manner", "seed")
 
 
 class MockScreen(StartScreen):
-    """Sets up a mock interview; ``role``, ``minutes``, ``code`` and ``seed`` preset the fields."""
+    """Sets up a mock interview; the arguments preset the fields."""
 
     place = "mock"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mock")  # type: ignore[assignment]
@@ -36,13 +37,16 @@ class MockScreen(StartScreen):
         role: str | None = None,
         minutes: int | None = None,
         *,
+        round_name: str = RoundName.MIXED,
         code: bool = True,
+        spoken: bool = False,
         seed: int | None = None,
     ) -> None:
         super().__init__()
         self.role = role or ""
-        self.minutes = minutes or 30
-        self.code = code
+        self.round = find_round(round_name)
+        self.minutes = minutes or self.round.default_minutes
+        self.code, self.spoken = code, spoken
         self.seed = seed
         self.cursor = 0
         self.blueprint: Blueprint | None = None
@@ -103,13 +107,13 @@ class MockScreen(StartScreen):
         if self.blueprint is None or not self.role:
             return
         width = max(30, min(96, self.size.width - 6))
-        plan = self.blueprint.plan(self.role, self.minutes, code=self.code)
+        plan = self._plan()
         if self.unfinished is not None:
             self._put("#cut", unfinished_lines(self.unfinished.document, width))
         self.query_one("#cut").display = self.unfinished is not None
         self._put("#fields", _fields(self._values(), self.cursor))
         self._put("#shape", _shape(plan, self.blueprint.format.titles, width))
-        past_lines = _past_interviews(self.reports, self.role, self.cursor, len(FIELDS), width)
+        past_lines = _past_interviews(self.reports, self.role, self.round.name, self.cursor, width)
         self._put("#past", [*past_lines, *_remarking(self.reports, len(self.blind), width)])
         phase = "list" if self.cursor < len(FIELDS) else "past"
         self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
@@ -117,15 +121,31 @@ class MockScreen(StartScreen):
     def _put(self, name: str, lines: list[Content]) -> None:
         self.query_one(name, Static).update(Content("\n").join(lines))
 
+    def _plan(self) -> InterviewPlan:
+        assert self.blueprint is not None
+        return self.blueprint.plan(
+            self.role, self.minutes, code=self.code, round_name=self.round.name, spoken=self.spoken
+        )
+
+    def _manner(self) -> str:
+        """How the interview is sat: with code or not, typed or spoken, as far as there is a choice."""
+        assert self.blueprint is not None
+        if self.round.may_be_spoken:
+            return "spoken; nothing is typed" if self.spoken else "typed, as notes"
+        if not self.round.has_code:
+            return "typed"
+        whole = self.blueprint.plan(self.role, self.minutes, round_name=self.round.name)
+        code = "with code" if self.code else "without code"
+        return code if whole.counts["coding"] else "without code in so short a time"
+
     def _values(self) -> dict[str, str]:
         assert self.blueprint is not None
-        whole = self.blueprint.plan(self.role, self.minutes, code=True)
-        code = "with code" if self.code else "without code"
         random = "random, or type a number" if self._on_seed else "random"
         return {
             "role": self.blueprint.roles[self.role].title,
+            "round": self.round.title,
             "minutes": f"{self.minutes} minutes",
-            "code": code if whole.counts["coding"] else "none in so short a time",
+            "manner": self._manner(),
             "seed": str(self.seed) if self.seed is not None else random,
         }
 
@@ -163,13 +183,24 @@ class MockScreen(StartScreen):
         if name == "role":
             roles = list(self.blueprint.roles)
             self.role = roles[(roles.index(self.role) + step) % len(roles)]
+        elif name == "round":
+            names = list(ROUNDS)
+            self._change_round(names[(names.index(self.round.name) + step) % len(names)])
         elif name == "minutes":
-            self.minutes = LENGTHS[(LENGTHS.index(self.minutes) + step) % len(LENGTHS)]
-        elif name == "code":
-            self.code = not self.code
+            lengths = self.round.lengths
+            self.minutes = lengths[(lengths.index(self.minutes) + step) % len(lengths)]
+        elif name == "manner":
+            self.code = self.code if self.round.may_be_spoken else not self.code
+            self.spoken = self.round.may_be_spoken and not self.spoken
         else:
             self.seed = max(0, (self.seed or 0) + step) if self.seed is not None or step > 0 else None
         self._show()
+
+    def _change_round(self, name: str) -> None:
+        self.round = find_round(name)
+        if self.minutes not in self.round.lengths:
+            self.minutes = self.round.default_minutes
+        self.spoken = self.spoken and self.round.may_be_spoken
 
     def action_seed(self) -> None:
         """Pick another random seed."""
@@ -222,7 +253,9 @@ class MockScreen(StartScreen):
                 self.quiz.study,
                 self.role,
                 self.minutes,
+                round_name=self.round.name,
                 code=self.code,
+                spoken=self.spoken,
                 seed=self.seed,
                 blueprint=self.blueprint,
             )
@@ -271,27 +304,26 @@ def _fields(values: Mapping[str, str], cursor: int) -> list[Content]:
 
 
 def _shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[Content]:
-    """The shape of the interview: for whom, how many questions, the time of each phase."""
+    """What happens in the round, and for whom; the time of each phase where the plan has it."""
+    number = sum(plan.counts.values()) - plan.counts["coding"]
     phases = ", ".join(
         f"{titles[phase]} {clock(seconds)}" for phase, seconds in plan.seconds.items() if seconds
     )
-    counts = plural(sum(plan.counts.values()) - plan.counts["coding"], "question")
-    if plan.counts["coding"]:
-        counts += f" and {plural(plan.counts['coding'], 'coding task')}"
+    counts = f"{plural(number, 'question')}{' and a coding task' * plan.counts['coding']}; {phases}. "
     end = f"The pass mark is {plan.role.pass_mark}. Nothing is revealed before the end."
-    text = f"{plan.role.about.rstrip('.')}. {counts}; {phases}. {end}"
+    text = f"{plan.round.about} {counts if number else ''}{end}"
     return wrap(Content.styled(text, "$text-muted"), width)
 
 
 def _past_interviews(
-    reports: Sequence[Report], role: str, cursor: int, first: int, width: int
+    reports: Sequence[Report], role: str, round_name: str, cursor: int, width: int
 ) -> list[Content]:
-    """One line for each report, newest first, with rows counted from ``first``."""
+    """One line for each report, newest first, with rows counted from the last field."""
     if not reports:
         return [Content.styled("No interview yet.", "$text-muted")]
-    rows = enumerate(reports, first)
+    rows = enumerate(reports, len(FIELDS))
     return [
-        _trend(reports, role),
+        _trend(reports, role, round_name),
         Content(""),
         *(link(_report(report, row == cursor, width), f"screen.at({row})") for row, report in rows),
     ]
@@ -305,7 +337,7 @@ def _report(report: Report, here: bool, width: int) -> Content:
         ("▸ " if here else "  ", "$primary bold"), (report.started[:10], "bold" if here else ""),
         (f"  {total:>3}", f"bold {color}"), (f"  {band:6}", color),
         (f"  adjusted {adjusted:>3}" if width >= 70 else "", "$text-muted"),
-        (f"  {report.minutes} min  {one_line(report.title)}", ""),
+        (f"  {report.minutes} min  {report.round_name:8}  {one_line(report.title)}", ""),
     )  # fmt: skip
     return row.truncate(width, ellipsis=True)
 
@@ -321,12 +353,12 @@ def _remarking(reports: Sequence[Report], blind: int, width: int) -> list[Conten
     return lines
 
 
-def _trend(reports: Sequence[Report], role: str) -> Content:
-    totals = trends.total_line(trends.oldest_first(reports, role)).known[-24:]
+def _trend(reports: Sequence[Report], role: str, round_name: str) -> Content:
+    totals = trends.total_line(trends.oldest_first(reports, role, round_name)).known[-24:]
     title = Content.styled("Interviews so far", "bold").append(Content.styled("  t history", "$primary"))
     title = link(title, "screen.history")
     if len(totals) < 2:
         return title
     return title.append(Content.styled(f"  {trends.spark(totals)}", "$primary")).append(
-        Content.styled(f"  {totals[0]} → {totals[-1]} in this role", "$text-muted")
+        Content.styled(f"  {totals[0]} → {totals[-1]} in this round", "$text-muted")
     )

@@ -1,0 +1,127 @@
+"""Makes the questions of an interview from its paper, and the bank's types from stored questions."""
+
+from dataclasses import replace
+
+from quizapp.bank import Level, QuestionKind
+from quizapp.bank.model import Bank, Question
+from quizapp.bank.parameters import SampledQuestion
+from quizapp.incidents.diagnosis import snapshot
+from quizapp.incidents.model import IncidentLibrary
+from quizapp.interview.paper.model import PaperQuestion
+from quizapp.interview.rounds.material import RoundMaterial
+from quizapp.interview.session.asked import (
+    AskedChoice,
+    AskedCloze,
+    AskedNumber,
+    AskedOrder,
+    ask_exercise,
+    ask_question,
+)
+from quizapp.interview.session.question import (
+    CODING,
+    ESTIMATE,
+    INCIDENT,
+    Asked,
+    AskedStage,
+    FollowUpAnswer,
+    InterviewQuestion,
+)
+
+
+def make_question(
+    number: int,
+    pick: PaperQuestion,
+    bank: Bank,
+    library: IncidentLibrary | None = None,
+    material: RoundMaterial | None = None,
+    *,
+    rules: int = 1,
+    spoken: bool = False,
+) -> InterviewQuestion:
+    """Build the question for a place in a paper, with everything that asking and marking it needs.
+
+    ``rules`` is the version of the rules that will score it.
+    """
+    follow_ups: list[FollowUpAnswer] = []
+    stages: list[AskedStage] = []
+    asked: Asked
+    if pick.kind == INCIDENT:
+        assert library is not None
+        asked = snapshot(library.incidents[pick.incident], library, pick.seed)
+    elif pick.kind == CODING:
+        exercise = bank.exercises[pick.exercise]
+        asked = ask_exercise(exercise, staged=bool(pick.stages))
+        stages = [
+            AskedStage(stage.name, stage.minutes or exercise.minutes, stage.brief, stage.behaviours)
+            for stage in exercise.stages
+            if stage.name in pick.stages
+        ]
+    else:
+        question = _content(pick, bank, material)
+        asked = ask_question(question, pick.seed)
+        rows = zip(question.follow_ups, pick.follow_ups, strict=False)
+        follow_ups = [FollowUpAnswer(row.ask, row.answer, seconds) for row, seconds in rows]
+    return InterviewQuestion(
+        number,
+        pick.slot,
+        pick.phase,
+        pick.card,
+        pick.exercise,
+        pick.topic,
+        pick.level,
+        pick.kind,
+        pick.planned,
+        pick.budget,
+        pick.seed,
+        pick.recall,
+        pick.unseen,
+        asked,
+        follow_ups,
+        rules=rules,
+        spoken=spoken,
+        stages=stages,
+    )
+
+
+def _content(pick: PaperQuestion, bank: Bank, material: RoundMaterial | None) -> Question:
+    """The question of the bank, or of what only interviews ask."""
+    if pick.card in bank.questions or material is None:
+        return bank.questions[pick.card]
+    return material.questions[pick.card]
+
+
+def bank_question(item: InterviewQuestion) -> Question:
+    """Rebuild the question as the bank's type from the stored fields alone."""
+    asked = item.asked
+    question = Question(
+        id=item.card,
+        topic=item.topic,
+        level=Level(item.level),
+        kind=QuestionKind.NUMERIC if item.kind == ESTIMATE else QuestionKind(item.kind),
+        prompt=asked.prompt,
+        answer=asked.answer,
+        exercise=item.exercise,
+        say=asked.say,
+        key_points=item.key_points,
+        misconceptions=tuple(asked.misconceptions),
+        follow_ups=tuple(asked.follow_ups),
+    )
+    match asked:
+        case AskedNumber():
+            return replace(question, unit=asked.unit, tolerance=asked.tolerance)
+        case AskedChoice():
+            return replace(question, options=tuple(asked.options))
+        case AskedOrder():
+            return replace(question, steps=tuple(asked.steps))
+        case AskedCloze():
+            return replace(question, text=asked.text)
+        case _:
+            return question
+
+
+def sampled_values(item: InterviewQuestion) -> SampledQuestion:
+    """Rebuild a numeric question with its values filled in from the stored fields alone."""
+    asked = item.asked
+    if not isinstance(asked, AskedNumber):
+        return SampledQuestion(asked.prompt, asked.answer)
+    return SampledQuestion(asked.prompt, asked.answer, asked.worked, {}, asked.result)
