@@ -17,6 +17,7 @@ from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study
+from tests.interview.test_code import FAILED
 from tests.tui.waiting import until
 
 pytestmark = pytest.mark.slow
@@ -72,7 +73,7 @@ async def diagnose(pilot) -> None:
 
 async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
     made = study(tmp_path, small_bank())
-    app = app_with(made, role="applied-fine-tuning", minutes=15, seed=3)
+    app = app_with(made, role="applied-fine-tuning", minutes=30, seed=3, code=False)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.press("enter")
         await pilot.pause()
@@ -119,6 +120,7 @@ async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> 
         await pilot.press("enter")
         await pilot.pause()
         hand = still(app.screen)
+        session = app.screen.session
         await pilot.press("enter")
         for _ in range(30):
             if not isinstance(app.screen, RunScreen) or app.screen.session.item is None:
@@ -139,7 +141,7 @@ async def test_nothing_of_the_answer_is_shown_before_the_end(tmp_path: Path) -> 
                 await pilot.press("f3", *"so", "ctrl+r", "ctrl+r")
             else:
                 await pilot.press(*"so", "ctrl+r")
-        assert app.screen.session.elapsed_ms > 0
+        assert session.elapsed_ms > 0
     made.close()
 
 
@@ -189,8 +191,8 @@ async def test_too_short_a_time_offers_no_code(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         fields = app.screen.query_one("#fields")
-        assert "none in so short a time" in fields.visual.plain
-        await pilot.press("down", "right")
+        assert "without code in so short a time" in fields.visual.plain
+        await pilot.press("down", "down", "right")
         assert "with code" in fields.visual.plain
     made.close()
 
@@ -270,9 +272,9 @@ async def test_back_at_the_code_the_last_verdict_stands_there(tmp_path: Path) ->
         while session.item.kind != "coding":
             hand.seconds += 1.5 * session.item.budget + 1
             session.tick(present=True)
-        rest = {"name": "a", "behaviour": "b", "message": ""}
-        tests = [rest | {"passed": held} for held in (True, True, False)]
-        session.submitted(session.item.number, "x", {"status": "failed", "passed": False, "tests": tests}, 0)
+        test = FAILED["tests"][0]
+        tests = [test | {"passed": held} for held in (True, True, False)]
+        session.submitted(session.item.number, "x", FAILED | {"tests": tests}, 0)
         app.push_screen(RunScreen(interview))
         await pilot.pause()
         assert "failed: 2 of 3 hidden tests held" in app.export_screenshot().replace("&#160;", " ")
@@ -315,7 +317,7 @@ async def test_a_submission_does_not_hide_a_check_that_still_runs(
         app.push_screen(screen)
         await pilot.pause()
         results = []
-        monkeypatch.setattr(app.judge, "submit", lambda *arguments: results.append(arguments[-1]))
+        monkeypatch.setattr(app.judge, "submit", lambda *arguments: results.append(arguments[3]))
         await pilot.press("ctrl+t", "ctrl+s")
         submitted = "Submitted; the hidden tests are running …"
         assert output(screen).splitlines() == ["Running your module …", submitted]
