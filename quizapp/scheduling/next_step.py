@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from quizapp.bank.model import Bank
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, STATE_NAMES, QueuedCard
 from quizapp.scheduling.queue import Queue, is_due
 from quizapp.scheduling.study_day import StudyTime, as_datetime
-from quizapp.scheduling.views import CardFilter, DueCard, ExerciseProgress, QueueCounts
+from quizapp.scheduling.views import CardFilter, DayRest, DueCard, ExerciseProgress, QueueCounts
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from quizapp.scheduling.events import Moment
     from quizapp.scheduling.service import Study
 
+_AHEAD_DAYS = 7
+_MANY = 99_999
 _TYPICAL_S = 40.0  # for one answer, until the learner's own times are known
 _TYPICAL_RANGE_S = (5.0, 180.0)
 _EXERCISE_ORDER = {ExerciseProgress.DUE: 0, ExerciseProgress.STARTED: 1, ExerciseProgress.NEW: 2}
@@ -68,6 +70,50 @@ class TodaysCards:
         seconds = min(max(self._store.tables.typical_seconds() or _TYPICAL_S, low), high)
         # A new card comes back twice through its learning steps.
         return QueueCounts(due, new, learning, round(seconds * (due + learning + 2 * new) / 60))
+
+    def rest(self, flt: CardFilter) -> DayRest:
+        """What there is beyond what ``flt`` shows today."""
+        queue = self._now()
+        shown = {row.card for row in (*queue.reviews(flt), *queue.new(flt), *queue.learning(flt))}
+
+        def beyond(**extra: Any) -> tuple[set[str], set[str]]:
+            wider = flt._replace(extra=flt.extra._replace(**extra))
+            reviews, new = queue.reviews(wider), queue.new(wider)
+            return {row.card for row in reviews} - shown, {row.card for row in new} - shown
+
+        reviews, new = beyond(reviews=_MANY, new=_MANY)
+        later, _ = beyond(reviews=_MANY, ahead=max(_AHEAD_DAYS, flt.extra.ahead))
+        # Of the new cards, only those of a selection are missed; in the whole bank others come instead.
+        kept_apart, kept_apart_new = beyond(reviews=_MANY, new=_MANY, related=True)
+        if flt.ids:
+            kept_apart |= kept_apart_new
+        wanted = queue.wanted(flt)
+        cards = [question.id for question in self._bank.questions.values() if wanted(question)]
+        suspended = self._store.tables.suspended()
+        self.outdated()  # nothing of the wider selections may stay in the queue
+        return DayRest(
+            len(reviews),
+            len(new),
+            len(later - reviews),
+            tuple(sorted(kept_apart - reviews - new)),
+            len(suspended.intersection(cards)),
+            len(cards),
+        )
+
+    def with_more(self, flt: CardFilter, number: int) -> CardFilter:
+        """``flt`` with so many more cards than the limits of the day allow: reviews, or else new ones."""
+        new, reviews = self._now().over_limits
+        if self.rest(flt).reviews:
+            return flt._replace(extra=flt.extra._replace(reviews=reviews + number))
+        return flt._replace(extra=flt.extra._replace(new=new + number))
+
+    def with_later(self, flt: CardFilter) -> CardFilter:
+        """``flt`` with the cards that fall due within a week."""
+        return flt._replace(extra=flt.extra._replace(ahead=_AHEAD_DAYS, reviews=_MANY))
+
+    def with_related(self, flt: CardFilter) -> CardFilter:
+        """``flt`` with the cards that were kept apart because a related one came today."""
+        return flt._replace(extra=flt.extra._replace(related=True, reviews=_MANY))
 
     def due(self, flt: CardFilter, limit: int | None) -> list[DueCard]:
         """Due cards first, then new ones within the day's limit, in the order of the drill."""

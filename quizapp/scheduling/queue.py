@@ -8,7 +8,7 @@ from zlib import crc32
 from quizapp.bank.model import Bank, Question
 from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, CardRow, QueuedCard
 from quizapp.scheduling.events import Moment
-from quizapp.scheduling.views import CardFilter
+from quizapp.scheduling.views import CardFilter, Extra
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 
@@ -66,6 +66,7 @@ class Queue:
         self._not_new: set[str] | None = None
         self._reviewed = 0
         self._introduced = 0
+        self._later: dict[str, QueuedCard] = {}
         self.left_out: set[str] = set()
         self.day = 0
 
@@ -73,6 +74,7 @@ class Queue:
         """Read the state of a study day from the store."""
         self.day = day
         self._plans.clear()
+        self._later.clear()
         self._not_new = None
         questions = self._bank.questions
         self._rows = {row.card: row for row in self._store.tables.due_cards(day) if row.card in questions}
@@ -128,14 +130,14 @@ class Queue:
             return soon
         for name in self._plan(flt).reviews:
             if name not in skip:
-                return self._rows[name]
+                return self._row(name)
         for name in self._new(flt):
             if name not in skip:
                 return self._waiting(name)
         return soon if soon and soon.due <= now + AHEAD_MS else None
 
     def _next_learning(self, flt: CardFilter, skip: Collection[str]) -> QueuedCard | None:
-        wanted = self._wants(flt)
+        wanted = self.wanted(flt)
         waiting = (
             row
             for name, row in self._learning.items()
@@ -145,13 +147,25 @@ class Queue:
 
     def learning(self, flt: CardFilter) -> list[QueuedCard]:
         """The cards in learning steps, soonest first."""
-        wanted = self._wants(flt)
+        wanted = self.wanted(flt)
         rows = [row for name, row in self._learning.items() if wanted(self._bank.questions[name])]
         return sorted(rows, key=lambda row: (row.due, row.card))
 
     def reviews(self, flt: CardFilter) -> list[QueuedCard]:
         """The reviews still to come today, in order."""
-        return [self._rows[name] for name in self._plan(flt).reviews]
+        return [self._row(name) for name in self._plan(flt).reviews]
+
+    def _row(self, name: str) -> QueuedCard:
+        return self._rows.get(name) or self._later[name]
+
+    @property
+    def over_limits(self) -> tuple[int, int]:
+        """How many new cards and reviews were answered today beyond the limits."""
+        settings = self._settings
+        return (
+            max(0, self._introduced - settings.new_per_day),
+            max(0, self._reviewed - settings.reviews_per_day),
+        )
 
     def new(self, flt: CardFilter) -> list[QueuedCard]:
         """The cards still to be introduced today, in order."""
@@ -163,25 +177,27 @@ class Queue:
     def _new(self, flt: CardFilter) -> dict[str, None]:
         plan = self._plan(flt)
         if plan.new is None:
-            plan.new = dict.fromkeys(self._choose_new(self._wants_new(flt), plan.relatives))
+            plan.new = dict.fromkeys(self._choose_new(self._wants_new(flt), plan.relatives, flt.extra))
         return plan.new
 
     def _plan(self, flt: CardFilter) -> _DayPlan:
         if flt not in self._plans:
-            wanted = self._wants(flt)
+            wanted = self.wanted(flt)
             relatives = _Relatives()
             for name in (*self._touched, *self._learning):
                 relatives.add(self._bank.questions[name])
-            self._plans[flt] = _DayPlan(self._choose_reviews(wanted, relatives), relatives)
+            self._plans[flt] = _DayPlan(self._choose_reviews(wanted, relatives, flt.extra), relatives)
         return self._plans[flt]
 
-    def _choose_reviews(self, wanted: Callable[[Question], bool], relatives: _Relatives) -> list[str]:
-        room = self._settings.reviews_per_day - self._reviewed
+    def _choose_reviews(
+        self, wanted: Callable[[Question], bool], relatives: _Relatives, extra: Extra
+    ) -> list[str]:
+        room = self._settings.reviews_per_day - self._reviewed + extra.reviews
         day = self.day
         due = sorted(
             # The checksum mixes cards of one due day, in an order that stays the same all day.
             (1 - row.priority, row.due_day, crc32(name.encode(), day), name)
-            for name, row in self._rows.items()
+            for name, row in (*self._rows.items(), *self._read_later(extra.ahead))
             if row.state == REVIEW
         )
         first: list[Question] = []
@@ -191,14 +207,30 @@ class Queue:
             if len(first) + len(rest) >= room:
                 break
             # A card seen today is among the relatives itself, so it would exclude itself.
-            if not wanted(question) or (name not in self._touched and relatives.exclude(question)):
+            apart = not extra.related and name not in self._touched and relatives.exclude(question)
+            if apart or not wanted(question):
                 continue
             relatives.add(question)
             (rest if later else first).append(question)
         return [*interleaved(first), *interleaved(rest)]
 
-    def _choose_new(self, wanted: Callable[[Question], bool], relatives: _Relatives) -> list[str]:
-        room = self._settings.new_per_day - self._introduced
+    def _read_later(self, days: int) -> list[tuple[str, QueuedCard]]:
+        """The cards that fall due within ``days`` after today and were not answered today."""
+        if not days:
+            return []
+        later = self._store.tables.due_cards(self.day, within=days)
+        found = {
+            row.card: row
+            for row in later
+            if row.due_day > self.day and row.card in self._bank.questions and row.card not in self._touched
+        }
+        self._later |= found
+        return list(found.items())
+
+    def _choose_new(
+        self, wanted: Callable[[Question], bool], relatives: _Relatives, extra: Extra
+    ) -> list[str]:
+        room = self._settings.new_per_day - self._introduced + extra.new
         if room <= 0:
             return []
         if self._not_new is None:
@@ -207,7 +239,7 @@ class Queue:
         urgent = [name for name, row in self._rows.items() if row.state == NEW and name not in seen]
         chosen: list[str] = []
         for question in self._introductions(wanted, seen, urgent):
-            if not relatives.exclude(question):
+            if extra.related or not relatives.exclude(question):
                 relatives.add(question)
                 chosen.append(question.id)
                 if len(chosen) >= room:
@@ -257,16 +289,17 @@ class Queue:
         yield from self._bank.questions
 
     def _wants_new(self, flt: CardFilter) -> Callable[[Question], bool]:
-        """Like `_wants`, without topics and levels that the plan leaves out, unless ``flt`` names them."""
-        wanted = self._wants(flt)
+        """Like `wanted`, without topics and levels that the plan leaves out, unless ``flt`` names them."""
+        wanted = self.wanted(flt)
         left_out = frozenset(self._settings.plan.leave_out) - {flt.topic, flt.level}
         if not left_out or flt.ids or flt.exercise:
             return wanted
         return lambda question: wanted(question) and left_out.isdisjoint((question.topic, question.level))
 
-    def _wants(self, flt: CardFilter) -> Callable[[Question], bool]:
+    def wanted(self, flt: CardFilter) -> Callable[[Question], bool]:
+        """Whether a question is selected by a filter and was not left out."""
         left_out = self.left_out
-        if flt == CardFilter():
+        if flt._replace(extra=Extra()) == CardFilter():
             return lambda question: question.id not in left_out
         track = frozenset(self._bank.paths.get(flt.track, ())) if flt.track else frozenset()
 

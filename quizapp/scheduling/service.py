@@ -41,7 +41,8 @@ SYSTEM_CLOCK = SystemClock()
 class Study:
     """A learner's schedule over a bank. A change is on disk when its method returns.
 
-    ``store`` is for the schedule's own modules and for tests; all other code uses the methods.
+    ``store`` is for the schedule's own modules and for tests; all other code uses the methods, and those of
+    ``queue`` where nothing is left today.
     """
 
     def __init__(
@@ -54,7 +55,7 @@ class Study:
         self._time = StudyTime(clock, settings.rollover_hour)
         self._reducer = CardReducer(settings.rollover_hour)
         store.attach(self._reducer)
-        self._cards = next_step.TodaysCards(bank, store, settings, self._time)
+        self.queue = next_step.TodaysCards(bank, store, settings, self._time)
         self._recorder = ActRecorder(bank, store, settings, self._reducer, self._time)
         self._recorder.follow_aliases()
 
@@ -78,7 +79,7 @@ class Study:
     def with_settings(self, settings: Settings) -> "Study":
         """The same schedule under other settings, to use instead of this one. Skipped cards stay skipped."""
         study = Study(self.bank, self.store, settings, self.clock)
-        study._cards.left_out |= self._cards.left_out
+        study.queue.left_out |= self.queue.left_out
         return study
 
     def close(self) -> None:
@@ -118,30 +119,30 @@ class Study:
 
     def counts(self, flt: CardFilter = NO_FILTER) -> QueueCounts:
         """Count what waits today; the minutes are estimated from recent answering times."""
-        return self._cards.counts(flt)
+        return self.queue.counts(flt)
 
     def due(self, flt: CardFilter = NO_FILTER, limit: int | None = None) -> list[DueCard]:
         """Due cards first, then new ones within the day's limit, in the order of the drill."""
-        return self._cards.due(flt, limit)
+        return self.queue.due(flt, limit)
 
     def next_card(self, flt: CardFilter = NO_FILTER, after: Collection[str] = ()) -> DueCard | None:
         """The card to show now, leaving out the ids in ``after``; None when the day is done."""
-        return self._cards.next_card(flt, after)
+        return self.queue.next_card(flt, after)
 
     def leave_out(self, card_id: str) -> bool:
         """Skip a card that cannot be shown until the program ends. False if it was skipped already.
 
         Nothing is logged, because a fault in a deck says nothing about what the learner remembers.
         """
-        return self._cards.leave_out(self.resolve(card_id))
+        return self.queue.leave_out(self.resolve(card_id))
 
     def introductions(self, tracks: tuple[str, ...] | None = None) -> list[str]:
         """All cards that can be introduced, in the drill's order; ``tracks`` replaces the setting."""
-        return self._cards.introductions(tracks)
+        return self.queue.introductions(tracks)
 
     def due_exercises(self) -> list[DueCard]:
         """The exercises to write: recalled new ones first, then by due date. The drill shows none of them."""
-        return self._cards.due_exercises()
+        return self.queue.due_exercises()
 
     def stage_tasks(self) -> list[StageTask]:
         """The stages that passes left open, from the study day after the pass, in the bank's order."""
@@ -153,7 +154,7 @@ class Study:
 
     def due_ids(self) -> set[str]:
         """The ids of all cards that wait for a review, exercises and incidents among them."""
-        return self._cards.due_ids()
+        return self.queue.due_ids()
 
     def previews(self, card_id: str) -> dict[Rating, RatingPreview]:
         """The due date that each rating button promises; exactly this is scheduled."""
@@ -185,7 +186,7 @@ class Study:
         """
         name = self.resolve(card_id)
         now = self.now()
-        queue = self._cards.queue_at(now)
+        queue = self.queue.queue_at(now)
         before, event = self._recorder.answer(
             name,
             rating,
@@ -199,17 +200,17 @@ class Study:
 
     def undo(self) -> UndoneAct | None:
         """Undo the last action (answer, bury, flag, verdict, mock, ...); None if there is none."""
-        self._cards.outdated()
+        self.queue.outdated()
         return self._recorder.undo()
 
     def redo(self) -> UndoneAct | None:
         """Redo what the last undo took back; None if there is none or something was done since."""
-        self._cards.outdated()
+        self.queue.outdated()
         return self._recorder.redo()
 
     def _act(self, kind: EventType, card_id: str) -> None:
         self._recorder.act(kind, card_id)
-        self._cards.outdated()
+        self.queue.outdated()
 
     def bury(self, card_id: str) -> None:
         """Hide a card until the next study day."""
@@ -242,7 +243,7 @@ class Study:
         question = self.bank.questions.get(self.resolve(card_id))
         content = question.content_hash if question else ""
         self._recorder.act(EventType.EDIT_SEEN, card_id, content, {"treat_as_new": treat_as_new})
-        self._cards.outdated()
+        self.queue.outdated()
 
     def alternative(self, card_id: str) -> str | None:
         """A card of another kind on the same subject, for a leech: a variant, the parent or a sibling."""
@@ -268,7 +269,7 @@ class Study:
         questions come tomorrow. A failure, or a pass before the exercise is due, is only stored.
         ``found_faults`` names the mutants in code that was given to be debugged: such a pass is rated Hard.
         """
-        self._cards.outdated()
+        self.queue.outdated()
         attempt = exercises.SubmissionFacts(asked, hints, opened_solution, seconds, tuple(found_faults))
         return exercises.record(self._recorder, slug, verdict, source_text, attempt)
 
@@ -279,7 +280,7 @@ class Study:
 
         The exercise's due questions wait until tomorrow after a good one, and come tomorrow after a bad one.
         """
-        self._cards.outdated()
+        self.queue.outdated()
         return exercises.record_code_review(self._recorder, slug, document, outcome)
 
     def exercise_state(self, slug: str) -> ExerciseState:
@@ -331,7 +332,7 @@ class Study:
         Returns the id of the interview and the reviews. Raises ``UnknownName``, ``QuizError`` for two
         reviews of one card, and ``TakenOver`` if it is finished or continues in another window.
         """
-        self._cards.outdated()
+        self.queue.outdated()
         return self._recorder.interview(document, list(reviews), list(recalls), mock_id, sitting)
 
     def card(self, card_id: str) -> CardFacts:
@@ -353,14 +354,6 @@ class Study:
     def stats(self, forecast_days: int = 30) -> StudyStatistics:
         """Statistics over all reviews that were not undone."""
         return statistics.compute(self, forecast_days)
-
-    def streak(self) -> int:
-        """The number of consecutive study days with a review, up to today or yesterday."""
-        return statistics.streak(self.store.tables.study_days(), self.now().day)
-
-    def calendar(self, days: int) -> list[tuple[date, int]]:
-        """(date, reviews) of the last ``days`` study days, oldest first, today last."""
-        return statistics.calendar(self.store.tables.study_days(), self.now().day, days)
 
     def is_leech(self, row: CardRow) -> bool:
         """Whether a card has lapsed too often."""
@@ -387,7 +380,7 @@ class Study:
         self, events: Iterable[Event], documents: Iterable[Submission | MockDocument]
     ) -> tuple[int, int]:
         """Merge another device's log in one transaction; return how many events and documents were new."""
-        self._cards.outdated()
+        self.queue.outdated()
         with self.store.transaction():
             return self.store.merge(events), self.store.documents.merge(documents)
 
@@ -409,11 +402,11 @@ class Study:
         """
         from quizapp.scheduling.weights import fit
 
-        self._cards.outdated()
+        self.queue.outdated()
         return fit.fit(self, least=least)
 
     def reset_weights(self) -> None:
         """Restore the default weights of FSRS-6."""
         details = {"model": MODEL, "weights": list(DEFAULT_WEIGHTS)}
         self.store.append(Draft(EventType.SETTINGS, self.now(), model=self.model, data=details))
-        self._cards.outdated()
+        self.queue.outdated()

@@ -106,7 +106,7 @@ def compute(study: "Study", forecast_days: int) -> StudyStatistics:
         retention=_retention(graduated),
         predicted=_mean([review.predicted or 0.0 for review in graduated]),
         seconds=sum(review.ms for review in reviews) / 1000,
-        streak=streak(list(reversed(days)), today),
+        streak=streak(study),
         calibration=calibration(graduated),
         forecast=_forecast(rows, today, forecast_days),
         per_day=tuple((as_date(day), number) for day, number in days),
@@ -173,12 +173,10 @@ def _groups(
     }
 
 
-def streak(days: Sequence[tuple[int, int]], today: int) -> int:
-    """The number of consecutive study days with a review, up to today or yesterday.
-
-    ``days`` holds (study day, reviews).
-    """
-    studied = {day for day, _ in days}
+def streak(study: "Study") -> int:
+    """The number of consecutive study days with a review, up to today or yesterday."""
+    today = study.now().day
+    studied = {day for day, _ in study.store.tables.study_days()}
     day = today if today in studied else today - 1  # today may still be to come
     length = 0
     while day in studied:
@@ -193,7 +191,8 @@ def minutes_on(study: "Study", day: int) -> float:
     return sum(min(review.ms / 1000, LONGEST_ANSWER_S) for review in reviews if review.day == day) / 60
 
 
-def calendar(days: Iterable[tuple[int, int]], today: int, length: int) -> list[tuple[date, int]]:
-    """(date, reviews) of the last ``length`` study days, oldest first."""
-    done = dict(days)
+def calendar(study: "Study", length: int) -> list[tuple[date, int]]:
+    """(date, reviews) of the last ``length`` study days, oldest first, today last."""
+    today = study.now().day
+    done = dict(study.store.tables.study_days())
     return [(as_date(day), done.get(day, 0)) for day in range(today - length + 1, today + 1)]

@@ -15,6 +15,23 @@ if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
 
 
+class Extra(NamedTuple):
+    """What a drill shows beyond its day: cards over the daily limits, cards not due yet, related cards.
+
+    ``ahead`` is how many days before its due day a card may come. ``related`` lets in cards that wait because
+    a sibling, parent or variant came today.
+    """
+
+    new: int = 0
+    reviews: int = 0
+    ahead: int = 0
+    related: bool = False
+
+
+EVERYTHING = Extra(new=99_999, reviews=99_999, ahead=36_500)
+"""All cards of a selection, whether they are due or not; only related cards are still kept apart."""
+
+
 class CardFilter(NamedTuple):
     """Selects cards; an empty field does not restrict. ``ids`` are question ids."""
 
@@ -24,6 +41,22 @@ class CardFilter(NamedTuple):
     track: str = ""
     exercise: str = ""
     ids: frozenset[str] = frozenset()
+    extra: Extra = Extra()
+
+
+class DayRest(NamedTuple):
+    """What is there beyond today's queue: why the drill is over, and how it can go on.
+
+    ``reviews`` and ``new`` are the cards that only the daily limits hold back, ``ahead`` those that fall due
+    within a week. ``apart`` are the ids of cards that wait because a related one came today.
+    """
+
+    reviews: int
+    new: int
+    ahead: int
+    apart: tuple[str, ...]
+    suspended: int
+    cards: int
 
 
 class QueueCounts(NamedTuple):

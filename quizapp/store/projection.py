@@ -41,14 +41,14 @@ class CardTables:
         """The rows of all cards, by id."""
         return [CardRow(*row) for row in self._db.rows(f"SELECT {CARD_LIST} FROM cards ORDER BY card")]
 
-    def due_cards(self, day: int) -> list[QueuedCard]:
-        """The cards due on or before a study day, and new cards with priority."""
+    def due_cards(self, day: int, *, within: int = 0) -> list[QueuedCard]:
+        """The cards due on a study day, before it, or ``within`` days after it; new cards with priority."""
         # New cards have due_day 0, so one index serves both conditions.
         sql = (
             f"SELECT {', '.join(QueuedCard._fields)} FROM cards WHERE due_day <= ?"
             " AND (state > 0 OR priority > 0) AND suspended = 0 AND buried < ?"
         )
-        return [QueuedCard._make(row) for row in self._db.rows(sql, (day, day))]
+        return [QueuedCard._make(row) for row in self._db.rows(sql, (day + within, day))]
 
     def reviewed(self, day: int) -> list[Row]:
         """(card, state before, source) of the reviews of a study day."""
@@ -62,6 +62,10 @@ class CardTables:
             (day,),
         )
         return {name for (name,) in seen} | {name for (name,) in hidden}
+
+    def suspended(self) -> set[str]:
+        """The cards that are suspended."""
+        return {name for (name,) in self._db.rows("SELECT card FROM cards WHERE suspended = 1")}
 
     def existing(self, names: Iterable[str]) -> list[str]:
         """Those of the names that have a card."""

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quizapp.scheduling.statistics import calendar, streak
 from quizapp.scheduling.study_day import FixedClock, as_date, as_datetime, day_start, interval_text, moment
 from tests.scheduling.study_kit import study
 
@@ -67,7 +68,7 @@ def test_after_midnight_is_still_the_same_day(tmp_path: Path) -> None:
         clock.time = local("2026-03-03 03:00")
         desk.answer("q0", 3)
         assert desk.card("q0").history[1].elapsed_days == 0
-        assert desk.streak() == 1
+        assert streak(desk) == 1
 
 
 @pytest.mark.parametrize("date_", ["2026-03-28", "2026-10-24"])
@@ -105,7 +106,7 @@ def test_stored_offsets_and_days_survive_a_move(tmp_path: Path) -> None:
         assert (event.offset, as_date(event.day).isoformat()) == (9 * 3600, "2026-03-02")
         assert as_datetime(event.time) == clock.time
     with study(tmp_path, clock=FixedClock(local("2026-03-20 09:00", ZoneInfo("America/New_York")))) as desk:
-        assert desk.calendar(19)[0][1] == 1
+        assert calendar(desk, 19)[0][1] == 1
 
 
 @pytest.mark.parametrize(

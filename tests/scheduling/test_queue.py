@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from quizapp.scheduling.queue import interleaved
 from quizapp.scheduling.study_day import FixedClock
-from quizapp.scheduling.views import CardFilter
+from quizapp.scheduling.views import EVERYTHING, CardFilter
+from quizapp.settings.model import PlanSettings
 from tests.scheduling.study_kit import MORNING, bank, question, simple_bank, study
 
 
@@ -160,3 +161,62 @@ def test_a_card_that_cannot_be_shown_is_left_out_and_nothing_is_logged(tmp_path:
         assert desk.events() == []
     with study(tmp_path, 3, clock=clock) as desk:
         assert desk.next_card().id == "q0"
+
+
+def test_the_rest_names_what_the_limits_and_related_cards_hold_back(tmp_path: Path) -> None:
+    questions = [question("a", siblings=("b",)), *(question(name) for name in "bcde")]
+    clock = FixedClock(MORNING)
+    with study(tmp_path, bank(*questions), new_per_day=1, clock=clock) as desk:
+        desk.answer("a", 4)
+        assert ids(desk) == []
+        rest = desk.queue.rest(CardFilter())
+        assert (rest.reviews, rest.new, rest.cards, rest.suspended) == (0, 3, 5, 0)
+        more = desk.queue.with_more(CardFilter(), 2)
+        assert ids(desk, more) == ["c", "d"]
+        desk.answer("c", 4)
+        assert ids(desk, more) == ["d"]
+        # Asked for again from the start, it is two more than what was introduced.
+        assert ids(desk, desk.queue.with_more(CardFilter(), 2)) == ["d", "e"]
+        # A selection by name misses the sibling, and can have it.
+        chosen = CardFilter(ids=frozenset("ab"), extra=EVERYTHING)
+        assert desk.queue.rest(chosen).apart == ("b",)
+        assert ids(desk, desk.queue.with_related(chosen)) == ["b"]
+
+
+def test_studying_ahead_shows_what_falls_due_within_a_week_once(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with study(tmp_path, bank(*(question(name) for name in "ab")), clock=clock) as desk:
+        desk.answer("a", 4)
+        clock.forward(days=2)
+        desk.answer("b", 4)
+        (due_a,) = [row.due_day - desk.now().day for row in desk.cards() if row.card == "a"]
+        assert due_a > 0
+        ahead = desk.queue.with_later(CardFilter())
+        assert desk.queue.rest(CardFilter()).ahead == (1 if due_a <= 7 else 0)
+        assert ids(desk, ahead) == (["a"] if due_a <= 7 else [])
+        everything = CardFilter(ids=frozenset("ab"), extra=EVERYTHING)
+        assert ids(desk, everything) == ["a"]  # b was answered today
+        desk.answer("a", 3)
+        assert ids(desk, everything) == []
+
+
+def test_a_selection_is_shown_whether_it_is_due_or_not_and_over_all_limits(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with study(tmp_path, 6, clock=clock, new_per_day=1, reviews_per_day=0) as desk:
+        desk.answer("q0", 4)
+        clock.forward(days=1)
+        chosen = CardFilter(ids=frozenset({"q0", "q3", "q5"}), extra=EVERYTHING)
+        assert sorted(ids(desk, chosen)) == ["q0", "q3", "q5"]
+        desk.suspend("q3")
+        assert sorted(ids(desk, chosen)) == ["q0", "q5"]
+        assert desk.queue.rest(chosen).suspended == 1
+
+
+def test_no_new_cards_come_from_what_the_plan_leaves_out(tmp_path: Path) -> None:
+    questions = [question("a"), question("b", topic="other"), question("c", level="hard")]
+    with study(tmp_path, bank(*questions), plan=PlanSettings(leave_out=("other", "hard"))) as desk:
+        assert ids(desk) == ["a"]
+        assert ids(desk, CardFilter(topic="other")) == ["b"]
+        assert ids(desk, CardFilter(level="hard")) == ["c"]
+        desk.answer("b", 1)  # one that was begun goes on
+        assert ids(desk) == ["b", "a"]

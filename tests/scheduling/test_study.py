@@ -11,6 +11,7 @@ from quizapp.bank.model import Bank
 from quizapp.errors import QuizError, UnknownName
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.recorder import MockReview
+from quizapp.scheduling.statistics import calendar, streak
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.scheduling.views import CardFilter
 from tests.scheduling.study_kit import MORNING, bank, question, simple_bank, study
@@ -298,8 +299,8 @@ def test_facts_for_screens(tmp_path: Path) -> None:
         assert sum(group.reviews for group in facts.topics.values()) == 4
         assert facts.seconds == 30
         assert facts.as_json()["per_day"][-1] == {"date": "2026-04-11", "cards": 2}
-        assert desk.streak() == 1
-        assert [number for _, number in desk.calendar(2)] == [0, 2]
+        assert streak(desk) == 1
+        assert [number for _, number in calendar(desk, 2)] == [0, 2]
         progress = {topic.topic: topic for topic in desk.topics()}
         assert progress["topic-0"].learned == 1
         assert progress["topic-0"].total == 2

@@ -21,6 +21,7 @@ from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
 from tests.tui.drawn import text
+from tests.tui.waiting import until
 
 App = Callable[..., QuizApp]
 
@@ -454,3 +455,45 @@ async def test_a_card_that_cannot_be_shown_is_passed_over_with_one_sentence(
     assert seen == set(study.bank.questions) - {"warm-up"}
     assert {event.type for event in study.events()} == {"answer"}
     assert not study.card("warm-up").suspended
+
+
+async def test_the_end_of_the_day_says_why_and_three_keys_go_on(app: App, study: Study, clock) -> None:
+    study.settings = replace(study.settings, new_per_day=1)
+    study = study.with_settings(study.settings)
+    for name in list(study.bank.questions)[:2]:
+        study.answer(name, Rating.EASY)
+    clock.forward(days=1)
+    study.answer(next(card.id for card in study.due()), Rating.EASY)
+    running = QuizApp("drill", study=study)
+    async with running.run_test(size=(100, 40)) as pilot:
+        await until(pilot, lambda: "Your daily limit is reached." in text(running))
+        assert "10 more" in text(running)
+        before = study.counts().total
+        assert before == 0
+        await pilot.press("enter")
+        await until(pilot, lambda: running.screen.card is not None)
+        await pilot.press("escape")
+        again = QuizApp("drill", study=study)
+    async with again.run_test(size=(100, 40)) as pilot:
+        await until(pilot, lambda: "study ahead" in text(again))
+        await pilot.press("a")
+        await until(pilot, lambda: again.screen.card is not None)
+        assert again.screen.card.state == "review"
+
+
+async def test_what_the_browser_lists_is_drilled_even_if_nothing_is_due(app: App, study: Study) -> None:
+    study.settings = replace(study.settings, new_per_day=0)
+    running = QuizApp("browse", study=study.with_settings(study.settings), query="id:adam-defaults")
+    async with running.run_test() as pilot:
+        await until(pilot, lambda: "1 question" in text(running))
+        await pilot.press("escape", "d")
+        await until(pilot, lambda: getattr(running.screen, "card", None) is not None)
+        assert running.screen.card.id == "adam-defaults"
+
+
+async def test_a_finished_selection_is_no_dead_end(app: App, study: Study) -> None:
+    running = app("drill", flt=CardFilter(ids=frozenset({"no-such-card"})))
+    async with running.run_test() as pilot:
+        await until(pilot, lambda: "No question matches this selection." in text(running))
+        await pilot.press("enter")
+        assert any("nothing is due" in notice.message for notice in running._notifications)

@@ -12,7 +12,7 @@ from textual.widgets import Input, Static
 from quizapp.bank.model import Question
 from quizapp.bank.parameters import sample_question
 from quizapp.errors import QuizError
-from quizapp.scheduling.views import CardFilter, CardSearch, SearchRow
+from quizapp.scheduling.views import EVERYTHING, CardFilter, CardSearch, SearchRow
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import facts_text, question_text
 from quizapp.tui.rendering.markdown import Document, phrase
@@ -197,10 +197,11 @@ class BrowseScreen(TablePlace[SearchRow]):
             self.quiz.read(row.question.id, self._text(row))
 
     def action_drill(self) -> None:
-        """Drill what the filter shows."""
+        """Drill what the filter shows, whether it is due or not."""
         rows = self.table.rows
         if rows:
-            self.quiz.go("drill", flt=CardFilter(ids=frozenset(row.question.id for row in rows)))
+            ids = frozenset(row.question.id for row in rows)
+            self.quiz.go("drill", flt=CardFilter(ids=ids, extra=EVERYTHING))
 
     def action_facts(self) -> None:
         """Show stability, due date and history of the card."""

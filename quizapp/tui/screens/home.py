@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Static
 
+from quizapp.scheduling import statistics
 from quizapp.tui import actions
 from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
@@ -98,8 +99,8 @@ class HomeScreen(Place):
         self.enter_phase("topics" if self._topics.choosing else "ready")
         self._fill_head()
         self._fill_counts(counts)
-        self.query_one(HeatMap).show(study.calendar(DAYS_SHOWN))
-        days = study.streak()
+        self.query_one(HeatMap).show(statistics.calendar(study, DAYS_SHOWN))
+        days = statistics.streak(study)
         self.query_one("#today").border_title = f"Today, day {days} in a row" if days > 1 else "Today"
         self.query_one(TopicList).show(study.topics())
         self._fill_next()
@@ -131,10 +132,8 @@ class HomeScreen(Place):
 
     def _spent(self) -> str:
         """The minutes of today's answers, beside those that the settings plan for a day."""
-        from quizapp.scheduling.statistics import minutes_on
-
         study = self.quiz.study
-        minutes, wanted = round(minutes_on(study, study.now().day)), self._minutes_wanted()
+        minutes, wanted = round(statistics.minutes_on(study, study.now().day)), self._minutes_wanted()
         return f"{minutes} of {wanted} minutes done" if wanted else f"{plural(minutes, 'minute')} done"
 
     def _minutes_wanted(self) -> int:

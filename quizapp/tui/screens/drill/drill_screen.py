@@ -6,21 +6,20 @@ from typing import ClassVar
 
 from textual import on
 from textual.app import ComposeResult
-from textual.containers import VerticalScroll
 from textual.widget import Widget
-from textual.widgets import ContentSwitcher, Static
+from textual.widgets import ContentSwitcher
 
 from quizapp.errors import QuizError
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import PreparedCard, facts_text, question_text
-from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.drill import card_acts
 from quizapp.tui.screens.drill.attempt import Attempt
 from quizapp.tui.screens.drill.card_acts import ActResult
 from quizapp.tui.screens.drill.card_feed import CardFeed
 from quizapp.tui.screens.drill.card_view import CardView
+from quizapp.tui.screens.drill.drill_end import DrillEnd
 from quizapp.tui.screens.drill.session_summary import DrillSession
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.key_points import KeyPoints
@@ -57,7 +56,6 @@ class DrillScreen(Place):
         self.clock = clock
         self.session = DrillSession(clock())
         self.attempt: Attempt | None = None
-        self._answers_fitted = 0
         self._phase = "empty"
 
     def body(self) -> ComposeResult:
@@ -65,8 +63,7 @@ class DrillScreen(Place):
         yield SessionBar()
         with ContentSwitcher(initial="card", id="switch"):
             yield CardView()
-            with VerticalScroll(id="end", can_focus=False):
-                yield Static("", id="summary", markup=False)
+            yield DrillEnd()
         yield RatingBar(id="ratings")
 
     @property
@@ -82,7 +79,7 @@ class DrillScreen(Place):
     def on_mount(self) -> None:
         """Start with an empty card; the first one comes when the data is open."""
         self.query_one("#ratings").display = False
-        self.set_interval(1.0, self._tick)
+        self.query_one(SessionBar).follow(lambda: self.clock() - self.session.started)
         if self.quiz.ready:
             self.next()
         else:
@@ -103,10 +100,10 @@ class DrillScreen(Place):
 
     def _fit_weights(self) -> None:
         """Fit the memory model if cards were answered since the last fit."""
-        if self.session.done > self._answers_fitted:
+        if self.session.done > self.session.fitted:
             from quizapp.tui.weights_bridge import session_ended
 
-            self._answers_fitted = self.session.done
+            self.session.fitted = self.session.done
             session_ended(self.quiz)
 
     # showing cards
@@ -139,16 +136,9 @@ class DrillScreen(Place):
             self.feed.prepare_ahead(self.quiz.study, self.card, width)
 
     def _show_bar(self, card: PreparedCard) -> None:
-        session = self.session
-        left, about = session.ahead(self.quiz.study, self.feed.flt, self.limit, card)
-        self.query_one(SessionBar).show(session.done, session.right, left, about)
-        self._tick()
-
-    def _tick(self) -> None:
-        bar = self.query_one(SessionBar)
-        if self.attempt is not None:
-            bar.seconds = self.clock() - self.session.started
-        bar.refresh()
+        session, study = self.session, self.quiz.study
+        left = session.left(study, self.feed.flt, self.limit)
+        self.query_one(SessionBar).show(session.done, session.right, left, session.about(study, card))
 
     def _finish(self) -> None:
         self.attempt = None
@@ -157,15 +147,26 @@ class DrillScreen(Place):
             self.set_focus(None)
             self.query_one("#ratings").display = False
             self.query_one("#switch", ContentSwitcher).current = "end"
-            text = self.session.end_text(self.quiz.study, self.clock())
-            self.query_one("#summary", Static).update(Document(text))
-            self.query_one(SessionBar).show(self.session.done, self.session.right, 0, ())
+            self.query_one(DrillEnd).show(self.quiz.study, self.session, self.feed.flt, self.clock())
+            self.query_one(SessionBar).stop(self.session.done, self.session.right)
             self.enter_phase("done" if self.session.done else "empty")
         self._fit_weights()
 
     def action_more(self) -> None:
-        """Look for more cards."""
+        """Show more cards than the daily limit allows, or look again if there are none."""
+        self._widen("more")
+
+    def action_ahead(self) -> None:
+        """Study cards that fall due within a week."""
+        self._widen("ahead")
+
+    def action_related(self) -> None:
+        """Show the cards that were kept apart."""
+        self._widen("related")
+
+    def _widen(self, way: str) -> None:
         self.limit = None
+        self.feed.flt = self.query_one(DrillEnd).wider(self.quiz.study, self.feed.flt, way)
         self.next()
         if self.card is None:
             self.quiz.say("Still nothing is due.")
@@ -316,6 +317,8 @@ class DrillScreen(Place):
         """Offer follow-ups if there are some, and to accept what is proposed."""
         if act.action == "follow_up":
             return self.card is not None and bool(self.card.question.follow_ups)
+        if act.action in {"more", "ahead", "related"}:
+            return self.query_one(DrillEnd).offers(act.action)
         if act.action == "take":
             return self.attempt is not None and self.attempt.proposal is not None
         return super().offers(act)
@@ -357,7 +360,8 @@ class DrillScreen(Place):
             return
         self.quiz.say(result.notice, bad=result.failed)
         if result.again:
-            self._show_again(result.again)
+            card = self.feed.again(self.quiz.study, result.again)
+            self.show(card) if card is not None else self.next()
         elif result.leave:
             self.next()
         elif self.card is not None:
@@ -386,13 +390,6 @@ class DrillScreen(Place):
     def action_redo(self) -> None:
         """Redo what was undone."""
         self._show_result(card_acts.redo(self.quiz.study))
-
-    def _show_again(self, card_id: str) -> None:
-        card = self.feed.again(self.quiz.study, card_id)
-        if card is None:
-            self.next()
-        else:
-            self.show(card)
 
     def action_exercise(self) -> None:
         """Open the exercise of the card; closing it comes back here."""

@@ -1,18 +1,23 @@
 """The answers of one drill, for the bar at its head and the summary at its end."""
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank
 from quizapp.scheduling.cards import Rating
-from quizapp.scheduling.views import CardFilter, RecordedReview
+from quizapp.scheduling.views import CardFilter, DayRest, RecordedReview
 from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.util.text import duration, percent, plural
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
+
+MORE = 10
+"""Cards beyond the daily limit that one key brings."""
+_NAMED = 5  # ids of cards that are kept apart, before the others are only counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +33,8 @@ class DrillSession:
 
     def __init__(self, started: float) -> None:
         self.started = started
+        self.fitted = 0
+        """Answers that the memory model was fitted to."""
         self._done: list[_Answered] = []
 
     @property
@@ -52,22 +59,25 @@ class DrillSession:
                 del self._done[index]
                 return
 
-    def ahead(
-        self, study: "Study", flt: CardFilter, limit: int | None, card: PreparedCard
-    ) -> tuple[int, tuple[str, ...]]:
-        """How many cards are left, up to ``limit`` answers, and words about the card on the screen."""
-        left = study.counts(flt).total
-        if limit is not None:
-            left = min(left, max(0, limit - self.done))
+    def left(self, study: "Study", flt: CardFilter, limit: int | None) -> tuple[int, ...]:
+        """How many new cards, cards in learning and reviews are left; with a ``limit`` how many answers."""
+        counts = study.counts(flt)
+        if limit is not None and (left := max(0, limit - self.done)) < counts.total:
+            return (left,)
+        return counts.new, counts.learning, counts.due
+
+    @staticmethod
+    def about(study: "Study", card: PreparedCard) -> tuple[str, ...]:
+        """Words about the card on the screen."""
         topic = study.bank.topics.get(card.topic)
         flagged = ("flagged",) if study.card(card.id).flagged else ()
-        return left, (*flagged, topic.name if topic else card.topic, card.level, card.state)
+        return (*flagged, topic.name if topic else card.topic, card.level, card.state)
 
-    def end_text(self, study: "Study", clock: float) -> str:
-        """The text at the end, as Markdown: the summary or that nothing was due, and the next due date."""
-        parts = ["## Nothing is due\n\nNo card is waiting here now."]
-        if self.done:
-            parts = self._summary(study.clock.now(), clock, study.bank)
+    def end_text(self, study: "Study", clock: float, rest: DayRest, flt: CardFilter) -> str:
+        """The text at the end, as Markdown: the summary, why no card follows, and how to go on."""
+        parts = self._summary(study.clock.now(), clock, study.bank) if self.done else []
+        heading = "### Go on" if self.done else "## Nothing is left"
+        parts.append("\n\n".join([heading, _reason(rest, flt), "\n".join(_ways_on(rest))]).rstrip())
         today = study.today()
         later = [(day, cards) for day, cards in study.stats(14).forecast if day > today and cards]
         if later:
@@ -131,3 +141,31 @@ class DrillSession:
 
 def _name(bank: Bank, topic: str) -> str:
     return bank.topics[topic].name if topic in bank.topics else topic
+
+
+def _reason(rest: DayRest, flt: CardFilter) -> str:
+    """Why no card is shown."""
+    if not rest.cards:
+        return "No question matches this selection."
+    if rest.suspended == rest.cards:
+        what = "The card is" if rest.cards == 1 else f"All {rest.cards} cards are"
+        return f"{what} suspended; `/` finds them, and `s` there resumes them."
+    if rest.reviews or rest.new:
+        return "Your daily limit is reached."
+    if rest.apart:
+        return "All that is left is related to cards that came today."
+    return "You are done with this selection." if flt != CardFilter() else "You are done for today."
+
+
+def _ways_on(rest: DayRest) -> Iterator[str]:
+    """A line of Markdown for each way to go on."""
+    if rest.reviews:
+        yield f"- `enter` shows {MORE} more: {plural(rest.reviews, 'due card')} over your daily limit."
+    elif rest.new:
+        yield f"- `enter` shows {MORE} more: {plural(rest.new, 'card')} that you have not seen."
+    if rest.ahead:
+        yield f"- `a` studies ahead: {plural(rest.ahead, 'card')} due within a week."
+    if rest.apart:
+        named = ", ".join(f"`{name}`" for name in rest.apart[:_NAMED])
+        others = f" and {len(rest.apart) - _NAMED} more" if len(rest.apart) > _NAMED else ""
+        yield f"- `r` shows what is kept apart until tomorrow, beside related cards: {named}{others}."
