@@ -68,7 +68,7 @@ def inputs(draw):
             "head.weight": distinct(draw, 3, 6, scale=scales[3]),
         },
         "small_bias": 1e-6,
-        "sparsities": [draw.uniform(0.05, 0.3), 0.5, draw.uniform(0.6, 0.8), 0.95],
+        "sparsities": [draw.uniform(0.05, 0.3), draw.uniform(0.45, 0.55), draw.uniform(0.6, 0.8), 0.95],
         "tie_sparsities": [0.25, 0.4, 0.9],
         "pairs": [
             layer(draw, 5, 7, 3, True, True),

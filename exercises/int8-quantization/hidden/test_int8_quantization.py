@@ -382,12 +382,16 @@ def test_constant_data(observe):
         got = observe[f"calibration/{name}/zero_point"]
         close(observe[f"calibration/{name}/scale"], 3 / 255, says, rtol=1e-5, atol=0.0)
         expect(got == zero, says, f"data that is all {value}: zero point {got:g}, expected {zero}")
+
+
+@behaviour(12)
+def test_narrow_data(observe):
     says = "Data from -2e-8 to 8e-8 has a range too: no lower limit may reach its scale."
     close(observe["calibration/narrow/scale"], 1e-7 / 255, says, rtol=1e-5, atol=0.0)
     expect(observe["calibration/narrow/zero_point"] == 51, says, "the zero point should be 51")
 
 
-@behaviour(6)
+@behaviour(13)
 def test_zero_point_of_a_tie(observe):
     for name, exact in (("tie_down", 2.5), ("tie_up", 1.5)):
         got = observe[f"calibration/{name}/zero_point"]

@@ -1,4 +1,4 @@
-# fails: 6
+# fails: 13
 # message: even zero point
 import math
 

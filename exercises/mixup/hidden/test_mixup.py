@@ -89,6 +89,21 @@ def test_inputs_follow_the_targets(observe):
         )
 
 
+@behaviour(11, on_error="x need not be contiguous.")
+def test_transposed_batch(observe):
+    x, y = observe.given["turned"]["x"], observe.given["turned"]["y"]
+    lam, perm = weight(observe, "turned"), partners(y, observe["turned/y_b"])
+    expect(perm is not None and bool((perm >= 0).all()), "y_b should hold targets of y, unblended.")
+    close(
+        observe["turned/mixed"],
+        lam * x + (1 - lam) * x[perm],
+        "For a batch that is a transposed view, mixed_x is wrong.",
+        **limits(x),
+        device=observe.device,
+        call=f"{describe(x, y)}; lam came out as {lam:.4g}",
+    )
+
+
 @behaviour(2)
 def test_partners_are_a_permutation(observe):
     for path, x, y in results(observe):

@@ -1,4 +1,4 @@
-# fails: 7
+# fails: 11
 # message: view
 import torch
 

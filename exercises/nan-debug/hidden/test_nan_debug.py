@@ -459,7 +459,7 @@ def check_next(observe, path, what):
     )
 
 
-@behaviour(9)
+@behaviour(14)
 def test_only_the_loss_itself_is_judged(observe):
     run = Reference(observe)
     loss = run.step(1, observe["huge_loss/x"])

@@ -1,4 +1,4 @@
-# fails: 3
+# fails: 12
 # message: which takes 12.5 to 12
 import torch
 from torch import nn
