@@ -41,6 +41,11 @@ def cache() -> Path:
     return home() / "cache"
 
 
+def running_review() -> Path:
+    """The code review that can be continued."""
+    return home() / "code_review.json"
+
+
 def log_file() -> Path:
     """Where details of internal errors are written."""
     return home() / "quizapp.log"

@@ -34,6 +34,7 @@ EXAMPLES = {
     "stats": ("stats --json | jq .retention", "one number, for a script"),
     "exercise": ("exercise lora", "in a pipe: prints the task and the path of your file"),
     "grade": ("grade lora --watch", "in one window, with your editor in another"),
+    "review": ("review lora", "decide, point, explain, prove and fix, against the clock"),
     "mock": ("mock --minutes 45 --role research-engineer", "45 minutes against the clock"),
     "incident": ("incident healthy-until-step-11 | less", "in a pipe: the run as text, without the clock"),
     "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
@@ -205,6 +206,11 @@ def _add_practice(parser: CommandParser) -> None:
         "--stages", action="store_true", help="grade your run in stages, and show the next brief"
     )
     grade.add_argument("--faults", action="store_true", help="grade your run on code with faults")
+    review = parser.add_command("review", "review.review", "review plausible code against the clock")
+    review.add_argument("slug", nargs="?", metavar="SLUG", help="the exercise; default: one chosen for you")
+    review.add_argument("--seed", type=int, metavar="S", help="the same seed gives the same review")
+    review.add_argument("--answer", type=to_path, metavar="FILE", help="mark an answer in JSON; - is stdin")
+    review.add_argument("--json", action="store_true", help="print the task or the marks as JSON")
 
 
 def _add_rehearsal(parser: CommandParser) -> None:

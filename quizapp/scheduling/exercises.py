@@ -160,6 +160,10 @@ def record_code_review(
     name = recorder.resolve(CODE_REVIEW + slug)
     now = recorder.time.now()
     with recorder.store.transaction():
+        past = recorder.store.log.standing(EventType.CODE_REVIEW, name)
+        # The program may have been killed between this event and the removal of the draft behind it.
+        if document.get("id") and any(event.details.get("id") == document["id"] for event in past):
+            return None
         row = recorder.row(name)
         marks, confidence, seconds, budget, seed = outcome
         proposed = propose_code_review(marks, confidence, seconds, budget).rating

@@ -187,13 +187,8 @@ class Study:
         name = self.resolve(card_id)
         now = self.now()
         queue = self.queue.queue_at(now)
-        before, event = self._recorder.answer(
-            name,
-            rating,
-            now,
-            Evidence(seconds, proposed, hints, ticks, seed, confidence, source),
-            typed,
-        )
+        evidence = Evidence(seconds, proposed, hints, ticks, seed, confidence, source)
+        before, event = self._recorder.answer(name, rating, now, evidence, typed)
         row = self.store.latest(name)
         queue.answered(before.state, row, source)
         return self._recorder.recorded(event, before.lapses, row)

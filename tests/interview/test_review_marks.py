@@ -1,4 +1,4 @@
-"""The marks of a code review, by the formulas of docs/mock.md."""
+"""The marks of a code review, by the formulas of docs/code-review.md."""
 
 from fractions import Fraction
 
@@ -12,7 +12,6 @@ from quizapp.interview.code_review.model import (
     ProofOutcome,
     ReviewAnswer,
     ReviewFault,
-    ReviewFinding,
     ReviewMarks,
 )
 from quizapp.interview.code_review.review_marks import (
@@ -53,9 +52,7 @@ def marked(
     caught: tuple[str, ...] = (),
     fix: FixOutcome | None = None,
 ) -> ReviewMarks:
-    answer = ReviewAnswer(
-        decision=decision, confidence=confidence, findings=[ReviewFinding(line) for line in lines]
-    )
+    answer = ReviewAnswer(decision=decision, confidence=confidence, lines=list(lines))
     consequences = [ConsequenceMark(f"m{number}", share) for number, share in enumerate(held, 1)]
     proof = ProofOutcome(accepted=bool(caught), caught=list(caught))
     return mark_review(review(faults), answer, consequences, proof, fix or FixOutcome())
@@ -141,20 +138,18 @@ def test_a_refused_test_earns_nothing() -> None:
 )
 def test_words_are_compared_with_the_consequence(text: str, held: float) -> None:
     fault = review(1).faults[0]
-    assert propose_consequence(fault, [text]).held == held
+    assert propose_consequence(fault, text).held == held
 
 
 def test_a_consequence_that_denies_can_be_said() -> None:
     fault = ReviewFault("m1", (1,), "The base layer gets no gradient, so it never learns.", (1,), "")
-    assert (
-        propose_consequence(fault, ["The base layer gets no gradient and never learns anything."]).held == 1
-    )
+    assert propose_consequence(fault, "The base layer gets no gradient and never learns anything.").held == 1
 
 
 def test_the_learner_may_lower_a_proposal_and_raise_one_to_a_half() -> None:
     fault = review(1).faults[0]
-    nothing = propose_consequence(fault, ["The bias is wrong."])
+    nothing = propose_consequence(fault, "The bias is wrong.")
     assert decide_consequence(nothing, 1.0) == ConsequenceMark("m1", 0.5, "", by_learner=True)
-    shown = propose_consequence(fault, ["Dropout is still active in eval mode for the same input."])
+    shown = propose_consequence(fault, "Dropout is still active in eval mode for the same input.")
     assert decide_consequence(shown, 0.0).held == 0.0
     assert decide_consequence(shown, 1.0).held == 1.0

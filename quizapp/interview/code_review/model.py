@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+SCHEMA = "quizapp.code_review/1"
+
 
 class Decision(StrEnum):
     """What a learner says about the code shown."""
@@ -49,23 +51,18 @@ class CodeReview(msgspec.Struct, frozen=True, kw_only=True):
         return not self.faults
 
 
-class ReviewFinding(msgspec.Struct):
-    """A place that the learner points at, and what goes wrong there for a user of the code."""
-
-    line: int
-    text: str = ""
-
-
 class ReviewAnswer(msgspec.Struct, kw_only=True):
     """What a learner has answered so far.
 
-    ``confidence`` is in percent and None until it was given. ``check`` is the source of the learner's test
-    and ``fixed`` the edited file; both are empty until they were submitted. ``seconds`` is the time used.
+    ``confidence`` is in percent and None until it was given. ``lines`` are the lines that the learner points
+    at, from 1, and ``words`` say what goes wrong for a user of the code. ``check`` is the source of the
+    learner's test and ``fixed`` the edited file. ``seconds`` is the time used.
     """
 
     decision: Decision | None = None
     confidence: int | None = None
-    findings: list[ReviewFinding] = []
+    lines: list[int] = []
+    words: str = ""
     check: str = ""
     fixed: str = ""
     seconds: float = 0.0
@@ -127,10 +124,12 @@ class ReviewMarks(msgspec.Struct):
 class ReviewResult(msgspec.Struct, kw_only=True):
     """A finished code review as it is stored.
 
-    ``feedback`` is what the judge says about the code shown, by behavior.
+    ``id`` is the same wherever the result is stored. ``feedback`` is what the judge says about the code
+    shown, each sentence once.
     """
 
-    schema: str = "quizapp.code_review/1"
+    schema: str = SCHEMA
+    id: str = ""
     review: CodeReview
     answer: ReviewAnswer
     consequences: list[ConsequenceMark] = []

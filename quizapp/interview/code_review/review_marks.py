@@ -70,12 +70,12 @@ def line_share(review: CodeReview, answer: ReviewAnswer) -> Fraction:
 
     Pointing at more lines than there are faults lowers it, so that pointing everywhere is no way to find one.
     """
-    lines = {finding.line for finding in answer.findings}
+    lines = set(answer.lines)
     hits = sum(bool(lines & set(fault.lines)) for fault in review.faults)
     return Fraction(hits, max(len(review.faults), len(lines)))
 
 
-def propose_consequence(fault: ReviewFault, texts: Sequence[str]) -> ConsequenceMark:
+def propose_consequence(fault: ReviewFault, text: str) -> ConsequenceMark:
     """Propose how far the learner's words say what ``fault`` does, from its ``why``.
 
     Sentences count one by one. What a sentence denies is not evidence, unless ``why`` denies something too.
@@ -84,7 +84,7 @@ def propose_consequence(fault: ReviewFault, texts: Sequence[str]) -> Consequence
     denies = content_stems(affirmed(fault.why)) != wanted
     best = ConsequenceMark(fault.mutant)
     most = 0
-    for sentence in own_sentences("\n".join(texts), "", ()):
+    for sentence in own_sentences(text, "", ()):
         found = len(wanted & content_stems(sentence if denies else affirmed(sentence)))
         if found > most:
             most = found

@@ -1,11 +1,13 @@
 """Marks a code review with the help of a judge, and records the result in the schedule."""
 
+import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
 from quizapp.interview.code_review.model import (
     CodeReview,
     ConsequenceMark,
@@ -18,11 +20,14 @@ from quizapp.interview.code_review.model import (
 )
 from quizapp.interview.code_review.proof import RunTest, prove
 from quizapp.interview.code_review.review_marks import mark_review, propose_consequence
+from quizapp.interview.code_review.sample_review import can_review, sample_review
 from quizapp.judge.verdict import Verdict
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
     from quizapp.scheduling.views import RecordedReview
+
+MOST_FEEDBACK = 4
 
 Grade = Callable[[str], Verdict]
 """Grades a source against the hidden tests of the review's exercise."""
@@ -48,15 +53,14 @@ def judge_review(
             consequences=propose_consequences(review, answer),
             proof=proof,
             fix=fix,
-            feedback=feedback(shown),
+            feedback=feedback(review, shown),
         )
     )
 
 
 def propose_consequences(review: CodeReview, answer: ReviewAnswer) -> list[ConsequenceMark]:
     """Propose for each fault how far the learner's words say what it does."""
-    texts = [finding.text for finding in answer.findings]
-    return [propose_consequence(fault, texts) for fault in review.faults]
+    return [propose_consequence(fault, answer.words) for fault in review.faults]
 
 
 def remark(result: ReviewResult) -> ReviewResult:
@@ -85,10 +89,33 @@ def fix_outcome(review: CodeReview, shown: Verdict, fixed: str, grade: Grade) ->
     return FixOutcome(repaired=repaired, failing=sorted(failing))
 
 
-def feedback(verdict: Verdict) -> list[str]:
-    """What the judge says about a submission, each sentence once."""
-    messages = [test.message for test in verdict.tests if not test.passed and test.message]
-    return list(dict.fromkeys([*messages, *([verdict.error] if verdict.error else [])]))
+def feedback(review: CodeReview, shown: Verdict) -> list[str]:
+    """What the judge says about the code shown: a sentence per behavior, those of the faults first."""
+    if shown.error:
+        return [shown.error]
+    planted = {number for fault in review.faults for number in fault.behaviours}
+    failed = [test for test in shown.tests if not test.passed and test.message]
+    failed.sort(key=lambda test: test.behaviour not in planted)  # stable: otherwise in the judge's order
+    by_behaviour: dict[int, str] = {}
+    for test in failed:
+        by_behaviour.setdefault(test.behaviour, test.message)
+    return list(dict.fromkeys(by_behaviour.values()))[:MOST_FEEDBACK]
+
+
+def next_review(study: "Study", slug: str | None = None, seed: int | None = None) -> CodeReview:
+    """The review to sit next: of the exercise ``slug`` if it is given, from ``seed`` if it is given.
+
+    Raises `QuizError` if there is no such exercise, or none that can be reviewed.
+    """
+    from quizapp.bank.loader import find_exercise
+    from quizapp.scheduling.next_step import next_code_review
+
+    exercises = study.bank.exercises
+    chosen = slug or next_code_review(study, lambda name: can_review(exercises[name]))
+    if chosen is None:
+        raise QuizError("no exercise has mutants that suit a code review; 'quizapp check' names the faults")
+    seed = random.SystemRandom().getrandbits(31) if seed is None else seed
+    return sample_review(find_exercise(study.bank, chosen), seed)
 
 
 def record_result(study: "Study", result: ReviewResult) -> "RecordedReview | None":

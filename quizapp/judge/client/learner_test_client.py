@@ -1,5 +1,6 @@
 """Has a judge run a learner's test on several programs; imports neither torch nor the programs."""
 
+import contextlib
 import itertools
 import socket
 import subprocess
@@ -53,11 +54,16 @@ class LearnerTestClient:
             self.close()
         raise judge_stopped()
 
+    def connect(self) -> None:
+        """Connect now. A judge that this starts can be found by other programs of this user meanwhile."""
+        with contextlib.suppress(OSError):
+            self._connect()
+
     def _connect(self) -> socket.socket:
         if self._sock is None:
             self._sock = protocol.connect_running(protocol.socket_key())
         if self._sock is None:
-            self._process, self._sock = start_judge(tier=self._tier)
+            self._process, self._sock = start_judge(socket_key=protocol.socket_key(), tier=self._tier)
         return self._sock
 
     def close(self) -> None:

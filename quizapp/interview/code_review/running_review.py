@@ -1,0 +1,236 @@
+"""A code review that is being sat: its steps, its clock, and the file from which it can be continued.
+
+The file is written after every change and every second of typing, so a kill loses a second at most. When the
+review is over, the result goes to the log and the file is removed.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from quizapp.errors import QuizError, TakenOver
+from quizapp.interview.code_review.model import CodeReview, Decision, ReviewAnswer, ReviewResult
+from quizapp.interview.code_review.proof import test_problem
+from quizapp.scheduling.events import new_id
+from quizapp.util.atomic import write_atomic
+
+STARTING_TEST = "import torch\n\n\ndef check(m):\n    # m is the module; use plain asserts\n    assert ...\n"
+CONFIDENCES = (0, 25, 50, 75, 100)
+
+
+class ReviewStep(StrEnum):
+    """The steps of a review, in order. Correct code needs no line, no words and no fix."""
+
+    DECIDE = "decide"
+    CONFIDENCE = "confidence"
+    POINT = "point"
+    SAY = "say"
+    PROVE = "prove"
+    FIX = "fix"
+    JUDGE = "judge"
+    REVEAL = "reveal"
+
+
+_FAULTY = (ReviewStep.POINT, ReviewStep.SAY, ReviewStep.PROVE, ReviewStep.FIX)
+_CORRECT = (ReviewStep.PROVE,)
+
+
+class ReviewDraft(msgspec.Struct, kw_only=True):
+    """What is stored of a running review. ``sitting`` names the window in which it runs."""
+
+    id: str
+    review: CodeReview
+    answer: ReviewAnswer
+    step: ReviewStep = ReviewStep.DECIDE
+    result: ReviewResult | None = None
+    sitting: str = ""
+
+
+class RunningReview:
+    """A review in progress. Every change is on disk when its method returns.
+
+    ``clock`` gives seconds; time counts only while the review is open. Raises `TakenOver` where another
+    window has continued or finished it.
+    """
+
+    def __init__(self, draft: ReviewDraft, path: Path, clock: Callable[[], float]) -> None:
+        self._draft = draft
+        self._path = path
+        self._clock = clock
+        self._last = clock()
+        self._is_stored = False
+        draft.sitting = new_id()
+        self._write()
+
+    @classmethod
+    def begin(cls, review: CodeReview, path: Path, clock: Callable[[], float]) -> "RunningReview":
+        """Begin a review; the file at ``path`` is replaced."""
+        answer = ReviewAnswer(check=STARTING_TEST, fixed=review.shown)
+        return cls(ReviewDraft(id=new_id(), review=review, answer=answer), path, clock)
+
+    @property
+    def review(self) -> CodeReview:
+        """The task."""
+        return self._draft.review
+
+    @property
+    def answer(self) -> ReviewAnswer:
+        """What was answered so far."""
+        return self._draft.answer
+
+    @property
+    def result(self) -> ReviewResult | None:
+        """The marks, once it was judged."""
+        return self._draft.result
+
+    @property
+    def step(self) -> ReviewStep:
+        """The current step."""
+        return self._draft.step
+
+    @property
+    def steps(self) -> tuple[ReviewStep, ...]:
+        """The steps that follow the decision, and between which the learner may go back and forth."""
+        return _CORRECT if self.answer.decision == Decision.CORRECT else _FAULTY
+
+    @property
+    def seconds_left(self) -> float:
+        """The time left; never below 0."""
+        return max(0.0, 60.0 * self.review.minutes - self.answer.seconds)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether the clock runs."""
+        return self.step not in (ReviewStep.JUDGE, ReviewStep.REVEAL)
+
+    def tick(self) -> bool:
+        """Let time pass. Returns True if that ended the review, which then waits to be judged."""
+        now = self._clock()
+        elapsed, self._last = now - self._last, now
+        if not self.is_timed:
+            return False
+        self.answer.seconds += max(0.0, elapsed)
+        if self.seconds_left > 0:
+            return False
+        self.hand_in()
+        return True
+
+    def decide(self, decision: Decision) -> None:
+        """Decide whether the code is correct; that may be changed until the confidence is given."""
+        self.answer.decision = decision
+        self._go(ReviewStep.CONFIDENCE)
+
+    def confide(self, confidence: int) -> None:
+        """Give the confidence in percent, which makes the decision final."""
+        self.answer.confidence = confidence
+        self._go(self.steps[0])
+
+    def go(self, step: ReviewStep) -> bool:
+        """Go to one of `steps`, or back to the decision before it is final. Returns whether it did."""
+        if step in self.steps and self.step in self.steps:
+            self._go(step)
+            return True
+        if step == ReviewStep.DECIDE and self.step == ReviewStep.CONFIDENCE:
+            self._go(step)
+            return True
+        return False
+
+    def next_step(self) -> ReviewStep | None:
+        """The step after the current one; None at the last one."""
+        if self.step not in self.steps:
+            return None
+        place = self.steps.index(self.step) + 1
+        return self.steps[place] if place < len(self.steps) else None
+
+    def toggle_line(self, line: int) -> None:
+        """Point at a line, or no longer."""
+        lines = set(self.answer.lines) ^ {line}
+        self.answer.lines = sorted(lines)
+        self._write()
+
+    def keep(self, *, words: str | None = None, check: str | None = None, fixed: str | None = None) -> None:
+        """Store what was typed, and the time used."""
+        answer = self.answer
+        before = (answer.words, answer.check, answer.fixed)
+        answer.words = before[0] if words is None else words
+        answer.check = before[1] if check is None else check
+        answer.fixed = before[2] if fixed is None else fixed
+        if self.is_timed:
+            self._write()
+
+    def hand_in(self) -> None:
+        """End the answering."""
+        self._go(ReviewStep.JUDGE)
+
+    def judged(self, result: ReviewResult) -> None:
+        """Store what the judge found."""
+        result.id = self._draft.id
+        self._draft.result = result
+        self._go(ReviewStep.REVEAL)
+
+    def save(self) -> None:
+        """Store the draft as it is."""
+        self._write()
+
+    def close(self) -> None:
+        """Remove the file, because the review is in the log or was discarded."""
+        self._path.unlink(missing_ok=True)
+
+    @property
+    def can_discard(self) -> bool:
+        """Whether nothing was answered yet, so that the review can be left without a trace."""
+        return self.answer.confidence is None and self.is_timed
+
+    def submitted(self) -> ReviewAnswer:
+        """The answer to judge: without a test or a fix that is still as it was given."""
+        answer = msgspec.structs.replace(self.answer)
+        if answer.check.strip() == STARTING_TEST.strip():
+            answer.check = ""
+        if answer.fixed.strip() == self.review.shown.strip():
+            answer.fixed = ""
+        return answer
+
+    def test_problem(self) -> str:
+        """Why the test cannot be run; empty if it can."""
+        if self.answer.check.strip() == STARTING_TEST.strip():
+            return "There is no test yet; write an assert that fails on the code shown."
+        return test_problem(self.answer.check)
+
+    def _go(self, step: ReviewStep) -> None:
+        self._draft.step = step
+        self._write()
+
+    def _write(self) -> None:
+        stored = _read(self._path) if self._is_stored else None
+        if self._is_stored and (stored is None or stored.id != self._draft.id):
+            raise TakenOver("This review was finished in another window; nothing was changed here.")
+        if stored is not None and stored.sitting != self._draft.sitting:
+            raise TakenOver("This review goes on in another window; nothing was changed here.")
+        self._is_stored = True
+        write_atomic(self._path, msgspec.json.encode(self._draft), durable=True)
+
+
+def load_running(path: Path, clock: Callable[[], float]) -> RunningReview | None:
+    """The review that can be continued, or None. A file that cannot be read counts as none."""
+    draft = _read(path)
+    return None if draft is None else RunningReview(draft, path, clock)
+
+
+def _read(path: Path) -> ReviewDraft | None:
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=ReviewDraft)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def read_answer(text: str) -> ReviewAnswer:
+    """An answer written as JSON, for scripts. Raises `QuizError` if it is malformed."""
+    try:
+        return msgspec.json.decode(text, type=ReviewAnswer)
+    except msgspec.DecodeError as error:
+        raise QuizError(
+            f"the answer is not valid: {error}; give a JSON object with decision, confidence, lines, words, "
+            "check and fixed"
+        ) from None
