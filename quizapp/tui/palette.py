@@ -19,6 +19,7 @@ GOES = (
     ("home", "Go: home", "What is due, streak, topics."),
     ("drill", "Go: drill", "Drill what is due."),
     ("exercises", "Go: exercises", "The list of exercises."),
+    ("review", "Go: code review", "Plausible code to judge, prove and fix against the clock."),
     ("mock", "Go: mock interview", "A timed mock interview."),
     ("incident", "Go: broken run", "A broken training run to diagnose against the clock."),
     ("mockpast", "Go: interviews so far", "Marks, dimensions and topics over time."),

@@ -22,6 +22,7 @@ PLACES: Mapping[str, Builder] = {
         "drill": ("drill.drill_screen", "DrillScreen"),
         "exercises": ("exercise.exercise_list", "ExercisesScreen"),
         "exercise": ("exercise.exercise_screen", "ExerciseScreen"),
+        "review": ("code_review.review_screen", "ReviewScreen"),
         "browse": ("browse", "BrowseScreen"),
         "statistics": ("statistics", "StatisticsScreen"),
         "plan": ("plan_screen", "PlanScreen"),

@@ -17,7 +17,8 @@ from quizapp.scheduling.events import new_id
 from quizapp.util.atomic import write_atomic
 
 STARTING_TEST = "import torch\n\n\ndef check(m):\n    # m is the module; use plain asserts\n    assert ...\n"
-CONFIDENCES = (0, 25, 50, 75, 100)
+SAVE_EVERY_S = 1.0
+"""How often what is being typed is written to the disk."""
 
 
 class ReviewStep(StrEnum):

@@ -112,6 +112,7 @@ PLACES: Mapping[str, PlaceActions] = {
         A("diff", "f7", "diff", "See what changed since the last submission.", (), 3, True),
         A("solution", "f8", "solution", "Show a solution; before a pass this rates the card Again.", (), 4,
           True),
+        A("review", "f10", "review", "Review plausible code for this exercise.", (), 2, True),
         A("find", "ctrl+f", "find", "Find in your code; press again for the next match.", (), 1, True),
         A("cancel", "escape", "cancel", "Stop grading.", ("judging",), 9, True),
         A("close_find", "escape", "close", "Close the search field.", ("find",), 9, True),

@@ -311,6 +311,11 @@ class ExerciseScreen(Place):
             )
         self.quiz.read("A solution", text)
 
+    def action_review(self) -> None:
+        """Save, and review other code for this exercise."""
+        if self._save():
+            self.quiz.go("review", slug=self.slug)
+
     # finding
 
     def action_find(self) -> None:

@@ -1,0 +1,81 @@
+"""The panes of a code review: the code shown, and the fields for words, test and fix."""
+
+from textual.app import ComposeResult
+from textual.containers import Container, Vertical, VerticalScroll
+from textual.widgets import TextArea
+
+from quizapp.interview.code_review.model import ReviewAnswer
+from quizapp.interview.code_review.running_review import ReviewStep, RunningReview
+from quizapp.tui.widgets.answer_box import AnswerBox
+from quizapp.tui.widgets.code_editor import CodeEditor
+from quizapp.tui.widgets.reviewed_code import ReviewedCode
+
+PANE_OF_STEP = {ReviewStep.SAY: "say", ReviewStep.PROVE: "prove", ReviewStep.FIX: "fix"}
+STEP_OF_PANE = {pane: step for step, pane in PANE_OF_STEP.items()} | {"code": ReviewStep.POINT}
+_FIELDS = {"say": "#words", "prove": "#check", "fix": "#fixed"}
+
+
+class ReviewPanes(Container):
+    """One pane is current; on a wide terminal the code stays beside it."""
+
+    def compose(self) -> ComposeResult:
+        """The code, then a pane per field."""
+        with VerticalScroll(id="code", classes="pane current", can_focus=False) as code:
+            code.border_title = "Code"
+            yield ReviewedCode(id="shown")
+        with Vertical(id="say", classes="pane") as say:
+            say.border_title = "What goes wrong"
+            yield AnswerBox(id="words")
+        with Vertical(id="prove", classes="pane") as prove:
+            prove.border_title = "Test"
+            yield CodeEditor(id="check")
+        with Vertical(id="fix", classes="pane") as fix:
+            fix.border_title = "Fix"
+            yield CodeEditor(id="fixed")
+
+    @property
+    def shown(self) -> ReviewedCode:
+        """The code shown."""
+        return self.query_one("#shown", ReviewedCode)
+
+    @property
+    def view(self) -> VerticalScroll:
+        """What scrolls the code."""
+        return self.query_one("#code", VerticalScroll)
+
+    def load(self, answer: ReviewAnswer) -> None:
+        """Fill the fields with what was typed before."""
+        for field, text in (("#words", answer.words), ("#check", answer.check), ("#fixed", answer.fixed)):
+            self.query_one(field, TextArea).load_text(text)
+
+    def keep(self, running: RunningReview) -> None:
+        """Store what the fields hold."""
+        words, check, fixed = (self.query_one(field, TextArea).text for field in _FIELDS.values())
+        running.keep(words=words, check=check, fixed=fixed)
+
+    def show_code(self, running: RunningReview) -> None:
+        """Show the code, with a cursor while the learner points."""
+        pointing = running.step == ReviewStep.POINT
+        self.shown.show(running.review.shown, running.answer.lines, has_cursor=pointing)
+
+    def show_pane(self, pane: str) -> None:
+        """Make a pane the current one, and focus its field."""
+        for each in self.query(".pane"):
+            each.set_class(each.id == pane, "current")
+        field = _FIELDS.get(pane)
+        self.screen.set_focus(self.query_one(field, TextArea) if field else None)
+
+    def move(self, step: int) -> None:
+        """Move the cursor in the code, and keep it in view."""
+        self.shown.move(step)
+        view = self.view
+        rows = self.shown.rows_of(self.shown.cursor, self.shown.content_size.width)
+        top, height = round(view.scroll_y), view.size.height
+        if rows.start < top:
+            view.scroll_to(y=rows.start, animate=False)
+        elif rows.stop > top + height:
+            view.scroll_to(y=rows.stop - height, animate=False)
+
+    def move_page(self, direction: int) -> None:
+        """Move the cursor by a page."""
+        self.move(direction * max(1, self.view.size.height - 2))
