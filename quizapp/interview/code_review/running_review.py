@@ -193,6 +193,17 @@ class RunningReview:
             answer.fixed = ""
         return answer
 
+    def missing(self) -> list[str]:
+        """What the steps still ask for, in words."""
+        answer = self.submitted()
+        given = {
+            ReviewStep.POINT: ("a line", bool(answer.lines)),
+            ReviewStep.SAY: ("the consequence", bool(answer.words.strip())),
+            ReviewStep.PROVE: ("a test", not self.test_problem()),
+            ReviewStep.FIX: ("a fix", bool(answer.fixed)),
+        }
+        return [given[step][0] for step in self.steps if not given[step][1]]
+
     def test_problem(self) -> str:
         """Why the test cannot be run; empty if it can."""
         if self.answer.check.strip() == STARTING_TEST.strip():

@@ -210,8 +210,8 @@ class ReviewScreen(Place):
     def action_hand_in(self) -> None:
         """Ask, then hand in."""
         self._keep()
-        missing = self._missing()
-        about = f"Still missing: {', '.join(missing)}" if missing else "Hand in?"
+        missing = self.sitting.missing()
+        rest = f"; still missing: {', '.join(missing)}" if missing else ""
 
         def chosen(way: str | None) -> None:
             if way == "yes":
@@ -219,19 +219,8 @@ class ReviewScreen(Place):
                 self._show_step()
                 self._judge()
 
-        ways = [("no", "Go on answering"), ("yes", "Hand in: the judge marks what is there")]
-        self.quiz.push_screen(Choose(about, ways, "no" if missing else "yes"), chosen)
-
-    def _missing(self) -> list[str]:
-        running = self.sitting
-        answer = running.submitted()
-        found = {
-            ReviewStep.POINT: ("a line", bool(answer.lines)),
-            ReviewStep.SAY: ("the consequence", bool(answer.words.strip())),
-            ReviewStep.PROVE: ("a test", not running.test_problem()),
-            ReviewStep.FIX: ("a fix", bool(answer.fixed)),
-        }
-        return [found[step][0] for step in running.steps if not found[step][1]]
+        ways = [("no", f"Go on answering{rest}"), ("yes", "Hand in: the judge marks what is there")]
+        self.quiz.push_screen(Choose("Hand in?", ways, "no" if missing else "yes"), chosen)
 
     def action_run_test(self) -> None:
         """Run the test on the code shown, or on the fix while that is being written."""
