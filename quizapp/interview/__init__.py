@@ -13,6 +13,8 @@ class RoundName(StrEnum):
     MIXED = "mixed"
     QUIZ = "quiz"
     CONCEPTS = "concepts"
+    CODING = "coding"
+    DEBUG = "debug"
     NAPKIN = "napkin"
     DESIGN = "design"
     PROJECT = "project"

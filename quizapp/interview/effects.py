@@ -9,6 +9,7 @@ from quizapp.interview.session.question import (
     ABANDONED,
     CODING,
     CUT,
+    DEBUG,
     INCIDENT,
     LOST,
     UNREACHED,
@@ -44,7 +45,7 @@ def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleE
     sure = item.confidence is not None and item.confidence >= SURE
     caps = CAPS if sure and mark < 50 else ()
     if item.kind == CODING:
-        return _effect_of_code(item, caps)
+        return _effect_of_debugging(item) if item.slot == DEBUG else _effect_of_code(item, caps)
     late = item.used_ms > 1000 * item.budget
     if item.state == CUT:
         return ScheduleEffect("cut at 150 % of its time", Rating.AGAIN, caps)
@@ -72,6 +73,13 @@ def _effect_of_code(item: InterviewQuestion, caps: tuple[int, ...]) -> ScheduleE
     if item.used_ms <= 1000 * item.budget and len(item.submissions) <= 2:
         return ScheduleEffect("passed in time with at most two submissions", Rating.GOOD)
     return ScheduleEffect("passed late or after more than two submissions", Rating.HARD)
+
+
+def _effect_of_debugging(item: InterviewQuestion) -> ScheduleEffect:
+    # Somebody else's code, repaired, shows less than code of one's own, and never that it is unknown.
+    if item.submissions and item.submissions[-1].passed:
+        return ScheduleEffect("every fault found and all green", Rating.HARD)
+    return ScheduleEffect("not all green: no review")
 
 
 def review_of(item: InterviewQuestion, effect: ScheduleEffect, marking: Marking) -> MockReview:

@@ -18,6 +18,7 @@ from quizapp.interview.blueprint import Beat, Blueprint, InterviewForm, load_blu
 from quizapp.interview.effects import effect_of, linked_cards, review_of
 from quizapp.interview.marking.model import Marking
 from quizapp.interview.marking.propose import propose
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper, second_task
 from quizapp.interview.paper.knowledge import knowledge, times_asked, variants_seen
 from quizapp.interview.paper.model import InterviewHead, Paper
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
@@ -30,8 +31,9 @@ from quizapp.interview.rounds.round_table import ROUNDS, RULES
 from quizapp.interview.session.clock import Steady, steady
 from quizapp.interview.session.flow import SessionEvent, phases_of
 from quizapp.interview.session.make_question import make_question
-from quizapp.interview.session.question import CODING, INCIDENT, InterviewQuestion
+from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
+from quizapp.practice.staged_run import StageOutcome
 from quizapp.scheduling.recorder import MockReview
 
 if TYPE_CHECKING:
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
 
 AUTOSAVE_MS = 1000
 IDLE_SAVE_MS = 5000
+_EXPLAIN_S = 60
+"""What stays for the explanation of a task that is complete, before a second one begins."""
 
 
 class Interview:
@@ -103,6 +107,8 @@ class Interview:
         plan = blueprint.plan(role, minutes, code=code, round_name=round_name, spoken=spoken)
         if plan.round.name in OPEN_ROUNDS:
             paper = sample_open_paper(plan, material, times_asked(study), seed)
+        elif plan.round.name in CODE_ROUNDS:
+            paper = sample_code_paper(plan, study.bank, knowledge(study), seed)
         else:
             paper = sample_paper(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
         if not paper.picks:
@@ -210,6 +216,34 @@ class Interview:
         self.saved_ms = self.session.elapsed_ms
         self.session.flow.changed = False
 
+    # code
+
+    def submitted(
+        self, number: int, source: str, verdict: Mapping[str, Any], at_ms: int
+    ) -> StageOutcome | None:
+        """Record a verdict and save it; see ``InterviewSession.submitted``.
+
+        In a coding round, a first exercise that is complete early brings a second one, if one fits into the
+        time that is left.
+        """
+        outcome = self.session.submitted(number, source, verdict, at_ms)
+        if outcome is not None and outcome.finished and self.head.round == RoundName.CODING:
+            self._add_second(number)
+        self.save()
+        return outcome
+
+    def _add_second(self, number: int) -> None:
+        items = self.session.items
+        if len(items) > 1 or self.session.ended:
+            return
+        plan = load_blueprint().plan(self.head.role, self.head.minutes, round_name=RoundName.CODING)
+        seconds = self.session.left_ms // 1000 - _EXPLAIN_S
+        first = items[number].exercise
+        pick = second_task(plan, self.study.bank, knowledge(self.study), self.head.seed, first, seconds)
+        if pick is not None:
+            item = make_question(len(items), pick, self.study.bank, rules=self.head.rules)
+            self.session.add_question(item, leave_s=_EXPLAIN_S)
+
     # marking
 
     def beats(self, item: InterviewQuestion) -> tuple[Beat, ...]:
@@ -256,6 +290,8 @@ class Interview:
                 record.why = "asked only in interviews: nothing to schedule"
             elif item.kind != INCIDENT and not _in_bank(bank, item.card):
                 record.why = "the question is no longer in the bank"
+            elif effect.rating is None and item.slot == DEBUG:
+                pass
             elif effect.rating is None:
                 recalls += [] if item.kind == INCIDENT else [item.card]
             else:

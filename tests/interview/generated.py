@@ -7,6 +7,7 @@ from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import Beat
 from quizapp.interview.marking.model import Marking, WordsMarking
 from quizapp.interview.marking.propose import propose
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper
 from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
@@ -33,6 +34,8 @@ def report(seed: int, past: list | None = None, rules: int = 1) -> dict:
     library = incidents() if seed % 4 else IncidentLibrary()
     if kind.name in OPEN_ROUNDS:
         paper = sample_open_paper(plan, load_material(), {}, seed)
+    elif kind.name in CODE_ROUNDS:
+        paper = sample_code_paper(plan, bank, {}, seed)
     else:
         paper = sample_paper(plan, bank, knowledge(bank, seed, 0.3), seed, library)
     spoken = rules > 1 and kind.may_be_spoken and rng.random() < 0.5
@@ -109,7 +112,7 @@ def say(item: InterviewQuestion, rng: random.Random) -> None:
 
 def code(item: InterviewQuestion, rng: random.Random) -> None:
     """Submit verdicts of chance."""
-    item.typed = rng.choice(["", item.asked.key_points[0].text])
+    item.typed = rng.choice(["", *(point.text for point in item.asked.key_points[:1])])
     for _ in range(rng.randint(0, 4)):
         tests = [{"name": "t", "behaviour": b, "passed": rng.random() < 0.6, "message": "", "seconds": 0}
                  for b in range(1, 6) for _ in range(2)]  # fmt: skip

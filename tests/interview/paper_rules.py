@@ -8,10 +8,14 @@ from quizapp.bank.model import Bank
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, debug_program
 from quizapp.interview.paper.knowledge import Knowledge
 from quizapp.interview.paper.model import Paper, PaperQuestion
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS
 from quizapp.interview.paper.sample import NO_INCIDENTS
+
+LONG_ROUNDS = {*OPEN_ROUNDS, *CODE_ROUNDS}
+"""Rounds about one thing, with other slots than a mixed round."""
 
 
 def broken(
@@ -22,7 +26,7 @@ def broken(
     yield from _incidents(paper, bank, library)
     yield from _times(paper, blueprint, bank)
     slugs = [pick.exercise for pick in picks]
-    if len(set(slugs)) != len(slugs) and paper.plan.round.name not in OPEN_ROUNDS:
+    if len(set(slugs)) != len(slugs) and paper.plan.round.name not in LONG_ROUNDS:
         yield "an exercise slug twice"
     if sum(seconds for _, seconds in paper.seconds) != 60 * paper.plan.minutes:
         yield "phases do not sum to the length"
@@ -35,7 +39,7 @@ def broken(
     order = [list(seconds).index(pick.phase) for pick in picks]
     if order != sorted(order):
         yield "phases out of order"
-    if paper.plan.round.name in OPEN_ROUNDS:
+    if paper.plan.round.name in LONG_ROUNDS:
         return
     for place, pick in enumerate(picks):
         yield from _item(place, paper, bank, known)
@@ -74,6 +78,9 @@ def nominal_seconds(pick: PaperQuestion, blueprint: Blueprint, bank: Bank) -> in
         assert pick.stages == tuple(stage.name for stage in stages)
         assert pick.stages
         return 60 * sum(stage.minutes or bank.exercises[pick.exercise].minutes for stage in stages)
+    if pick.slot in ("hypotheses", "debug"):
+        faults = len(debug_program(bank.exercises[pick.exercise], pick.seed).faults)
+        return 600 if pick.slot == "hypotheses" else 480 * faults
     if pick.slot == "design":
         minutes = {"requirements": 5, "arithmetic": 10, "plan": 15, "failure-modes": 10, "metrics": 5}
         return 60 * minutes[pick.phase]

@@ -6,6 +6,7 @@ import pytest
 
 from quizapp.bank.model import Bank, FollowUp, KeyPoint, Question, Topic
 from quizapp.errors import QuizError, UnknownName
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper
 from quizapp.interview.paper.model import Paper
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
@@ -25,6 +26,8 @@ def paper_of(round_name: str, minutes: int, role: str, seed: int, share: float, 
     plan = blueprint().plan(role, minutes, round_name=round_name, code=seed % 3 > 0)
     if round_name in OPEN_ROUNDS:
         return sample_open_paper(plan, load_material(), {}, seed)
+    if round_name in CODE_ROUNDS:
+        return sample_code_paper(plan, bank, known, seed)
     return sample_paper(plan, bank, known, seed, library or library_of(bank))
 
 
@@ -45,7 +48,7 @@ def test_every_rule_holds_over_many_seeds(role: str, round_name: str, minutes: i
 def test_a_new_learner_gets_a_full_paper_with_fair_topic_shares(
     role: str, round_name: str, minutes: int
 ) -> None:
-    if round_name in OPEN_ROUNDS:
+    if round_name in {*OPEN_ROUNDS, *CODE_ROUNDS}:
         return
     for seed in range(3):
         plan = blueprint().plan(role, minutes, round_name=round_name, code=False)
@@ -150,6 +153,25 @@ def test_a_project_round_begins_with_the_presentation() -> None:
     paper = paper_of("project", 30, "applied-fine-tuning", 2, 0.0)
     assert [pick.slot for pick in paper.picks][:2] == ["presentation", "probe"]
     assert len(paper.picks) <= 7
+
+
+def test_a_coding_round_asks_for_the_stages_that_fit_and_prefers_the_role() -> None:
+    for seed in range(4):
+        (task,) = paper_of("coding", 45, "research-engineer", seed, 0.0).picks
+        assert task.exercise in blueprint().role("research-engineer").coding_pool
+        assert task.budget <= 44 * 60
+        stages = real_bank().exercises[task.exercise].stages
+        left = stages[len(task.stages) :]
+        assert not left or task.budget + 60 * left[0].minutes > 44 * 60
+
+
+def test_a_debug_round_begins_with_ten_minutes_of_hypotheses() -> None:
+    paper = paper_of("debug", 45, "post-training", 3, 0.0)
+    assert paper.seconds[:2] == (("brief", 60), ("hypotheses", 600))
+    think, fix = paper.picks
+    assert think.exercise == fix.exercise
+    assert fix.budget % 480 == 0
+    assert fix.budget >= 960
 
 
 @pytest.mark.parametrize("round_name", sorted(OPEN_ROUNDS))

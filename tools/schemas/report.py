@@ -21,11 +21,12 @@ Schema = dict[str, Any]
 
 LENGTHS = sorted({minutes for kind in ROUNDS.values() for minutes in kind.lengths})
 PHASES = [*dict.fromkeys(PHASE_OF.values()), "quiz", "napkin", *DESIGN_PHASES, "presentation", "probes"]
+PHASES += ["hypotheses", "debug"]
 _MINIMUM: Schema = {"minimum": 0}
 _HELD: Schema = {"enum": [0, 0.5, 1]}
 _LIMITS: dict[str, dict[str, Schema]] = {
     "InterviewQuestion": {
-        "slot": {"enum": [*SLOTS, "estimate", "design", "presentation", "probe"]},
+        "slot": {"enum": [*SLOTS, "estimate", "design", "presentation", "probe", "hypotheses", "debug"]},
         "phase": {"enum": PHASES},
         "kind": {"enum": list(ASKED_BY_KIND)},
         "state": {"enum": [state.value for state in QuestionState if state.closed]},

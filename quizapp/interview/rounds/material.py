@@ -19,7 +19,7 @@ DESIGN_PHASES: Mapping[str, tuple[str, int]] = {
 """The phases of a design question, in order: title and minutes."""
 PROJECT_TOPIC = "interview-craft"
 """The topic of questions about the learner's own project. Nothing of it is drilled."""
-CARDS = ("design:", "napkin:", "project:")
+CARDS = ("design:", "napkin:", "project:", "debug:")
 """What the cards of this material begin with. They are not scheduled."""
 QUANTITIES = ("memory", "FLOPs", "time", "cost", "bandwidth")
 """What an estimate may be about. A napkin round asks for one of each."""

@@ -66,6 +66,18 @@ ROUNDS: Mapping[str, InterviewRound] = {
             may_be_spoken=True,
         ),
         InterviewRound(
+            RoundName.CODING,
+            "Coding",
+            (45,),
+            "One exercise in stages; a second one only if the first is complete early.",
+        ),
+        InterviewRound(
+            RoundName.DEBUG,
+            "Debug",
+            (45,),
+            "Code with faults: ten minutes of hypotheses in writing, then you fix it.",
+        ),
+        InterviewRound(
             RoundName.NAPKIN,
             "Napkin",
             (30,),

@@ -12,6 +12,7 @@ from quizapp.bank import QuestionKind
 from quizapp.bank.answers import shuffled
 from quizapp.bank.model import Exercise, FollowUp, KeyPoint, Misconception, Option, Question, Tolerance
 from quizapp.bank.parameters import sample_question
+from quizapp.practice.faults import FaultyProgram
 from quizapp.practice.stage_task import without_docstrings
 
 
@@ -95,6 +96,40 @@ def ask_question(question: Question, seed: int) -> AskedQuestion:
             return AskedCloze(**common, text=question.text)
         case _:
             return AskedQuestion(**common)
+
+
+def ask_hypotheses(exercise: Exercise, program: FaultyProgram) -> AskedQuestion:
+    """Return the question for hypotheses on a faulty program; its key points are the faults."""
+    points = [
+        KeyPoint(fault.why or f"{exercise.behaviours[fault.behaviour]} This does not hold.", 2)
+        for fault in program.faults
+    ]
+    return AskedQuestion(
+        content_hash="",
+        prompt=(
+            f"{_faulty_text(exercise, program)}\n\nDo not fix anything yet. Where would you look for each, "
+            f"in which order, and what would you check first?\n\n```python\n{program.source.strip()}\n```"
+        ),
+        answer="\n".join(f"- {point.text}" for point in points),
+        key_points=points,
+        misconceptions=[],
+        follow_ups=[],
+    )
+
+
+def ask_debugging(exercise: Exercise, program: FaultyProgram) -> AskedExercise:
+    """Return an exercise whose module begins as a faulty solution; nothing has to be explained."""
+    asked = ask_exercise(exercise)
+    asked.prompt = f"{_faulty_text(exercise, program)}\n\n{asked.prompt}"
+    asked.starter = program.source
+    asked.key_points = []
+    return asked
+
+
+def _faulty_text(exercise: Exercise, program: FaultyProgram) -> str:
+    failing = "\n".join(f"- {exercise.behaviours[fault.behaviour]}" for fault in program.faults)
+    title = f"# {exercise.title}: {len(program.faults)} faults"
+    return f"{title}\n\nThis program fails the tests of these behaviors:\n\n{failing}"
 
 
 def ask_exercise(exercise: Exercise, *, staged: bool = False) -> AskedExercise:

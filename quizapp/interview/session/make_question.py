@@ -7,6 +7,7 @@ from quizapp.bank.model import Bank, Question
 from quizapp.bank.parameters import SampledQuestion
 from quizapp.incidents.diagnosis import snapshot
 from quizapp.incidents.model import IncidentLibrary
+from quizapp.interview.paper.code_rounds import debug_program
 from quizapp.interview.paper.model import PaperQuestion
 from quizapp.interview.rounds.material import RoundMaterial
 from quizapp.interview.session.asked import (
@@ -14,12 +15,16 @@ from quizapp.interview.session.asked import (
     AskedCloze,
     AskedNumber,
     AskedOrder,
+    ask_debugging,
     ask_exercise,
+    ask_hypotheses,
     ask_question,
 )
 from quizapp.interview.session.question import (
     CODING,
+    DEBUG,
     ESTIMATE,
+    FAULTS_STAGE,
     INCIDENT,
     Asked,
     AskedStage,
@@ -45,7 +50,14 @@ def make_question(
     follow_ups: list[FollowUpAnswer] = []
     stages: list[AskedStage] = []
     asked: Asked
-    if pick.kind == INCIDENT:
+    if pick.slot in ("hypotheses", DEBUG):
+        exercise = bank.exercises[pick.exercise]
+        program = debug_program(exercise, pick.seed)
+        asked = ask_hypotheses(exercise, program) if pick.slot != DEBUG else ask_debugging(exercise, program)
+        if pick.slot == DEBUG:
+            numbers = tuple(fault.behaviour for fault in program.faults)
+            stages = [AskedStage(FAULTS_STAGE, pick.budget // 60, "", numbers)]
+    elif pick.kind == INCIDENT:
         assert library is not None
         asked = snapshot(library.incidents[pick.incident], library, pick.seed)
     elif pick.kind == CODING:

@@ -30,6 +30,10 @@ from quizapp.practice.staged_run import StagedRun, StageGrade, StageOutcome
 
 CODING, INCIDENT, ESTIMATE = "coding", "incident", "estimate"
 """The kinds of question that an interview adds to those of the bank."""
+DEBUG = "debug"
+"""The slot of a coding task that is to find planted faults."""
+FAULTS_STAGE = "faults"
+"""The one stage of such a task; it holds once no behavior with a fault fails."""
 IN_WORDS = ("recall", INCIDENT)
 """The kinds that are answered in words and marked against key points."""
 
@@ -195,6 +199,12 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     def grade(self, submission: CodeSubmission) -> StageOutcome:
         """Record what a verdict says about the stages that are shown."""
         run = self.staged_run
+        if self.slot == DEBUG:
+            held = submission.behaviours()
+            found = bool(held) and all(held.get(number) for number in self.stages[0].behaviours)
+            names = (FAULTS_STAGE,) if found else ()
+            self.grades = [*self.grades, StageGrade(self.used_ms / 1000, 1, names, judged=bool(held))]
+            return self.staged_run.outcome()
         outcome = run.record(Verdict.from_json(submission.verdict), self.used_ms / 1000)
         self.grades = run.grades
         return outcome

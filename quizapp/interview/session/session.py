@@ -310,6 +310,21 @@ class InterviewSession:
         self.flow.changed = True
         return item.grade(submission) if item.stages else None
 
+    def add_question(self, item: InterviewQuestion, *, leave_s: int) -> None:
+        """Add a question to the current phase, whose time then ends ``leave_s`` after that of the question.
+
+        The later phases get shorter, so that the interview keeps its length.
+        """
+        phases = self.phases
+        room = sum(phase.seconds for phase in phases[self.phase :])
+        wanted = -(-self.now.used_ms // 1000) + leave_s + item.planned
+        self.now.seconds = min(room, max(self.now.seconds, wanted))
+        for phase in phases[self.phase + 1 :]:
+            phase.seconds = max(0, room - self.now.seconds)
+            room -= phase.seconds
+        self.items.append(item)
+        self.flow.changed = True
+
     # incidents
 
     def can_buy(self, name: str) -> bool:

@@ -12,7 +12,7 @@ from textual.widgets import Static
 from quizapp import paths
 from quizapp.errors import QuizError
 from quizapp.interview.marking.self_check import SelfCheckResult, run_check
-from quizapp.interview.session.question import InterviewQuestion
+from quizapp.interview.session.question import DEBUG, InterviewQuestion
 from quizapp.practice.stage_task import stage_task
 from quizapp.practice.staged_run import outcome_sentence
 from quizapp.tui.rendering.markdown import document
@@ -89,7 +89,7 @@ class CodingView(Container):
             self._pending.clear()
             self._say("judge", _counts(last) if last else BEGIN)
         # The brief of the first stage is the question, so it comes before the code.
-        self.go("task" if item.stages and not item.first_key_ms else "code")
+        self.go("task" if _in_stages(item) and not item.first_key_ms else "code")
         return "coding"
 
     def _show_task(self, task: str) -> None:
@@ -183,8 +183,7 @@ class CodingView(Container):
             if isinstance(outcome, QuizError):
                 text, style = str(outcome), "$error"
             else:
-                meaning = self.session.submitted(number, submission.source, outcome.as_json(), at_ms)
-                self.interview.save()
+                meaning = self.interview.submitted(number, submission.source, outcome.as_json(), at_ms)
                 text, style = _counts(outcome.as_json()), "$success" if outcome.passed else "$warning"
                 if meaning is not None:
                     text = f"{outcome_sentence(meaning)}\n{text}"
@@ -192,13 +191,13 @@ class CodingView(Container):
                 self._end("judge", text, style)
                 self._reveal(item)
 
-        stages = item.staged_run.shown if item.stages else None
+        stages = item.staged_run.shown if item.stages and item.slot != DEBUG else None
         self.run_screen.quiz.judge.submit(exercise, self.editor.text, "cpu", on_result, stages)
 
     def _reveal(self, item: InterviewQuestion) -> None:
         """Show the brief of a stage that the last verdict has revealed."""
         task = _task(item)
-        if item.stages and task != self._task_shown:
+        if _in_stages(item) and task != self._task_shown:
             self._show_task(task)
             self.go("task")
 
@@ -240,9 +239,13 @@ class CodingView(Container):
 
 def _task(item: InterviewQuestion) -> str:
     """The task in Markdown; of a task in stages, as far as it is shown."""
-    if not item.stages:
+    if not _in_stages(item):
         return item.asked.prompt
     return stage_task(item.asked.prompt, item.staged_run.shown_stages)
+
+
+def _in_stages(item: InterviewQuestion) -> bool:
+    return bool(item.stages) and item.slot != DEBUG
 
 
 def _counts(verdict: Mapping[str, Any]) -> str:
