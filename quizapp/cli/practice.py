@@ -11,6 +11,7 @@ from quizapp.bank.model import Bank, Exercise
 from quizapp.cli.verdict_output import write_verdict
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.judge.submission import read_source
+from quizapp.practice.practice_folder import PracticeMode
 from quizapp.util.text import clock, plural
 
 if TYPE_CHECKING:
@@ -22,12 +23,17 @@ if TYPE_CHECKING:
 
 
 def exercise(bank: Bank, chosen: Exercise, options: Namespace) -> int:
-    """Begin or go on with a run: print what the learner may see and the path of the file."""
+    """Begin or go on with a run: open its screen, or print what the learner may see and the file."""
     if options.stages and options.faults is not None:
         raise QuizError("--stages and --faults are two ways to practice; choose one")
     if options.stages and options.seed is not None:
         raise QuizError("--seed chooses faults, and --stages has nothing to choose; leave it out")
     text = _begin_stages(bank, chosen, options) if options.stages else _begin_faults(bank, chosen, options)
+    if sys.stdout.isatty() and sys.stdin.isatty():
+        from quizapp.tui.app import run
+
+        mode = PracticeMode.STAGES if options.stages else PracticeMode.FAULTS
+        return run("exercise", slug=chosen.slug, mode=mode)
     sys.stdout.write(text)
     return DONE
 

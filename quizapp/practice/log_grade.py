@@ -14,7 +14,8 @@ def log_stage_grade(
 ) -> tuple[StageOutcome, RecordedReview | None]:
     """Record a grade of the stages shown; return what it means, and the review if it passed the exercise.
 
-    A pass of the core is rated by the clock of the run and the grades that failed.
+    A pass of the core is rated by the clock of the run and the grades that failed. A save that nobody
+    ``asked`` to grade is no grade of the run unless it is green.
     """
     now = study.now().time
     # The log first: after a kill in between, the same grade again is no second review, and the run goes on.
@@ -26,7 +27,8 @@ def log_stage_grade(
         hints=hints,
         seconds=files.seconds(now),
     )
-    return files.record(verdict, now), review
+    counts = asked or verdict.passed
+    return files.record(verdict, now) if counts else files.preview(verdict, now), review
 
 
 def log_debug_grade(

@@ -90,6 +90,10 @@ class StageFiles:
         self._folder.write(self._as_document())
         return outcome
 
+    def preview(self, verdict: Verdict, now: int) -> StageOutcome:
+        """What a grade would mean, without storing it."""
+        return StagedRun(self.run.stages, list(self.run.grades)).record(verdict, self.seconds(now))
+
     def _load(self) -> bool:
         remedy = f"'quizapp exercise {self.exercise.slug} --stages --restart' begins a new run"
         stored = self._folder.read(_RunDocument, remedy)

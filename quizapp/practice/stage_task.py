@@ -16,7 +16,7 @@ def interface_section(prompt: str) -> str:
     """
     body = prompt.partition(_HEADING)[0]
     start = body.find(_CODE)
-    return body[start:].strip() if start >= 0 else prompt.strip()
+    return body[start:].strip() if start >= 0 else prompt.strip().partition("\n")[2].strip()
 
 
 def stage_heading(stage: Stage, number: int) -> str:

@@ -45,8 +45,10 @@ class Judge:
     def cancel(self) -> None:
         self.cancelled += 1
 
-    def submit(self, exercise: Any, source: str, device: str, on_result: OnResult) -> None:
-        self.submissions.append(PendingSubmission(exercise, source, device, on_result))
+    def submit(
+        self, exercise: Any, source: str, device: str, on_result: OnResult, stages: int | None = None
+    ) -> None:
+        self.submissions.append(PendingSubmission(exercise, source, device, on_result, stages))
 
     def answer(self, outcome: Verdict | QuizError) -> None:
         """Give the outcome of the first submission."""

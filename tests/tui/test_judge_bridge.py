@@ -39,7 +39,7 @@ class FakeClient:
     def cancel(self) -> None:
         self.cancelled += 1
 
-    def submit(self, exercise: Any, source: bytes, *, device: str) -> int:
+    def submit(self, exercise: Any, source: bytes, *, device: str, stages: int | None = None) -> int:
         del exercise, device
         if self.error is not None:
             raise self.error

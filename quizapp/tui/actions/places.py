@@ -114,6 +114,9 @@ PLACES: Mapping[str, PlaceActions] = {
           True),
         A("review", "f10", "review", "Review plausible code for this exercise.", (), 2, True),
         A("find", "ctrl+f", "find", "Find in your code; press again for the next match.", (), 1, True),
+        A("stages", "ctrl+g", "interview", "Write it as in an interview, one brief after the other, in a file"
+          " of its own.", (), 4, True),
+        A("faults", "ctrl+l", "debug", "Find four faults that are planted into the solution.", (), 2, True),
         A("cancel", "escape", "cancel", "Stop grading.", ("judging",), 9, True),
         A("close_find", "escape", "close", "Close the search field.", ("find",), 9, True),
         A("back", "escape", "back", "Save and go back.", ("idle", TYPING), 9, True),

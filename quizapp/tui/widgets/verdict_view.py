@@ -42,6 +42,9 @@ class VerdictView(Lines):
         self.tone = "$error"
         self.hints: list[str] = []
         self.note = ""
+        self.warning = ""
+        self.lists_behaviours = True
+        """Whether it lists what the tests check before the first grade; an interviewer would not."""
 
     def lines(self, width: int) -> list[Content]:
         """Progress, message, verdict and hints."""
@@ -63,9 +66,11 @@ class VerdictView(Lines):
 
     def _nothing_yet(self, width: int) -> list[Content]:
         lines = [Content.styled("Not graded yet", "bold"), Content("")]
-        lines += hanging(
-            Content(""), Content.styled("ctrl+r runs the hidden tests. They check:", "$text-muted"), width
-        )
+        text = "ctrl+r runs the hidden tests"
+        text += ". They check:" if self.lists_behaviours else " of the stages shown so far."
+        lines += hanging(Content(""), Content.styled(text, "$text-muted"), width)
+        if not self.lists_behaviours:
+            return lines
         lines.append(Content(""))
         for number, sentence in self._behaviours().items():
             lines += hanging(Content.styled(f"{number:>2}  ", "$text-muted"), plain(sentence), width)
@@ -87,6 +92,8 @@ class VerdictView(Lines):
             lines.append(Content.styled("The code has changed since.", "$warning"))
         if self.note:
             lines += hanging(Content(""), plain(self.note, "$success"), width)
+        if self.warning:
+            lines += hanging(Content(""), plain(self.warning, "bold $warning"), width)
         if len(verdict.stages) > 1 and verdict.tests:
             lines += _stages(verdict, width)
         if verdict.error:

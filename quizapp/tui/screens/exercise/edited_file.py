@@ -1,19 +1,17 @@
-"""The user's file behind the editor, saved in one step and watched for changes by other editors."""
+"""The file behind the editor, saved in one step and watched for changes by other editors."""
 
 from pathlib import Path
 
-from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge.submission import user_file
 from quizapp.util.atomic import write_atomic
 
 
 class EditedFile:
     """A file and the text that was last read from it or written to it."""
 
-    def __init__(self, exercise: Exercise) -> None:
-        """Create the user's file where it is missing, and read it. Raises `QuizError`."""
-        self.path: Path = user_file(exercise)
+    def __init__(self, path: Path) -> None:
+        """Read the file. Raises `QuizError`."""
+        self.path = path
         self.text = ""
         self._modified = 0.0
         self._last_look = self._last_autosave = ""

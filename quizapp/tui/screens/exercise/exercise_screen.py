@@ -1,8 +1,6 @@
 """An exercise: its task, the user's code, and the verdict of the hidden tests."""
 
-import difflib
 from collections.abc import Callable
-from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -13,41 +11,45 @@ from textual.widgets import Static, TextArea
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
+from quizapp.practice.practice_folder import PracticeMode
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.highlight import highlight
 from quizapp.tui.screens.base import WITHOUT_DATA, Place
 from quizapp.tui.screens.choose import Choose
+from quizapp.tui.screens.exercise.begin_run import BeginRun, begin_faults, begin_stages
 from quizapp.tui.screens.exercise.edited_file import EditedFile
-from quizapp.tui.screens.exercise.grading import ExerciseGrading
+from quizapp.tui.screens.exercise.grading import DEVICES, ExerciseGrading
 from quizapp.tui.screens.exercise.panes import SIDE_BY_SIDE, ExercisePanes
+from quizapp.tui.screens.exercise.past_code import diff, diff_lines, past_line
+from quizapp.tui.screens.exercise.worked_file import WorkedFile, open_work
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.sanitize import escape_controls, one_line
-from quizapp.util.text import clock as clock_text
 
 if TYPE_CHECKING:
     from quizapp.store.documents import Submission
 
-DEVICES = (
-    ("auto", "auto: the first CUDA device, else the CPU"),
-    ("cpu", "cpu"),
-    ("cuda", "cuda: an NVIDIA or ROCm GPU"),
-    ("mps", "mps: Apple's GPU"),
-)
-
 
 class ExerciseScreen(Place):
-    """``slug`` names the exercise. No key ever waits for the judge."""
+    """``slug`` names the exercise, ``mode`` how it is practiced. No key ever waits for the judge."""
 
     place = "exercise"
     BINDINGS: ClassVar[list[object]] = actions.bindings("exercise")  # type: ignore[assignment]
     CSS_PATH = "exercise_screen.tcss"
 
-    def __init__(self, slug: str, *, clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self,
+        slug: str,
+        *,
+        mode: PracticeMode | None = None,
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
         super().__init__()
         self.slug = slug
+        self.mode = mode
         self.clock = clock
         self.device = "auto"
+        self._work: WorkedFile | None = None
         self._file: EditedFile | None = None
         self._grading: ExerciseGrading | None = None
         self._head: Content | None = None
@@ -107,27 +109,27 @@ class ExerciseScreen(Place):
             self._give_up(f"There is no exercise {self.slug!r}.")
             return
         try:
-            self._file = EditedFile(self.exercise)
+            work = self._work = open_work(self.quiz.study, self.exercise, self.mode, self.clock)
+            self._file = EditedFile(work.path)
         except (QuizError, OSError) as error:
             self._give_up(f"The exercise cannot be opened: {error}")
             return
         text = self._file.text
-        self._grading = ExerciseGrading(self.quiz, self.exercise, self.view, self.clock, self._grading_ended)
-        self.panes.show_task(self.exercise.prompt)
+        self._grading = ExerciseGrading(
+            self.quiz, self.exercise, work, self.view, self.clock, self._grading_ended
+        )
+        self.view.lists_behaviours = self.mode != PracticeMode.STAGES
+        self.panes.show_task(work.task)
         self.editor.load_text(text)
         self._grading.show_last_verdict(text)
         self._show_head()
-        self.panes.show("prompt" if self._is_unread(text) else "code")
+        is_narrow = self.app.size.width < SIDE_BY_SIDE
+        self.panes.show("prompt" if is_narrow and work.is_untouched(text) else "code")
         self.quiz.warm_judge()
 
     def _give_up(self, sentence: str) -> None:
         self.quiz.say(sentence, bad=True)
         self.call_later(self.quiz.go_back, self)
-
-    def _is_unread(self, text: str) -> bool:
-        """Whether to show the task first: nothing is written yet, and only one pane is visible."""
-        narrow = self.app.size.width < SIDE_BY_SIDE
-        return narrow and text == self.exercise.starter and not self.quiz.study.submissions(self.slug)
 
     def waits(self, action: str) -> bool:
         """Whether an action must wait until the exercise is open."""
@@ -214,6 +216,11 @@ class ExerciseScreen(Place):
     def _grading_ended(self) -> None:
         self.enter_phase("idle")
         self.grading.compare(self.editor.text)
+        if self.grading.revealed and self._work is not None:
+            self.panes.show_task(self._work.task)
+            self.panes.pane("prompt").scroll_home(animate=False)
+            self.panes.show("prompt", focus=False)
+            self.quiz.say(self.view.note)
         self.panes.pane("verdict").scroll_home(animate=False)
         self._show_head()
 
@@ -259,7 +266,7 @@ class ExerciseScreen(Place):
             if value:
                 self._reopen(past[value])
 
-        entries = [(value, _past_line(submission)) for value, submission in past.items()]
+        entries = [(value, past_line(submission)) for value, submission in past.items()]
         self.quiz.push_screen(Choose("Past submissions", entries), chosen)
 
     def _reopen(self, submission: "Submission") -> None:
@@ -271,9 +278,9 @@ class ExerciseScreen(Place):
 
         def chosen(way: str | None) -> None:
             if way == "read":
-                self.quiz.read(_past_line(submission), f"```python\n{submission.source}\n```")
+                self.quiz.read(past_line(submission), f"```python\n{submission.source}\n```")
             elif way == "diff":
-                self.quiz.read("From then to now", _diff(submission.source, self.editor.text))
+                self.quiz.read("From then to now", diff(submission.source, self.editor.text))
             elif way == "back":
                 self.editor.replace(submission.source, (0, 0), self.editor.document.end)
                 self.panes.show("code")
@@ -286,7 +293,7 @@ class ExerciseScreen(Place):
         if not past:
             self.quiz.say("Nothing differs from what was submitted.")
             return
-        self.quiz.read("Since the last submission", _diff(past[-1].source, self.editor.text))
+        self.quiz.read("Since the last submission", diff(past[-1].source, self.editor.text))
 
     def action_solution(self) -> None:
         """Show a solution; before a pass, ask first and rate the exercise Again."""
@@ -295,6 +302,9 @@ class ExerciseScreen(Place):
             if way == "yes" and self.grading.record_opened_solution(self.editor.text):
                 self._show_solution()
 
+        if self.mode == PracticeMode.FAULTS:
+            self.quiz.say("The solution is this code without the faults; find them first.")
+            return
         if self.grading.passed:
             self._show_solution()
             return
@@ -304,12 +314,39 @@ class ExerciseScreen(Place):
     def _show_solution(self) -> None:
         source = self.exercise.solution
         text = highlight(escape_controls(source))
-        difference = _diff_lines(self.editor.text, source) if self.grading.passed else None
+        difference = diff_lines(self.editor.text, source) if self.grading.passed else None
         if difference:
             text = text.append(Content.styled("\n\nFrom your code to this one\n\n", "bold")).append(
                 difference
             )
         self.quiz.read("A solution", text)
+
+    # other ways to practice it
+
+    def action_stages(self) -> None:
+        """Write it in interview mode; in it, offer a new run."""
+        self._practice(PracticeMode.STAGES, begin_stages)
+
+    def action_faults(self) -> None:
+        """Debug the solution; in a debugging run, offer new faults."""
+        self._practice(PracticeMode.FAULTS, begin_faults)
+
+    def _practice(self, mode: PracticeMode, begin: BeginRun) -> None:
+        """Begin or go on with a run; from within a run of the same mode, ask whether to begin a new one."""
+        if not self._save():
+            return
+        if self.mode != mode:
+            begin(self.quiz, self.exercise, restart=False)
+            return
+
+        def chosen(way: str | None) -> None:
+            if way == "new":
+                self._file = None  # so that nothing of this run is saved over the new one
+                self.quiz.go_back(self)
+                begin(self.quiz, self.exercise, restart=True)
+
+        kept = f"Begin a new run; this code is kept as {self.file.path.stem}_previous.py"
+        self.quiz.push_screen(Choose("A new run?", [("on", "Go on with this run"), ("new", kept)]), chosen)
 
     def action_review(self) -> None:
         """Save, and review other code for this exercise."""
@@ -365,38 +402,17 @@ class ExerciseScreen(Place):
             self._show_head()
 
     def _show_head(self) -> None:
-        if self._file is None or self._grading is None:
+        if self._work is None or self._file is None or self._grading is None:
             return
         exercise, width = self.exercise, self.size.width - 2
         unsaved = " ●" if self.editor.text != self._file.text else ""
-        elapsed = clock_text(self.clock() - self._grading.opened_at)
         device = "" if self.device == "auto" else f"on {self.device} · "
-        right = f"{exercise.level} · {device}{elapsed} of {exercise.minutes}:00"
-        title = Content.styled(one_line(exercise.title) + unsaved, "bold $primary")
+        level = "" if self.mode else f"{exercise.level} · "
+        right = f"{level}{device}{self._work.time()}"
+        title = Content.styled(self._work.label + one_line(exercise.title) + unsaved, "bold $primary")
         title = title.truncate(max(8, width - len(right) - 2), ellipsis=True)
         gap = " " * max(1, width - title.cell_length - len(right))
         head = title.append(Content.styled(gap + right, "$text-muted"))
         if self._head is None or not head.is_same(self._head):  # this runs four times a second
             self._head = head
             self.query_one("#head", Static).update(head)
-
-
-def _past_line(submission: "Submission") -> str:
-    when = datetime.fromtimestamp(submission.time / 1000, UTC).astimezone()
-    share = f"  {submission.tests_passed} of {submission.tests} tests" if submission.tests else ""
-    return f"{when:%Y-%m-%d %H:%M}  {submission.status}{share}"
-
-
-def _diff(before: str, after: str) -> Content:
-    return _diff_lines(before, after) or Content("No difference.")
-
-
-def _diff_lines(before: str, after: str) -> Content:
-    lines = []
-    old, new = (escape_controls(text).splitlines() for text in (before, after))
-    for line in difflib.unified_diff(old, new, lineterm="", n=3):
-        if line.startswith(("---", "+++")):
-            continue
-        style = {"+": "$success", "-": "$error", "@": "$primary"}.get(line[:1], "$text-muted")
-        lines.append(Content.styled(line, style))
-    return Content("\n").join(lines)

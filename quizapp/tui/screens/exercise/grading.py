@@ -6,14 +6,20 @@ from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.scheduling.exercises import open_stage_sentence, progress_of
+from quizapp.tui.screens.exercise.worked_file import GradeEffort, WorkedFile
 from quizapp.tui.widgets.verdict_view import VerdictView
-from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
     from quizapp.tui.app import QuizApp
     from quizapp.tui.judge_bridge import PendingSubmission
+
+DEVICES = (
+    ("auto", "auto: the first CUDA device, else the CPU"),
+    ("cpu", "cpu"),
+    ("cuda", "cuda: an NVIDIA or ROCm GPU"),
+    ("mps", "mps: Apple's GPU"),
+)
 
 
 class ExerciseGrading:
@@ -27,17 +33,21 @@ class ExerciseGrading:
         self,
         quiz: "QuizApp",
         exercise: Exercise,
+        work: WorkedFile,
         view: VerdictView,
         clock: Callable[[], float],
         on_end: Callable[[], None],
     ) -> None:
         self._quiz = quiz
         self._exercise = exercise
+        self._work = work
         self._view = view
         self._clock = clock
         self._on_end = on_end
         self._submitted_at = 0.0
         self.opened_at = clock()
+        self.revealed = False
+        """Whether the last grade revealed the next stage of a run."""
         self.graded = ""
         """The code that the verdict in the view is about."""
         self.passed = quiz.study.exercise_state(exercise.slug).state in {"passed", "complete"}
@@ -54,7 +64,7 @@ class ExerciseGrading:
         if not past or past[-1].source != text or not past[-1].verdict.get("schema"):
             return
         try:
-            self._view.verdict = Verdict.from_json(dict(past[-1].verdict))
+            self._view.verdict = self._work.shown(Verdict.from_json(dict(past[-1].verdict)))
         except (KeyError, TypeError, ValueError):  # another version of the program wrote the verdict
             return
         self.graded = text
@@ -63,11 +73,14 @@ class ExerciseGrading:
     def submit(self, source: str, device: str, *, asked: bool) -> None:
         """Grade ``source``; ``asked`` is False for a save that nobody asked to grade."""
         self._submitted_at = self._clock()
+        self.revealed = False
         view = self._view
         view.running, view.message, view.verdict, view.stale, view.note = 0.0, "", None, False, ""
+        view.warning = ""
         view.warming, view.tone = not self._quiz.judge.is_warm, "$error"
         view.changed()
-        self._quiz.judge.submit(self._exercise, source, device, partial(self._on_result, asked=asked))
+        on_result = partial(self._on_result, asked=asked)
+        self._quiz.judge.submit(self._exercise, source, device, on_result, self._work.stages)
 
     def _on_result(
         self, submission: "PendingSubmission", outcome: "Verdict | QuizError", *, asked: bool
@@ -81,37 +94,22 @@ class ExerciseGrading:
         if isinstance(outcome, QuizError):
             view.message = str(outcome)
         else:
-            view.verdict = outcome
+            view.verdict = self._work.shown(outcome)
             self._record(outcome, submission.source, asked=asked)
         view.changed()
         self._on_end()
 
     def _record(self, verdict: "Verdict", source: str, *, asked: bool) -> None:
         try:
-            review = self._quiz.study.record_verdict(
-                self._exercise.slug,
-                verdict.as_json(),
-                source_text=source,
-                asked=asked,
-                hints=self.hints,
-                seconds=self._clock() - self.opened_at,
-            )
+            effect = self._work.record(verdict, source, GradeEffort(asked, self.hints))
         except QuizError as error:
             self._quiz.say(str(error), bad=True)
             return
-        if not progress_of(verdict.as_json(), self._exercise).passed:
-            return
-        self.passed = True
-        self.hints = 0
-        notes = []
-        if review is not None:
-            effort = plural(review.submissions, "submission")
-            effort += f" and {plural(review.hints, 'hint')}" if review.hints else ""
-            notes.append(f"Rated {review.rating.label} after {effort}; comes back in {review.text}.")
-        open_stage = self._quiz.study.exercise_state(self._exercise.slug).open_stage
-        if open_stage and not verdict.passed:
-            notes.append(open_stage_sentence(open_stage))
-        self._view.note = " ".join(notes)
+        self._view.note, self._view.warning = effect.note, effect.warning
+        self.revealed = effect.revealed
+        if effect.passed:
+            self.passed = True
+            self.hints = 0
 
     def cancel(self) -> None:
         """Stop the grading at once."""
