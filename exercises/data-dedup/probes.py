@@ -140,11 +140,23 @@ def inputs(draw):
             part[-1],
         ],
         "base": base,
+        "shingled": [
+            " ".join(base),
+            " ".join(base[:5]),
+            " ".join(base[:4]),
+            base[0],
+            "",
+            " -- ?!",
+            f"{base[0].upper()}, {base[1]}-{base[2]}... (it's 3_4) Café 42\n{base[0]} {base[1]}",
+            " ".join([*base[:3]] * 4),
+            f"{base[0]} Straße {base[1]}",
+            f"{base[0]} ﬁne x² {base[1]}",
+        ],
         "sets": sets(draw, taken),
         "twenty": fresh_words(draw, 20, taken),
         "near": near,
         "form": form,
-        "train": train,
+        "train": draw.shuffled(train),
         "evals": evals,
         "long_train": [
             " ".join([*words[:5], *quoted[4:17], *words[5:9]]),
@@ -164,20 +176,7 @@ def plain(value):
 
 
 def probe_shingles(code, given, record):
-    base = given["base"]
-    texts = [
-        " ".join(base),
-        " ".join(base[:5]),
-        " ".join(base[:4]),
-        base[0],
-        "",
-        " -- ?!",
-        f"{base[0].upper()}, {base[1]}-{base[2]}... (it's 3_4) Café 42\n{base[0]} {base[1]}",
-        " ".join([*base[:3]] * 4),
-        f"{base[0]} Straße {base[1]}",
-        f"{base[0]} ﬁne x² {base[1]}",
-    ]
-    record("texts", texts)
+    texts = given["shingled"]
     for n in (1, 2, 3, 6):
         record(f"n{n}", [plain(code.shingles(text, n)) for text in texts])
     record("default", [plain(code.shingles(text)) for text in texts])

@@ -43,6 +43,17 @@ def wander(draw, count, nan=0.0):
     return values
 
 
+def scaled(draw, metrics, options):
+    """The same course of a metric in other units, by a power of two so that comparisons stay exact."""
+    unit, rate = draw.choice([1.0, 2.0]), draw.uniform(0.5, 2.0)
+    options = {**options, "lr": rate * options["lr"]}
+    if "threshold" in options:
+        options["threshold"] *= unit
+    if "min_lr" in options:
+        options["min_lr"] *= rate
+    return [unit * metric for metric in metrics], options
+
+
 def inputs(draw):
     sparse = sorted(draw.sample(range(4, 60), 4))
     order = [sparse[2], sparse[0], sparse[3], sparse[1]]
@@ -88,7 +99,7 @@ def inputs(draw):
             {"lr": draw.uniform(0.5, 2.0), "period": 3, "mult": 3, "min_lr": 0.01, "count": 380},
         ],
         "plateau": runs,
-        "scenes": SCENES,
+        "scenes": {name: scaled(draw, *scene) for name, scene in SCENES.items()},
     }
 
 

@@ -22,7 +22,7 @@ def shorten(text):
 
 @behaviour(1)
 def test_shingles(observe):
-    texts = observe["shingles/texts"]
+    texts = observe.given["shingled"]
     for n in (5, 3, 2, 6, 1):
         for text, got in zip(texts, observe["shingles/default" if n == 5 else f"shingles/n{n}"], strict=True):
             call = f"shingles({shorten(text)}{'' if n == 5 else f', {n}'})"
