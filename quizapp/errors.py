@@ -20,6 +20,10 @@ class TakenOver(QuizError):
     """Another window of the program has continued or finished the same interview."""
 
 
+class AnsweredElsewhere(QuizError):
+    """Another window has answered the same card since it was shown."""
+
+
 class ContentError(QuizError):
     """A question cannot be shown or marked because of a fault in its content, usually in a user's deck."""
 

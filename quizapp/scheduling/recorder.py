@@ -5,10 +5,10 @@ from datetime import timedelta
 from typing import NamedTuple
 
 from quizapp.bank.model import Bank
-from quizapp.errors import QuizError, UnknownName
+from quizapp.errors import AnsweredElsewhere, QuizError, UnknownName
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, INCIDENT, STATE_NAMES, CardRow, Rating
 from quizapp.scheduling.events import Draft, Event, EventType, Moment, new_id
-from quizapp.scheduling.fsrs import RatingOutcome
+from quizapp.scheduling.fsrs import RatingOutcome, seed_of
 from quizapp.scheduling.reducer import CardReducer
 from quizapp.scheduling.study_day import StudyTime, as_datetime, interval_text
 from quizapp.scheduling.views import RatingPreview, RecordedReview, UndoneAct
@@ -162,12 +162,23 @@ class ActRecorder:
     # acts
 
     def answer(
-        self, name: str, rating: Rating | int, now: Moment, evidence: Evidence, typed: str
+        self,
+        name: str,
+        rating: Rating | int,
+        now: Moment,
+        evidence: Evidence,
+        typed: str,
+        *,
+        as_shown: bool = False,
     ) -> tuple[CardRow, Event]:
-        """Append a review; returns the card as it was before, and the event."""
+        """Append a review; returns the card as it was before, and the event. See ``Study.answer``."""
         data = {"typed": typed} if typed else None
         with self.store.transaction():
             before = self.row(name)
+            if as_shown and evidence.seed != seed_of(before.card, before.reps, "values"):
+                raise AnsweredElsewhere(
+                    "This card was answered in another window meanwhile; that answer stands, not this one."
+                )
             (event,) = self.store.append(self.draft_review(before, rating, now, evidence, data=data))
         return before, event
 

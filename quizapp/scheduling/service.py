@@ -178,17 +178,19 @@ class Study:
         confidence: int | None = None,
         typed: str = "",
         source: str = "drill",
+        as_shown: bool = False,
     ) -> RecordedReview:
         """Record a review. Raises ``UnknownName``.
 
         ``proposed`` is the rating that the program proposed, ``ticks`` the indices of the ticked key points,
-        ``seed`` that of the values shown, ``confidence`` a percentage, ``typed`` the learner's words.
+        ``seed`` that of the values shown, ``confidence`` a percentage, ``typed`` the learner's words. With
+        ``as_shown`` it raises ``AnsweredElsewhere`` if ``seed`` is not that of the coming repetition.
         """
         name = self.resolve(card_id)
         now = self.now()
         queue = self.queue.queue_at(now)
         evidence = Evidence(seconds, proposed, hints, ticks, seed, confidence, source)
-        before, event = self._recorder.answer(name, rating, now, evidence, typed)
+        before, event = self._recorder.answer(name, rating, now, evidence, typed, as_shown=as_shown)
         row = self.store.latest(name)
         queue.answered(before.state, row, source)
         return self._recorder.recorded(event, before.lapses, row)

@@ -75,6 +75,8 @@ class QuizApp(App[int]):
         self.opening = study is not None
         self.judge = JudgeBridge(partial(call_on_ui, self), lambda error: call_on_ui(self, self.broke, error))
         self.plans = PlanBridge(self)
+        self.drafts: dict[str, tuple[str, ...]] = {}
+        """What was typed for cards and not answered yet, by card."""
         self.early_keys = startup.EarlyKeys(self)
         self.refitting: subprocess.Popen[bytes] | None = None
         for ours in theme.OURS:
@@ -275,10 +277,21 @@ class QuizApp(App[int]):
         if isinstance(event, events.InputEvent) and (self._exit or not self._screen_stack):
             return
         if isinstance(event, events.Key) and not event.is_forwarded:
-            if self.early_keys.hold(event):
+            if self.early_keys.hold(event) or self._split_alt(event):
                 return
             await self._await_typing(event)
         await super().on_event(event)
+
+    def _split_alt(self, event: events.Key) -> bool:
+        """Press escape and a letter one after the other if they came so fast that they read as alt.
+
+        Terminals send the same bytes for both, and no action of ours has a key with alt.
+        """
+        letter = event.key.removeprefix("alt+")
+        if letter == event.key or len(letter) != 1 or actions.is_bound(event.key):
+            return False
+        self.early_keys.press(events.Key("escape", None), events.Key(letter, letter))
+        return True
 
     async def _await_typing(self, event: events.Key) -> None:
         """Delay priority keys until the focused field has processed earlier keystrokes.

@@ -43,13 +43,22 @@ class EarlyKeys:
             act.alive(screen.phase) and not screen.waits(act.action) for act in acts
         )
 
+    def press(self, *keys: "events.Key") -> None:
+        """Press keys in turn, so that the second one reaches what the first one has led to."""
+        self._held += keys
+        self.release()
+
     def release(self) -> None:
-        """Press the kept keys, each after what the one before it has led to is drawn."""
+        """Press the kept keys in turn.
+
+        A key passes through several widgets before it acts, so there is a short pause after each.
+        """
         if self._held:
             self._app.post_message(self._held.pop(0))
-            self._app.call_after_refresh(self.release)
+            self._app.set_timer(_BETWEEN_KEYS_S, self.release)
 
 
+_BETWEEN_KEYS_S = 0.05
 _NEVER_HELD = frozenset({"ctrl+c", "ctrl+q", "ctrl+z"})
 MAINTENANCE_POLL_S = 1.0
 """How often to check whether the background backup or check has finished."""

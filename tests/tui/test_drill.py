@@ -497,3 +497,73 @@ async def test_a_finished_selection_is_no_dead_end(app: App, study: Study) -> No
         await until(pilot, lambda: "No question matches this selection." in text(running))
         await pilot.press("enter")
         assert any("nothing is due" in notice.message for notice in running._notifications)
+
+
+async def test_typed_words_survive_escape_leaving_and_an_undo(app: App, study: Study) -> None:
+    running = app("drill", flt=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("t", *"the second moment", "escape", "q")
+        await until(pilot, lambda: running.screen.place == "home")
+        running.go("drill", flt=only("warm-up"))
+        await until(pilot, lambda: "the second moment" in text(running))
+        await press(pilot, "ctrl+r") if running.focused else await press(pilot, "space")
+        await until(pilot, lambda: "1 Again" in text(running))
+        await pilot.press("3")
+        await pilot.pause()
+        await pilot.press("u")
+        await until(pilot, lambda: "the second moment" in text(running) and not drill(running).view.revealed)
+        # Answered, the words belong to the log and not to the card's next repetition.
+        await press(pilot, "space", "3")
+        assert running.drafts == {}
+
+
+async def test_a_number_and_gaps_are_still_there_after_leaving(app: App) -> None:
+    running = app("drill", flt=only("rate-at-step"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await pilot.press("4", "2", "escape", "q")
+        await until(pilot, lambda: running.screen.place == "home")
+        running.go("drill", flt=only("rate-at-step"))
+        await until(
+            pilot, lambda: isinstance(running.screen, DrillScreen) and drill(running).card is not None
+        )
+        assert drill(running).query_one("#numeric Input", Input).value == "42"
+
+
+async def test_a_card_that_another_window_answered_is_not_rated_twice(app: App, study: Study) -> None:
+    running = app("drill", flt=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await press(pilot, "space")
+        study.answer("warm-up", Rating.AGAIN)
+        await pilot.press("4")
+        await pilot.pause()
+        assert [review.rating for review in study.card("warm-up").history] == [Rating.AGAIN]
+        assert any("another window" in notice.message for notice in running._notifications)
+
+
+async def test_escape_and_a_letter_in_one_breath_are_two_keys(app: App) -> None:
+    running = app("drill", flt=only("rate-at-step"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        assert running.focused is not None
+        await pilot.press("alt+q")
+        await until(pilot, lambda: running.screen.place == "home")
+
+
+async def test_a_notice_is_drawn_once_and_never_over_the_question(app: App) -> None:
+    running = app("drill", flt=only("warm-up"))
+    async with running.run_test(size=(80, 24), notifications=True) as pilot:
+        await pilot.pause()
+        await pilot.press("f")
+        await until(pilot, lambda: "Flagged." in text(running))
+        question = running.screen.query_one("#prompt")
+        toast = running.screen.query_one("Toast")
+        assert not toast.region.overlaps(question.region)
+        await pilot.press("question_mark")
+        await until(pilot, lambda: running.screen.place == "help")
+        running.say("Still here.")
+        await until(pilot, lambda: "Still here." in text(running))
+        assert text(running).count("Flagged.") <= 1
+        assert text(running).count("Still here.") == 1

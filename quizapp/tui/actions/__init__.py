@@ -47,6 +47,11 @@ def bindings(place: str, *also: str) -> list[Binding]:
     ]
 
 
+def is_bound(key: str) -> bool:
+    """Whether any action has a key, which the user may have given it."""
+    return any(key in act.key_list() for place in TABLE for act in of_place(place))
+
+
 def unknown(names: Iterable[str]) -> list[str]:
     """Those of the names that belong to no action."""
     ids = {act.id for place in TABLE for act in of_place(place)}

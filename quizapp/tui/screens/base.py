@@ -45,6 +45,11 @@ class QuizScreen(Screen[Result]):
         if not (isinstance(event, events.Mount | events.Resize | events.ScreenResume) and self._pruning):
             await super().on_event(event)
 
+    def on_screen_suspend(self) -> None:
+        """Leave the notices to the dialog on top, which shows them again; this screen stays in sight."""
+        for rack in self.query("ToastRack"):
+            rack.display = False
+
     def call_after_refresh(self, callback: Callable[..., Any], *args: Any, **kwargs: Any) -> bool:
         """Like Textual's method, but do nothing if the screen is closed by then."""
 

@@ -103,6 +103,11 @@ class Cloze(Vertical):
         self.query_one(Horizontal).display = True
         self._go(0)
 
+    def fill(self, answers: Sequence[str]) -> None:
+        """Put answers into the gaps, as if they had been typed."""
+        self.query_one(ClozeText).answers = [*answers, *[""] * self.count][: self.count]
+        self._go(0)
+
     def _go(self, gap: int) -> None:
         shown = self.query_one(ClozeText)
         shown.active = gap

@@ -62,4 +62,5 @@ class Attempt:
             confidence=self.confidence,
             typed=typed,
             source="drill",
+            as_shown=True,
         )

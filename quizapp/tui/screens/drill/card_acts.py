@@ -24,6 +24,8 @@ class ActResult:
     failed: bool = False
     leave: bool = False
     again: str = ""
+    typed: str = ""
+    """The words of an answer that was undone."""
 
 
 def bury(study: "Study", card: "PreparedCard | None") -> ActResult | None:
@@ -68,9 +70,8 @@ def undo(study: "Study", session: "DrillSession") -> ActResult:
     undone = study.undo()
     if undone is None:
         return ActResult("Nothing to undo.")
-    if undone.type == EventType.ANSWER:
-        session.undo(undone.card)
-    return ActResult(f"Undone: {undone.type}.", again=undone.card)
+    typed = session.undo(undone.card) if undone.type == EventType.ANSWER else ""
+    return ActResult(f"Undone: {undone.type}.", again=undone.card, typed=typed)
 
 
 def redo(study: "Study") -> ActResult:

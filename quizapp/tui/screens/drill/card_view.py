@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
 from textual.containers import Container, VerticalScroll
@@ -26,6 +27,9 @@ from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
 from quizapp.util.text import plural
+
+if TYPE_CHECKING:
+    from quizapp.tui.app import QuizApp
 
 WITH_FIELD = frozenset({"numeric", "choice", "order", "cloze"})
 """Kinds of questions that are answered in a widget of their own."""
@@ -83,8 +87,11 @@ class CardView(VerticalScroll):
         self.card, self.revealed, self.typed, self._follow_ups = card, False, "", 0
         self.query_one("#prompt", Static).update(card.prompt)
         self._hide(*_PARTS)
+        draft = self._drafts.get(card.id, ())
         self._show_field(card)
         self.query_one("#aside").display = card.kind == "recall"
+        if draft:
+            self._restore(card, draft)
         self.scroll_home(animate=False)
 
     def _show_field(self, card: PreparedCard) -> None:
@@ -111,18 +118,59 @@ class CardView(VerticalScroll):
 
     def open_answer_box(self, card: PreparedCard) -> None:
         """Open a box for an answer in the learner's own words, and focus it."""
+        if not self.query_one(AnswerBox).display:
+            self._show_answer_box(card, "")
+        self.query_one(AnswerBox).focus()
+
+    def _show_answer_box(self, card: PreparedCard, typed: str) -> None:
         box = self.query_one(AnswerBox)
-        if not box.display:
-            box.show(card.question.key_points, card.question.prompt)
-            box.display = True
-            self._hide("aside")
-        box.focus()
+        box.show(card.question.key_points, card.question.prompt)
+        box.load_text(typed)
+        box.display = True
+        self._hide("aside")
         self._show_recognized()
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Count the key points that the typed words show."""
         event.stop()
         self._show_recognized()
+        self._note_draft()
+
+    def on_input_changed(self) -> None:
+        """Remember what is typed in a field."""
+        self._note_draft()
+
+    # what was typed and not answered yet: it survives an undo and leaving the drill
+
+    @property
+    def _drafts(self) -> dict[str, tuple[str, ...]]:
+        return cast("QuizApp", self.app).drafts
+
+    def keep_draft(self, card_id: str, texts: Sequence[str]) -> None:
+        """Remember what is typed for a card; nothing if it is empty."""
+        if any(text.strip() for text in texts):
+            self._drafts[card_id] = tuple(texts)
+        else:
+            self._drafts.pop(card_id, None)
+
+    def _note_draft(self) -> None:
+        if self.card is None or self.revealed:
+            return
+        box = self.query_one(AnswerBox)
+        texts = {
+            "recall": (box.text,) if box.display else (),
+            "numeric": (self.query_one(NumberField).text,),
+            "cloze": self.query_one(Cloze).answers,
+        }
+        self.keep_draft(self.card.id, texts.get(self.card.kind, ()))
+
+    def _restore(self, card: PreparedCard, draft: Sequence[str]) -> None:
+        if card.kind == "recall":
+            self._show_answer_box(card, draft[0])
+        elif card.kind == "numeric":
+            self.query_one("#numeric Input", Input).value = draft[0]
+        elif card.kind == "cloze":
+            self.query_one(Cloze).fill(draft)
 
     def _show_recognized(self) -> None:
         box = self.query_one(AnswerBox)
@@ -199,6 +247,7 @@ class CardView(VerticalScroll):
     def reveal(self, card: PreparedCard, mark: Mark | None) -> None:
         """Show the answer: with its mark, or with the key points to tick where there is none."""
         self.revealed = True
+        self._drafts.pop(card.id, None)
         self.screen.set_focus(None)
         self._hide("aside")
         if mark is None:

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.widget import Widget
 from textual.widgets import ContentSwitcher
 
-from quizapp.errors import QuizError
+from quizapp.errors import AnsweredElsewhere, QuizError
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui import actions, terminal
 from quizapp.tui.rendering.card_text import PreparedCard, facts_text, question_text
@@ -305,8 +305,10 @@ class DrillScreen(Place):
             review = attempt.record(study, rating, self.clock(), ticks=view.ticks, typed=view.typed)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
+            if isinstance(error, AnsweredElsewhere):
+                self.next()
             return
-        self.session.add(attempt.card, review)
+        self.session.add(attempt.card, review, view.typed)
         if review.leech:
             self.quiz.say("You keep forgetting this card: read its answer again, or rewrite the question.")
         self.next()
@@ -360,6 +362,7 @@ class DrillScreen(Place):
             return
         self.quiz.say(result.notice, bad=result.failed)
         if result.again:
+            self.view.keep_draft(result.again, (result.typed,))
             card = self.feed.again(self.quiz.study, result.again)
             self.show(card) if card is not None else self.next()
         elif result.leave:

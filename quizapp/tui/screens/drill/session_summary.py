@@ -26,6 +26,7 @@ class _Answered:
     topic: str
     exercise: str
     answered: RecordedReview
+    typed: str
 
 
 class DrillSession:
@@ -47,17 +48,17 @@ class DrillSession:
         """Answers not rated Again."""
         return sum(item.answered.rating != Rating.AGAIN for item in self._done)
 
-    def add(self, card: PreparedCard, answered: RecordedReview) -> None:
-        """One more answer."""
+    def add(self, card: PreparedCard, answered: RecordedReview, typed: str = "") -> None:
+        """One more answer, with the words that were typed for it."""
         exercise = card.question.exercise
-        self._done.append(_Answered(card.id, card.topic, exercise, answered))
+        self._done.append(_Answered(card.id, card.topic, exercise, answered, typed))
 
-    def undo(self, card_id: str) -> None:
-        """Forget the last answer to a card."""
+    def undo(self, card_id: str) -> str:
+        """Forget the last answer to a card; return the words that were typed for it."""
         for index in range(len(self._done) - 1, -1, -1):
             if self._done[index].card == card_id:
-                del self._done[index]
-                return
+                return self._done.pop(index).typed
+        return ""
 
     def left(self, study: "Study", flt: CardFilter, limit: int | None) -> tuple[int, ...]:
         """How many new cards, cards in learning and reviews are left; with a ``limit`` how many answers."""
