@@ -62,11 +62,14 @@ def test_a_fault_names_its_file_and_line(tmp_path: Path, name: str, old: str, ne
 
 
 def test_two_entries_with_one_id_are_a_fault_of_the_second(tmp_path: Path) -> None:
-    head, entry = SHIPPED["napkin"].split("estimates:\n")
-    (tmp_path / "napkin.yaml").write_text(f"{head}estimates:\n{entry}{entry}", encoding="utf-8")
-    (fault,) = (fault for fault in parse_material(tmp_path).faults if "is taken" in fault.message)
-    assert fault.line > entry.count("\n")
-    assert len(parse_material(tmp_path).estimates) == len(load_material().estimates)
+    text = SHIPPED["napkin"]
+    start = text.index("  - id: ")
+    first = text[start : text.index("  - id: ", start + 1)]
+    (tmp_path / "napkin.yaml").write_text(f"{text}{first}", encoding="utf-8")
+    material = parse_material(tmp_path)
+    (fault,) = (fault for fault in material.faults if "is taken" in fault.message)
+    assert fault.line == text.count("\n") + 1
+    assert material.estimates.keys() == load_material().estimates.keys()
 
 
 @pytest.mark.parametrize("text", ["[", "- a", "!!python/object:x {}", "questions: 1", "questions: [1]", ""])
