@@ -129,7 +129,12 @@ def plant_and_grade(
         graded.append((shown, verdict))
         if len(shown.faults) == len(program.faults) and verdict.tests:
             break
-    return max(graded, key=lambda pair: (bool(pair[1].tests), len(pair[0].faults)))
+    program, verdict = max(graded, key=lambda pair: (bool(pair[1].tests), len(pair[0].faults)))
+    if not verdict.tests:
+        raise QuizError(f"the code with faults cannot be graded ({verdict.error}); try another --seed")
+    if not program.faults:
+        raise QuizError(f"the faults planted into {exercise.slug} do not show; try another --seed")
+    return program, verdict
 
 
 def _showing(program: FaultyProgram, verdict: Verdict) -> FaultyProgram:

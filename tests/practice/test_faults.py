@@ -1,12 +1,13 @@
 """Faults planted into the solution of an exercise: which fit together, and when one is found."""
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from quizapp import paths
-from quizapp.bank.model import Exercise
+from quizapp.bank.model import Exercise, Stage
 from quizapp.bank.parse_exercise import load_exercise, load_exercises
 from quizapp.errors import QuizError
 from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus
@@ -51,10 +52,8 @@ def small(tmp_path: Path) -> Exercise:
     (folder / "solution.py").write_text("x = 1\ny = 1\nz = 1\nw = 1\n", encoding="utf-8")
     (folder / "mutants.yaml").write_text(MUTANTS, encoding="utf-8")
     shutil.rmtree(folder / "wrong", ignore_errors=True)
-    text = (folder / "exercise.yaml").read_text(encoding="utf-8")
-    text = text.replace("[1, 2, 3, 4, 6]", "[1, 2, 3, 5, 6]").replace("[5, 12]", "[4, 12]")
-    (folder / "exercise.yaml").write_text(text, encoding="utf-8")
-    return loaded(folder)
+    stages = (Stage("core", 9, "Write it.", (1, 2, 3)), Stage("robust", 1, "Harden it.", (4,)))
+    return replace(loaded(folder), stages=stages)
 
 
 def verdict(*failing: int, held: tuple[int, ...] = (), status: VerdictStatus | None = None) -> Verdict:
@@ -163,6 +162,18 @@ def test_a_combination_in_which_a_fault_hides_is_passed_over(small: Exercise) ->
     assert first.failing_behaviours == {1, 2, 3}
     assert isinstance(program, FaultyProgram)
     assert program.source.encode() == graded[1]
+
+
+@pytest.mark.parametrize(
+    ("graded", "text"),
+    [
+        (verdict(held=(1, 2, 3)), "the faults planted into lora do not show; try another --seed"),
+        (verdict(status=VerdictStatus.TIMEOUT), r"cannot be graded \(.*\); try another --seed"),
+    ],
+)
+def test_faults_that_never_show_are_one_sentence(small: Exercise, graded: Verdict, text: str) -> None:
+    with pytest.raises(QuizError, match=text):
+        plant_and_grade(small, 2, 0, lambda _: graded)
 
 
 def test_without_a_better_combination_only_visible_faults_count(small: Exercise) -> None:
