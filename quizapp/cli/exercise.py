@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from quizapp.bank.loader import find_exercise
 from quizapp.bank.model import Bank, Exercise
 from quizapp.cli.content import load_user_bank
-from quizapp.cli.verdict_output import write_verdict
+from quizapp.cli.verdict_output import clear_screen, write_verdict
 from quizapp.errors import DONE, FAULTS, QuizError
 
 if TYPE_CHECKING:
@@ -165,6 +165,17 @@ def _outcome(verdict: "Verdict") -> str:
     return f"{verdict.status}, {verdict.held} of {len(verdict.tests)} tests hold"
 
 
+def _time_of_change(path: Path) -> str:
+    """When the file was last saved, as part of a sentence; empty while it is missing."""
+    from datetime import datetime
+
+    try:
+        saved = datetime.fromtimestamp(path.stat().st_mtime).astimezone()
+    except OSError:
+        return ""
+    return f"; saved at {saved:%H:%M:%S}"
+
+
 def _watch(bank: Bank, chosen: Exercise, path: Path, options: Namespace) -> int:
     from quizapp.judge.client.watch import watch
 
@@ -176,10 +187,14 @@ def _watch(bank: Bank, chosen: Exercise, path: Path, options: Namespace) -> int:
         ):
             if options.file is None:
                 _remember(bank, chosen, verdict, path, asked=False)
+            if not options.json:
+                clear_screen()
             write_verdict(verdict, chosen, options)
             code = DONE if verdict.passed else FAULTS
             # The verdict's first line may have scrolled away.
-            sys.stderr.write(f"{_outcome(verdict)}; waiting for the next save of {path.name}, ctrl+c stops\n")
+            saved = _time_of_change(path)
+            sys.stderr.write(f"{_outcome(verdict)}{saved}\n")
+            sys.stderr.write(f"waiting for the next save of {path.name}, ctrl+c stops\n")
     except KeyboardInterrupt:
         sys.stderr.write("\n")
     return code

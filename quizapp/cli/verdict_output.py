@@ -1,6 +1,7 @@
 """Writes a verdict as the options of a command ask: text or JSON, and a JUnit report."""
 
 import json
+import os
 import sys
 from argparse import Namespace
 from collections.abc import Mapping
@@ -28,5 +29,18 @@ def write_verdict(
         sys.stdout.write(json.dumps(document) + "\n")
     else:
         columns = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
-        sys.stdout.write(verdict_text(verdict, chosen, max(40, min(WIDTH, columns))) + "\n")
+        width = max(40, min(WIDTH, columns))
+        sys.stdout.write(verdict_text(verdict, chosen, width, color=has_color()) + "\n")
     sys.stdout.flush()
+
+
+def has_color() -> bool:
+    """Whether standard output is a terminal that shows colors, and the user has not asked for none."""
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def clear_screen() -> None:
+    """Begin at the top of an empty terminal; a pipe or a file gets nothing."""
+    if sys.stdout.isatty() and os.environ.get("TERM") != "dumb":
+        sys.stdout.write("\x1b[H\x1b[2J\x1b[3J")
+        sys.stdout.flush()

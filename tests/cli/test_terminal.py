@@ -211,7 +211,7 @@ def test_watch_says_what_is_watched_and_what_came_out_in_the_terminals_width(
     monkeypatch.setenv("COLUMNS", "60")
     terminal = start("grade", "warmup", "--watch")
     text = terminal.wait(lambda text: "waiting for the next save of warmup.py" in text)
-    assert re.search(r"failed, \d+ of \d+ tests hold; waiting", text)
+    assert re.search(r"failed, \d+ of \d+ tests hold; saved at \d\d:\d\d:\d\d", text)
     reasons = [line for line in text.splitlines() if line.startswith("  ")]
     assert [line for line in reasons if line[60:].strip()] == []
     path = next(home.rglob("warmup.py"))

@@ -1,6 +1,7 @@
 """Hints, JUnit, text reports and what is kept of a submission's output."""
 
 import json
+import re
 import shutil
 import threading
 import time
@@ -105,7 +106,25 @@ def test_report_tells_behaviour_reason_output_and_seed() -> None:
 def test_report_fits_the_width_asked_for() -> None:
     text = verdict_text(FAILED, exercise("blend"), 44)
     assert max(len(line) for line in text.splitlines() if "|" not in line) <= 44
-    assert " ".join(text.split()) == " ".join(verdict_text(FAILED, exercise("blend")).split())
+
+    def told(shown: str) -> list[str]:
+        # What holds takes one line, which is cut where it is too long.
+        return [word for line in shown.splitlines() if not line.startswith("  ✓") for word in line.split()]
+
+    assert told(text) == told(verdict_text(FAILED, exercise("blend")))
+
+
+def test_report_names_each_behaviour_that_holds_in_one_line_and_colors_only_on_demand() -> None:
+    plain = verdict_text(FAILED, exercise("blend"), 60)
+    held = [line for line in plain.splitlines() if line.startswith("  ✓")]
+    behaviours = {test.behaviour for test in FAILED.tests if test.behaviour}
+    broken = {test.behaviour for test in FAILED.tests if not test.passed}
+    assert len(held) == len(behaviours - broken) == 1
+    assert "\x1b" not in plain
+    colored = verdict_text(FAILED, exercise("blend"), 60, color=True)
+    assert "\x1b[32m" in colored
+    assert "\x1b[1;31m" in colored
+    assert re.sub(r"\x1b\[[0-9;]*m", "", colored) == plain
 
 
 def test_output_keeps_head_and_tail_in_bounded_memory() -> None:

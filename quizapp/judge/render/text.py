@@ -14,28 +14,47 @@ _HEADS = {
     VerdictStatus.MEMORY: "out of memory",
 }
 _PRINTED_LINES = 20
+_BOLD, _GREEN, _RED, _GRAY = "1", "32", "1;31", "2"
 
 
-def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH) -> str:
-    """Render the whole verdict, wrapped to ``width``: the result, what fails and why, what was printed."""
+def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH, *, color: bool = False) -> str:
+    """Render the whole verdict, wrapped to ``width``: the result, what fails and why, what was printed.
+
+    A behavior that holds takes one line. ``color`` adds the escape sequences of a terminal.
+    """
+
+    def paint(lines: list[str], style: str) -> list[str]:
+        return [f"\x1b[{style}m{line}\x1b[0m" if line else line for line in lines] if color else lines
+
     count = f": {verdict.held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
     head = f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"
-    lines = _wrapped(head, "  ", width, first="")
+    lines = paint(_wrapped(head, "  ", width, first=""), _GREEN if verdict.passed else _RED)
     if verdict.error:
         lines += _wrapped(verdict.error, "  ", width)
-    lines += _stages(verdict, width)
+    lines += paint(_stages(verdict, width), _BOLD)
     failed = [test for test in verdict.tests if not test.passed]
-    for number in sorted({test.behaviour for test in failed}):
+    broken = {test.behaviour for test in failed}
+    held = sorted({test.behaviour for test in verdict.tests} - broken - {0})
+    lines += paint([_held_line(number, exercise, width) for number in held], _GREEN)
+    for number in sorted(broken):
         sentence = exercise.behaviours.get(number, "Only what the task allows is used.")
-        lines += ["", *_wrapped(f"✗ {number or '-'}  {sentence}", "     ", width, first="  ")]
+        lines.append("")
+        lines += paint(_wrapped(f"✗ {number or '-'}  {sentence}", "     ", width, first="  "), _RED)
         lines += _reasons([test for test in failed if test.behaviour == number], width)
     if verdict.printed:
         lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
     notes = [note for note in verdict.notes if note != NO_CUDA_NOTE]  # the last line names the device
     lines += ["", *_wrapped(" ".join(notes), "  ", width)] if notes else [""]
-    lines += _wrapped(f"{verdict.seconds:.2f} s on {verdict.device}, --seed {verdict.seed}", "  ", width)
-    lines += _wrapped(isolation(verdict.tier), "  ", width)
+    end = f"{verdict.seconds:.2f} s on {verdict.device}, --seed {verdict.seed}"
+    lines += paint([*_wrapped(end, "  ", width), *_wrapped(isolation(verdict.tier), "  ", width)], _GRAY)
     return "\n".join(lines)
+
+
+def _held_line(number: int, exercise: Exercise, width: int) -> str:
+    """A behavior that holds, cut to one line."""
+    sentence = " ".join(exercise.behaviours.get(number, "").split())
+    line = f"  ✓ {number}  {sentence}"
+    return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
 
 
 def _stages(verdict: Verdict, width: int) -> list[str]:
