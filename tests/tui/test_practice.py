@@ -216,3 +216,18 @@ async def test_an_exercise_without_mutants_says_so(judged, study: Study) -> None
         await pilot.press("ctrl+l")
         await until(pilot, lambda: "double has no mutants to make faults from" in notices(running))
         assert screen(running).mode is None
+
+
+async def test_an_open_stage_is_listed_and_comes_back_on_the_home_screen(
+    study: Study, clock: FixedClock
+) -> None:
+    study.record_verdict("double", graded(doubling=True, robust=False).as_json(), source_text="x")
+    running = QuizApp("exercises", study=study)
+    async with running.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: "robust open" in text(running))
+        assert "✓ passed" in text(running)
+    clock.forward(days=1)
+    running = QuizApp("home", study=study)
+    async with running.run_test(size=(100, 30)) as pilot:
+        await until(pilot, lambda: "Stage robust: Double a tensor" in text(running))
+        assert "2 min" in text(running)
