@@ -246,6 +246,14 @@ class QuizApp(App[int]):
         else:
             self.say(f"The exercise {slug!r} is not in the bank.", bad=True)
 
+    def open_next_exercise(self, slug: str) -> None:
+        """Open the exercise that comes next in place of the one on the screen, ``slug``."""
+        following = self.study.next_exercise()
+        if following in {None, slug}:
+            self.say("No other exercise comes next: you have passed all that are due.")
+        else:
+            self.replace_screen("exercise", slug=following)
+
     def go_back(self, leaving: Screen[Any]) -> None:
         """Close a screen if it is the current one; home replaces the last one."""
         if self.screen is not leaving:
@@ -259,12 +267,12 @@ class QuizApp(App[int]):
         if returned is not None and self.ready:
             below.call_later(returned)
 
-    def replace_screen(self, place: str) -> None:
+    def replace_screen(self, place: str, **options: Any) -> None:
         """Open a screen instead of the current one."""
         if len(self.screen_stack) > 1:
-            self.switch_screen(PLACES[place]())
+            self.switch_screen(PLACES[place](**options))
         else:  # the screen that a new user begins with; Textual cannot replace the first one
-            self.go(place)
+            self.go(place, **options)
 
     def read(self, title: str, source: "str | Content", *, markdown: bool = True) -> None:
         """Show a long text in a dialog."""

@@ -1,6 +1,7 @@
 """The exercise screen, with the real judge once and a judge of the test's own elsewhere."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -320,3 +321,23 @@ async def test_a_save_that_fails_is_no_submission_and_a_grade_is_one(judged, stu
             await pilot.pause()
         assert "Rated Good after 2 submissions" in text(running)
         assert len(study.submissions("double")) == 4
+
+
+async def test_the_next_exercise_is_one_key_away_and_leads_back_home(study: Study) -> None:
+    double = study.bank.exercises["double"]
+    exercises = {"double": double, "again": replace(double, slug="again", title="Double again")}
+    study = Study(replace(study.bank, exercises=exercises), study.store, study.settings, study.clock)
+    study.record_verdict("double", verdict(True, True).as_json(), source_text=RIGHT)
+    running = QuizApp(study=study)
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        running.go("exercise", slug="double")
+        await until(pilot, lambda: running.screen.place == "exercise" and running.screen._grading)
+        await pilot.press("ctrl+n")
+        await until(pilot, lambda: getattr(running.screen, "slug", "") == "again")
+        await until(pilot, lambda: running.screen._grading)
+        await pilot.press("ctrl+n")  # it is the next one itself
+        await pilot.pause()
+        assert running.screen.slug == "again"
+        await pilot.press("escape")
+        await until(pilot, lambda: running.screen.place == "home")

@@ -117,6 +117,8 @@ PLACES: Mapping[str, PlaceActions] = {
         A("stages", "ctrl+g", "interview", "Write it as in an interview, one brief after the other, in a file"
           " of its own.", (), 4, True),
         A("faults", "ctrl+l", "debug", "Find four faults that are planted into the solution.", (), 2, True),
+        A("next_exercise", "ctrl+n", "next exercise", "Go on with the exercise that comes next.",
+          ("idle", TYPING), 3, True),
         A("cancel", "escape", "cancel", "Stop grading.", ("judging",), 9, True),
         A("close_find", "escape", "close", "Close the search field.", ("find",), 9, True),
         A("back", "escape", "back", "Save and go back.", ("idle", TYPING), 9, True),

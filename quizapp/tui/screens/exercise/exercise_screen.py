@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 from textual import events
 from textual.app import ComposeResult
 from textual.content import Content
-from textual.widgets import Static, TextArea
+from textual.widgets import TextArea
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
@@ -23,6 +23,7 @@ from quizapp.tui.screens.exercise.panes import SIDE_BY_SIDE, ExercisePanes
 from quizapp.tui.screens.exercise.past_code import diff, diff_lines, past_line
 from quizapp.tui.screens.exercise.worked_file import WorkedFile, open_work
 from quizapp.tui.widgets.code_editor import CodeEditor
+from quizapp.tui.widgets.head_line import HeadLine
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.sanitize import escape_controls, one_line
 
@@ -52,12 +53,11 @@ class ExerciseScreen(Place):
         self._work: WorkedFile | None = None
         self._file: EditedFile | None = None
         self._grading: ExerciseGrading | None = None
-        self._head: Content | None = None
         self._phase = "idle"
 
     def body(self) -> ComposeResult:
         """The head line, then the panes."""
-        yield Static("", id="head", classes="bar", markup=False)
+        yield HeadLine("", id="head", classes="bar", markup=False)
         yield ExercisePanes()
 
     @property
@@ -154,6 +154,11 @@ class ExerciseScreen(Place):
     def phase(self) -> str:
         """Judging and finding take precedence over typing, because escape cancels or closes them."""
         return self._phase if self._phase in {"judging", "find"} else super().phase
+
+    def action_next_exercise(self) -> None:
+        """Save, and open the exercise that comes next in place of this one."""
+        if self._save():
+            self.quiz.open_next_exercise(self.slug)
 
     # the file
 
@@ -404,15 +409,8 @@ class ExerciseScreen(Place):
     def _show_head(self) -> None:
         if self._work is None or self._file is None or self._grading is None:
             return
-        exercise, width = self.exercise, self.size.width - 2
         unsaved = " ●" if self.editor.text != self._file.text else ""
         device = "" if self.device == "auto" else f"on {self.device} · "
-        level = "" if self.mode else f"{exercise.level} · "
-        right = f"{level}{device}{self._work.time()}"
-        title = Content.styled(self._work.label + one_line(exercise.title) + unsaved, "bold $primary")
-        title = title.truncate(max(8, width - len(right) - 2), ellipsis=True)
-        gap = " " * max(1, width - title.cell_length - len(right))
-        head = title.append(Content.styled(gap + right, "$text-muted"))
-        if self._head is None or not head.is_same(self._head):  # this runs four times a second
-            self._head = head
-            self.query_one("#head", Static).update(head)
+        level = "" if self.mode else f"{self.exercise.level} · "
+        title = self._work.label + one_line(self.exercise.title) + unsaved
+        self.query_one(HeadLine).show(title, f"{level}{device}{self._work.time()}", self.size.width - 2)
