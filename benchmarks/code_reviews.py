@@ -130,7 +130,7 @@ def main() -> int:
         "counts": dict(sorted(counts.items())),
         "misjudged": wrong,
         "exercises": len(reviewable),
-        "without": [slug for slug in bank.exercises if slug not in {each.slug for each in reviewable}],
+        "without": [slug for slug, each in bank.exercises.items() if not can_review(each)],
         "seconds": round(time.monotonic() - begin),
     }
     print(json.dumps(result, indent=1))
