@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 App = Callable[..., QuizApp]
 OPTIONS = {"exercise": {"slug": "double"}}
 WALK = list(PLACES)
-CLICKED = {"mock": {"at"}, "mockpast": {"at"}}
+CLICKED = {"mock": {"at"}, "mockpast": {"at"}, "review": {"at"}}
 """Clicks on a row: the keys reach the same by moving the cursor."""
 EVERYWHERE = {"command_palette", "help", "next_theme", "suspend_process", "leave"}
 
