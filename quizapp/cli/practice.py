@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from quizapp.bank.model import Bank, Exercise
 from quizapp.cli.verdict_output import write_verdict
 from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.judge.render.text import WIDTH
 from quizapp.judge.submission import read_source
 from quizapp.practice.practice_folder import PracticeMode
 from quizapp.util.text import clock, plural
@@ -92,7 +93,6 @@ def _begin_stages(bank: Bank, chosen: Exercise, options: Namespace) -> str:
 
 
 def _grade_stages(bank: Bank, chosen: Exercise, options: Namespace) -> int:
-    from quizapp.judge.render.text import WIDTH
     from quizapp.practice.log_grade import log_stage_grade
     from quizapp.practice.stage_files import StageFiles
     from quizapp.practice.stage_task import stage_heading
@@ -137,11 +137,18 @@ def _begin_faults(bank: Bank, chosen: Exercise, options: Namespace) -> str:
     if not options.restart:
         files = DebugFiles.continued(chosen, options.faults, options.seed)
     if files is None:
+        if sys.stderr.isatty():
+            sys.stderr.write("planting the faults and grading them once ...\n")
         seed = random.SystemRandom().randrange(1 << 31) if options.seed is None else options.seed
         files = DebugFiles.begin(
             chosen, _now(bank), options.faults, seed, lambda source: judge(chosen, source)
         )
     return _debug_text(files)
+
+
+def _behaviour_text(chosen: Exercise, number: int) -> str:
+    text = f"  ✗ {number}  {chosen.behaviours.get(number, 'Only what the task allows is used.')}"
+    return textwrap.fill(text, WIDTH, subsequent_indent="     ", break_on_hyphens=False)
 
 
 def _debug_text(files: "DebugFiles") -> str:
@@ -151,7 +158,7 @@ def _debug_text(files: "DebugFiles") -> str:
         *([program.shortfall] if program.shortfall else []),
         "",
         "A first grade finds these behaviors broken:",
-        *(f"  ✗ {number}  {files.exercise.behaviours.get(number, '')}" for number in files.failing),
+        *(_behaviour_text(files.exercise, number) for number in files.failing),
         "",
         f"Your file: {files.path}",
         f"Grade it: quizapp grade {slug} --faults",
