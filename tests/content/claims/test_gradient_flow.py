@@ -34,11 +34,17 @@ def _ratio(layers: list[nn.Linear]) -> float:
 
 
 def test_sigmoid_nets_vanish_and_relu_he_nets_do_not() -> None:
-    """vanishing-gradients, jacobian-product-view: tens of thousands at 8 layers, nearly 1e12 at 20."""
+    """vanishing-gradients, jacobian-product-view: some ten thousand at 8 layers, nearly 1e12 at 20."""
     assert 1e4 < 1 / _ratio(_deep(8, nn.Sigmoid, he=False)) < 1e5
     assert 1e11 < 1 / _ratio(_deep(20, nn.Sigmoid, he=False)) < 1e13
     for depth in (8, 20):
         assert 0.1 < _ratio(_deep(depth, nn.ReLU, he=True)) < 10
+
+
+def test_he_under_tanh_grows_gradients_slowly() -> None:
+    """xavier-vs-he: about 5 % per layer toward the input."""
+    ratio = _ratio(_deep(20, nn.Tanh, he=True))
+    assert ratio ** (1 / 19) == pytest.approx(1.05, abs=0.03)
 
 
 def test_plain_batchnorm_net_explodes() -> None:
