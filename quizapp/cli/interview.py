@@ -8,6 +8,8 @@ from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, QuizError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from quizapp.interview.rounds.round_table import InterviewRound
     from quizapp.scheduling.service import Study
 
@@ -24,8 +26,10 @@ def mock(options: Namespace) -> int:
         )
     if options.action == "report":
         return _report(options)
+    if options.action == "sheet":
+        return _write_sheet(options.id)
     if options.action == "review":
-        return _review(options.id)
+        return _review(options.id, options.sheet)
     kind = _wanted_round(options)
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise QuizError(
@@ -114,7 +118,8 @@ def _list() -> int:
     for mock in mocks:
         report = reports.get(mock.id)
         lines.append(running_line(mock.document) if report is None else list_line(report))
-    lines += as_text([name_question_topics(report, topics) for report in reports.values()], now)
+    counted = (report for report in reports.values() if report.counts)
+    lines += as_text([name_question_topics(report, topics) for report in counted], now)
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
@@ -141,19 +146,40 @@ def _report(options: Namespace) -> int:
     return DONE
 
 
-def _review(name: str) -> int:
-    """Let a friend mark the answers in the terminal. The learner's own marks stay hidden until the end."""
+def _write_sheet(name: str) -> int:
+    """Print the sheet on which a friend marks the answers elsewhere."""
+    from quizapp.interview.archive import find_report
+    from quizapp.interview.peer.peer_review import answers_to_mark
+    from quizapp.interview.peer.peer_sheet import sheet_text
+
+    with _study() as study:
+        report = find_report(study, name)
+    if not answers_to_mark(report):
+        raise QuizError(f"the mock interview {name} has no written answer to mark")
+    sys.stdout.write(sheet_text(report))
+    return DONE
+
+
+def _review(name: str, sheet: "Path | None") -> int:
+    """Let a friend mark the answers in the terminal, or read their sheet.
+
+    The learner's own marks stay hidden until the end.
+    """
     from shutil import get_terminal_size
 
     from quizapp.interview.archive import find_report, save_report
-    from quizapp.interview.peer_review import answers_to_mark, ask_reviewer, columns_text
+    from quizapp.interview.peer.peer_review import answers_to_mark, ask_reviewer, columns_text
+    from quizapp.interview.peer.peer_sheet import read_sheet
 
     with _study() as study:
         report = find_report(study, name)
         if not answers_to_mark(report):
             raise QuizError(f"the mock interview {name} has no written answer to mark")
         try:
-            review = ask_reviewer(report, _ask, _say, min(100, get_terminal_size().columns))
+            if sheet is not None:
+                review = read_sheet(report, sheet)
+            else:
+                review = ask_reviewer(report, _ask, _say, min(100, get_terminal_size().columns))
         except (EOFError, KeyboardInterrupt):
             sys.stderr.write("\nquizapp: stopped halfway; nothing was stored\n")
             return DONE

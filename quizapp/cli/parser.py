@@ -216,7 +216,10 @@ def _add_practice(parser: CommandParser) -> None:
 def _add_rehearsal(parser: CommandParser) -> None:
     mock = parser.add_command("mock", "interview.mock", "take a timed mock interview, or report on one")
     mock.add_argument(
-        "action", nargs="?", choices=("report", "review", "list"), help="default: take an interview"
+        "action",
+        nargs="?",
+        choices=("report", "review", "sheet", "list"),
+        help="default: take an interview; sheet writes one for a friend, review --sheet reads it back",
     )
     mock.add_argument("id", nargs="?", metavar="ID", help="the interview to report on or to review")
     mock.add_argument("--round", choices=list(RoundName), help="what is rehearsed (default mixed)")
@@ -227,6 +230,9 @@ def _add_rehearsal(parser: CommandParser) -> None:
     mock.add_argument("--seed", type=int, metavar="S", help="the same seed and state give the same paper")
     mock.add_argument("--format", choices=("md", "html", "json"), default="md", help="format of the report")
     mock.add_argument("--redact", action="store_true", help="leave your answers out of the report")
+    mock.add_argument(
+        "--sheet", type=to_path, metavar="FILE", help="review: read a sheet that a friend filled in"
+    )
     mock.add_argument("--explain", metavar="ID", help="print how a score was computed")
     incident = parser.add_command(
         "incident",

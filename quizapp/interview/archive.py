@@ -1,14 +1,15 @@
 """Finds and lists stored interviews, and marks old answers again without showing the first marks."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quizapp.errors import UnknownName
 from quizapp.interview.blueprint import MOCK, Blueprint, InterviewForm, form_of
 from quizapp.interview.report.model import BlindMarks, Report, load_report
 from quizapp.interview.scoring.calibration import kappa
+from quizapp.interview.session.session import InterviewSession
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -29,9 +30,13 @@ def interviews(study: "Study") -> "list[MockDocument]":
 
 
 def done(study: "Study", form: InterviewForm = MOCK) -> list[Report]:
-    """The finished reports of a form that were not undone, newest first."""
+    """The finished reports of a form that count and were not undone, newest first."""
     documents = (mock.document for mock in study.mocks("done"))
-    return [load_report(document) for document in documents if form_of(document) is form]
+    return [
+        load_report(document)
+        for document in documents
+        if form_of(document) is form and document.get("counts", True)
+    ]
 
 
 def find_report(study: "Study", name: str) -> Report:
@@ -49,6 +54,12 @@ def find_report(study: "Study", name: str) -> Report:
     if matches[0].state == "running":
         raise UnknownName(f"The mock interview {name!r} is not finished: `quizapp mock` resumes it.")
     return load_report(matches[0].document)
+
+
+def can_discard(document: Mapping[str, Any]) -> bool:
+    """Whether a stored interview that is not finished has no answer yet, so that it may leave no trace."""
+    session = InterviewSession.from_json(document["running"])
+    return not any(item.answered or item.code for item in session.items)
 
 
 def save_report(study: "Study", report: Report) -> None:

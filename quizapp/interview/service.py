@@ -34,7 +34,8 @@ from quizapp.interview.session.make_question import make_question
 from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
 from quizapp.practice.staged_run import StageOutcome
-from quizapp.scheduling.recorder import MockReview
+from quizapp.scheduling.exercises import progress_of
+from quizapp.scheduling.recorder import MockReview, PassedCode
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Bank
@@ -208,6 +209,8 @@ class Interview:
             "marking": [marking.as_json() for marking in self.markings],
             "sitting": self.sitting,
         }
+        if self.taken:
+            return
         document = self.head.as_json() | {"running": running}
         try:
             self.study.save_mock(document, mock_id=self.id, sitting="" if take_over else self.sitting)
@@ -262,19 +265,56 @@ class Interview:
         self.propose()
         finished = self._now().isoformat(timespec="seconds")
         past = archive.done(self.study, self.form)
-        return build(self.head, finished, self.session, self.markings, past)
+        titles = {slug: exercise.title for slug, exercise in self.study.bank.exercises.items()}
+        return build(self.head, finished, self.session, self.markings, past, titles)
 
-    def record(self) -> Report:
+    def record(self, *, counts: bool = True) -> Report:
         """Store the report, reviews and recalls in one transaction, so that one undo reverts all of it.
 
+        One that does not count is in no trend, comparison or pooled total; its reviews are real all the same.
         Raises ``TakenOver`` if another window resumed or finished the interview.
         """
         report = self.finished()
+        report.counts = counts
         reviews, recalls = self._effects(report)
         self.study.record_mock(
-            report.as_json(), reviews, recalls=recalls, mock_id=self.id, sitting=self.sitting
+            report.as_json(),
+            reviews,
+            recalls=recalls,
+            mock_id=self.id,
+            sitting=self.sitting,
+            passes=self._passes(),
         )
         return report
+
+    @property
+    def can_discard(self) -> bool:
+        """Whether it can still be discarded without a trace: nothing was answered or typed yet."""
+        return not any(item.answered or item.code for item in self.session.items)
+
+    def discard(self) -> None:
+        """Remove it without a trace. Nothing is written any more."""
+        self.taken = "The interview was discarded; nothing of it is stored."
+        self.study.discard_mock(self.id)
+
+    @property
+    def reached_half(self) -> bool:
+        """Whether at least half of the questions were reached."""
+        return 2 * sum(item.reached for item in self.session.items) >= len(self.session.items)
+
+    def _passes(self) -> list[PassedCode]:
+        """The code that passes its exercise by itself; a repaired solution does not."""
+        passes = []
+        for item in self.session.items:
+            exercise = self.study.bank.exercises.get(item.exercise)
+            if item.kind != CODING or item.slot == DEBUG or not item.submissions or exercise is None:
+                continue
+            last = item.submissions[-1]
+            progress = progress_of(last.verdict, exercise)
+            if progress.passed:
+                stored = {**last.verdict, "progress": progress._asdict()}
+                passes.append(PassedCode(item.exercise, stored, last.source))
+        return passes
 
     def _effects(self, report: Report) -> tuple[list[MockReview], list[str]]:
         """Set the effect of each question in the report; return the reviews and tomorrow's first cards."""

@@ -178,7 +178,8 @@ def list_line(report: Report) -> str:
     totals, interval = report.totals, report.interval
     head = _list_head(report.id, report.started_at, report.role, report.round_name, report.minutes)
     percents = f"{interval.low}-{interval.high}"
-    return f"{head} {totals.raw:>3} {totals.adjusted:>3} {percents:6} {report.band.name}"
+    band = report.band.name if report.counts else "not counted"
+    return f"{head} {totals.raw:>3} {totals.adjusted:>3} {percents:6} {band}"
 
 
 def running_line(document: Mapping[str, Any]) -> str:

@@ -18,6 +18,14 @@ from quizapp.store.event_log import Store
 from quizapp.util.suggest import did_you_mean
 
 
+class PassedCode(NamedTuple):
+    """Code of an interview that passes its exercise: the verdict as it is stored, and the source."""
+
+    slug: str
+    verdict: Mapping[str, object]
+    source: str
+
+
 class MockReview(NamedTuple):
     """A review that a mock interview makes of a card.
 
@@ -212,6 +220,7 @@ class ActRecorder:
         recalls: Sequence[str],
         mock_id: str,
         sitting: str = "",
+        passes: Sequence[PassedCode] = (),
     ) -> tuple[str, list[RecordedReview]]:
         """Store a finished interview with its mark, reviews and recalls; see ``Study.record_mock``."""
         now = self.time.now()
@@ -235,6 +244,9 @@ class ActRecorder:
                 Draft(EventType.RECALL, now, card=name, source="mock", parent=parent) for name in later
             ]
             events = self.store.append(*drafts)
+            for slug, verdict, source in passes:
+                # The mark is the event behind it, so that one undo takes back the pass too.
+                self.store.documents.add_submission(slug, now.time, verdict, source, parent)
         made = [event for event in events if event.rating is not None]
         return saved, [self.recorded(event, rows[event.card].lapses, self.row(event.card)) for event in made]
 

@@ -10,7 +10,7 @@ from quizapp.scheduling import exercises, next_step, statistics
 from quizapp.scheduling.cards import EXERCISE, CardRow, Rating
 from quizapp.scheduling.events import Draft, Event, EventType, Moment
 from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Scheduler, seed_of
-from quizapp.scheduling.recorder import ActRecorder, Evidence, MockReview
+from quizapp.scheduling.recorder import ActRecorder, Evidence, MockReview, PassedCode
 from quizapp.scheduling.reducer import CardReducer
 from quizapp.scheduling.study_day import Clock, StudyTime, SystemClock
 from quizapp.scheduling.views import (
@@ -322,15 +322,23 @@ class Study:
         recalls: Iterable[str] = (),
         mock_id: str = "",
         sitting: str = "",
+        passes: Iterable[PassedCode] = (),
     ) -> tuple[str, list[RecordedReview]]:
         """Finish a mock interview in one transaction, so that one undo takes back marks and reviews.
 
-        ``recalls`` are cards that come first tomorrow without a review (not reached, follow-up missed).
-        Returns the id of the interview and the reviews. Raises ``UnknownName``, ``QuizError`` for two
-        reviews of one card, and ``TakenOver`` if it is finished or continues in another window.
+        ``recalls`` are cards that come first tomorrow without a review (not reached, follow-up missed),
+        ``passes`` is code that passes its exercise. Returns the id of the interview and the reviews. Raises
+        ``UnknownName``, ``QuizError`` for two reviews of one card, and ``TakenOver`` if it is finished or
+        continues in another window.
         """
         self.queue.outdated()
-        return self._recorder.interview(document, list(reviews), list(recalls), mock_id, sitting)
+        return self._recorder.interview(
+            document, list(reviews), list(recalls), mock_id, sitting, list(passes)
+        )
+
+    def discard_mock(self, mock_id: str) -> None:
+        """Remove a running interview without a trace."""
+        self.store.documents.discard_mock(mock_id)
 
     def card(self, card_id: str) -> CardFacts:
         """State, memory and history of one card. Raises ``UnknownName``."""

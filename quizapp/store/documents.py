@@ -190,6 +190,11 @@ class Documents:
             )
         return name
 
+    def discard_mock(self, name: str) -> None:
+        """Remove a running interview without a trace; a finished one stays."""
+        with self._db.transaction():
+            self._db.run("DELETE FROM mocks WHERE id = ? AND state = ?", (name, MockState.RUNNING.value))
+
     def _refuse_taken(self, name: str, sitting: str) -> None:
         stored = self._db.row(
             "SELECT state, json_extract(document, '$.running.sitting') FROM mocks WHERE id = ?", (name,)

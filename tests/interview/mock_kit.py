@@ -279,3 +279,14 @@ async def sit_down(app, pilot, interview: Interview):
     app.push_screen(screen)
     await pilot.pause()
     return screen
+
+
+async def mark_as_proposed(pilot) -> None:
+    """Decide every line of every answer as it stands, up to what follows the marking."""
+    from quizapp.tui.screens.interview.marking import MarkScreen
+
+    for _ in range(300):
+        if not isinstance(pilot.app.screen, MarkScreen):
+            return
+        await pilot.press("enter")
+        await pilot.pause()

@@ -17,8 +17,9 @@ from quizapp.tui.screens.interview.past import PastScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
+from quizapp.tui.startup import mark_tour_seen
 from quizapp.tui.widgets.score_card import ScoreCard
-from tests.interview.mock_kit import Hand, begin, real_bank, study
+from tests.interview.mock_kit import Hand, begin, mark_as_proposed, real_bank, study
 
 pytestmark = pytest.mark.slow
 
@@ -65,8 +66,7 @@ async def answered(pilot) -> dict:
     await pilot.press("4")
     await pilot.pause()
     assert isinstance(app.screen, MarkScreen)
-    await pilot.press("enter")
-    await pilot.pause()
+    await mark_as_proposed(pilot)
     assert isinstance(app.screen, CardScreen)
     return archive.done(app.study, SINGLE_INCIDENT)[0].as_json()
 
@@ -208,6 +208,7 @@ async def test_runs_sat_alone_are_in_no_history_of_interviews(made) -> None:
 
 
 async def test_home_leads_to_it_by_key_and_by_mouse(made) -> None:
+    mark_tour_seen()
     app = QuizApp("home", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()

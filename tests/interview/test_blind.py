@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.interview import archive
-from quizapp.interview.peer_review import answers_to_mark
+from quizapp.interview.peer.peer_review import answers_to_mark
 from quizapp.interview.report.model import Report, load_report
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.interview.peer_review import ask_reviewer
+from quizapp.interview.peer.peer_review import ask_reviewer
 from quizapp.interview.report.build import redacted
 from quizapp.interview.report.files import rendered
 from quizapp.interview.report.model import load_report

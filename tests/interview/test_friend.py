@@ -6,7 +6,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from quizapp.interview.peer_review import answers_to_mark, ask_reviewer, columns_text
+from quizapp.interview.peer.peer_review import answers_to_mark, ask_reviewer, columns_text
 from quizapp.interview.report.model import MarkedQuestion, PeerReview, Report, load_report
 from tests.interview.mock_kit import done, small_bank
 

@@ -10,7 +10,7 @@ from quizapp.errors import UnknownName
 from quizapp.interview import archive
 from quizapp.interview.blueprint import load_blueprint
 from quizapp.interview.history import comparable, comparison, pooled
-from quizapp.interview.peer_review import AnswerMarks, answers_to_mark, build_review
+from quizapp.interview.peer.peer_review import AnswerMarks, answers_to_mark, build_review
 from quizapp.interview.report.model import MarkedQuestion, Report, TopicInflation
 from quizapp.interview.scoring.calibration import adjusted, topic_calibration
 from quizapp.interview.session.question import IN_WORDS

@@ -314,7 +314,7 @@ def test_an_incident_that_was_not_reached_leaves_no_trace(made) -> None:
 
 
 def test_a_friend_and_a_blind_look_mark_its_words_too(made) -> None:
-    from quizapp.interview.peer_review import answers_to_mark, ask_reviewer
+    from quizapp.interview.peer.peer_review import answers_to_mark, ask_reviewer
 
     interview, _, item = at_incident(made)
     solve(interview)

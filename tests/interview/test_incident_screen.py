@@ -12,6 +12,7 @@ from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.row_list import RowList
 from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
+from tests.tui.waiting import until
 
 pytestmark = pytest.mark.slow
 
@@ -227,7 +228,7 @@ async def test_the_diagnosis_is_shown_as_marked_after_the_last_key_point(running
             await pilot.press("enter")
             await pilot.pause()
         assert "Labels are permuted" not in shown(app)
-        while screen.rubric.furthest + 1 < len(screen.rubric.order):
+        for _ in screen.rubric.order:
             await pilot.press("n")
             await pilot.pause()
         told = shown(app)
@@ -327,12 +328,11 @@ async def test_what_turns_out_missing_later_is_said_again(running) -> None:
     app, interview, _, item = running
     async with app.run_test(size=(120, 40), notifications=True) as pilot:
         await sit_down(app, pilot, interview)
-        for field in ("cause", "place", "decoy"):
-            interview.session.commit(
-                field, getattr(item.asked, f"{field}s" if field != "decoy" else "causes")[0].id
-            )
+        asked = item.asked
+        for field, value in (("cause", asked.cause), ("place", asked.place), ("decoy", asked.decoys[0])):
+            interview.session.commit(field, value)
         await pilot.press("ctrl+r")
-        await pilot.pause()
+        await until(pilot, lambda: "Nothing is written yet" in shown(app))
         assert "Nothing is written yet; ctrl+r again" in shown(app)
         await pilot.press("f3", *"Because")
         interview.session.commit("place", "")

@@ -14,7 +14,7 @@ import pytest
 import quizapp.interview
 from quizapp.bank.model import Topic
 from quizapp.errors import QuizError
-from quizapp.interview.peer_review import ask_reviewer
+from quizapp.interview.peer.peer_review import ask_reviewer
 from quizapp.interview.report.build import redacted
 from quizapp.interview.report.explain import explain
 from quizapp.interview.report.files import rendered

@@ -1,12 +1,11 @@
 """Builds the typed report of a finished interview, and redacts one for showing to others."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
 
 from quizapp.interview import RoundName, history
-from quizapp.interview.blueprint import form_of_role
 from quizapp.interview.marking.model import MachineMarking, Marking, WordsMarking
 from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.report.model import (
@@ -14,23 +13,17 @@ from quizapp.interview.report.model import (
     MarkedQuestion,
     Marks,
     MarkTerm,
-    NextStep,
     Report,
     ReportCalibration,
     TotalInterval,
     Totals,
-    WeakTopic,
-    costliest,
 )
-from quizapp.interview.rounds.material import PROJECT_TOPIC
+from quizapp.interview.report.next_steps import next_steps
 from quizapp.interview.scoring import calibration, score
 from quizapp.interview.scoring.arithmetic import Term
 from quizapp.interview.scoring.terms import terms_of
 from quizapp.interview.session.question import CodeSubmission, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
-
-GOOD_MARK = 80  # topics and exercises below it are worth a next step
-MOST_STEPS = 5
 
 
 def build(
@@ -39,10 +32,12 @@ def build(
     session: InterviewSession,
     markings: Sequence[Marking],
     past: Sequence[Report],
+    titles: Mapping[str, str] | None = None,
 ) -> Report:
     """Build the report of a session from its markings.
 
     ``finished`` is UTC in ISO 8601. ``past`` holds the earlier reports of the same form, newest first.
+    ``titles`` are the titles of exercises by slug, for the next steps.
     """
     scored = [
         (asked, terms_of(asked, marking)) for asked, marking in zip(session.items, markings, strict=True)
@@ -92,7 +87,7 @@ def build(
             started, [(started, raw), *((report.started_at, report.totals.raw) for report in earlier)]
         ),
         weak_topics=weak_topics,
-        next_steps=_next_steps(head, weak_topics, questions),
+        next_steps=next_steps(head, weak_topics, questions, titles or {}),
     )
 
 
@@ -109,24 +104,6 @@ def _decimal(term: Term) -> MarkTerm:
 
 def _mean_mark(questions: Sequence[MarkedQuestion]) -> int:
     return score.mean_mark([(question.asked.planned, question.marks.total) for question in questions])
-
-
-def _next_steps(
-    head: InterviewHead, weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
-) -> list[NextStep]:
-    steps = [
-        NextStep(f"Drill {row.topic}", f"quizapp drill --topic {row.topic}")
-        for row in weak_topics[:2]
-        if row.mean < GOOD_MARK and row.topic != PROJECT_TOPIC
-    ]
-    slugs = dict.fromkeys(
-        question.asked.exercise
-        for question in costliest(questions)
-        if question.marks.total < GOOD_MARK and question.asked.exercise
-    )
-    room = MOST_STEPS - len(steps)
-    steps += [NextStep(f"Write {slug}", f"quizapp exercise {slug}") for slug in [*slugs][:room]]
-    return [*steps, NextStep(*form_of_role(head.role).another(head.role, head.minutes, head.round))]
 
 
 def redacted(report: Report) -> Report:

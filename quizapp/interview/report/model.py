@@ -331,6 +331,7 @@ class Report(Struct):
     rules: Annotated[int, Meta(description="version of the rules of the score")] = 1
     round: Annotated[str, Meta(description="name of the round; empty in version 1, which had one")] = ""
     spoken: bool = False
+    counts: Annotated[bool, Meta(description="whether it is in trends, comparisons and pooled totals")] = True
 
     @property
     def round_name(self) -> str:
@@ -365,7 +366,13 @@ class Report(Struct):
         """Return the report in its JSON form."""
         data: dict[str, Any] = msgspec.to_builtins(msgspec.structs.replace(self, questions=[]))
         data["items"] = [question.as_json() for question in self.questions]
-        for key, default in (("redacted", False), ("rules", 1), ("round", ""), ("spoken", False)):
+        for key, default in (
+            ("redacted", False),
+            ("rules", 1),
+            ("round", ""),
+            ("spoken", False),
+            ("counts", True),
+        ):
             if data[key] == default:  # as version 1 wrote it
                 del data[key]
         return data

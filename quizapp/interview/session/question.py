@@ -230,6 +230,14 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         return bool(self.typed.strip() or self.has_given or self.submissions or self.was_spoken)
 
     @property
+    def nothing_given(self) -> bool:
+        """Whether there is nothing yet where something can be typed or chosen, now or in the follow-up."""
+        if self.spoken:
+            return False
+        follow_up = self.open_follow_up
+        return not (follow_up.typed.strip() if follow_up else self.answered or self.code)
+
+    @property
     def has_given(self) -> bool:
         """Whether there is an answer that is not in words. The index 0, the first option, is one."""
         return self.given not in (None, "", [])

@@ -277,6 +277,17 @@ class InterviewSession:
         self.flow.changed = True
         return [SessionEvent.CONFIDENCE]
 
+    def revise(self) -> list[SessionEvent]:
+        """Open the answer again that was just frozen. The time since then belongs to it."""
+        item = self.item
+        if item is None or item.state != CONFIDENCE or item.frozen_ms is None:
+            return []
+        item.used_ms += self.elapsed_ms - item.frozen_ms
+        item.frozen_ms = None
+        item.state = OPEN
+        self.flow.changed = True
+        return [SessionEvent.ITEM]
+
     def confide(self, percent: int) -> list[SessionEvent]:
         """Record the learner's confidence in percent, then ask a follow-up or open the next question."""
         item = self.item

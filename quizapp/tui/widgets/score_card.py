@@ -6,7 +6,7 @@ from textual.content import Content
 
 from quizapp.interview.report.model import Report
 from quizapp.tui.rendering.layout import hanging
-from quizapp.tui.rendering.text import plain
+from quizapp.tui.rendering.text import link, plain
 from quizapp.tui.widgets.lines import Lines
 
 LEVEL_COLORS = {1: "$error", 2: "$warning", 3: "$primary", 4: "$success"}
@@ -33,8 +33,10 @@ class ScoreCard(Lines):
 
 
 def next_steps(report: Report, width: int) -> list[Content]:
-    """What to do next, as commands."""
+    """What to do next: the key that opens each step, and its command."""
     lines: list[Content] = []
-    for step in report.next_steps:
-        lines += hanging(Content("· "), plain(f"{step.what}: {step.command}"), width)
+    for number, step in enumerate(report.next_steps, 1):
+        key = Content.styled(f"{number}  ", "bold $primary")
+        text = plain(step.what).append(Content.styled(f"  {step.command}", "$text-muted"))
+        lines += [link(line, f"screen.step({number - 1})") for line in hanging(key, text, width)]
     return lines

@@ -20,6 +20,7 @@ from quizapp.interview.session.question import INCIDENT, InterviewQuestion
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.findings import found_text, own_text
 from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.rubric import POINT, WRONG, Rubric, RubricLine
@@ -45,6 +46,8 @@ class RubricScreen(Place):
         self.items, self.markings = items, markings
         self.at = 0
         self.seen: set[int] = set()
+        self.decided: dict[int, set[int]] = {}
+        """By question, the lines of its rubric that the learner has decided."""
         self._phase = "marks"
 
     def body(self) -> ComposeResult:
@@ -119,8 +122,13 @@ class RubricScreen(Place):
         self.query_one("#found").display = not isinstance(findings, Content) or bool(findings.plain)
 
     def _decided(self) -> bool:
-        """Whether every line of the rubric has been shown."""
-        return self.at in self.seen or self.rubric.furthest + 1 >= len(self.rubric.order)
+        """Whether every line of the rubric has been decided."""
+        return self.at in self.seen or self._undecided() is None
+
+    def _undecided(self) -> int | None:
+        """The first line of the rubric without a decision."""
+        lines = range(len(self.rubric.order))
+        return next((n for n in lines if n not in self.decided.get(self.at, ())), None)
 
     def _show_head(self) -> None:
         item = self.item
@@ -175,6 +183,7 @@ class RubricScreen(Place):
         else:
             self.rubric_marking.follow_ups[line.index].held = held
         self.changed()
+        self.decided.setdefault(self.at, set()).add(self.rubric.cursor)
         self.rubric.decided()
         self._show_found()
         self.rubric.keep_cursor_in_view(self.scroller())
@@ -259,7 +268,9 @@ class RubricScreen(Place):
         self.quiz.read(one_line(title)[:60], text)
 
     def action_take(self) -> None:
-        """Accept what is proposed and go on."""
+        """Decide the line as it stands; once every line is decided, go on."""
+        if self.phase == "marks" and self._decide_as_it_stands():
+            return
         self.seen.add(self.at)
         if self.at + 1 < len(self.items):
             self.at += 1
@@ -267,9 +278,34 @@ class RubricScreen(Place):
         else:
             self.finish()
 
+    def _decide_as_it_stands(self) -> bool:
+        """Decide the line under the cursor as it is shown; False if every line is decided."""
+        if self._decided():
+            return False
+        rubric = self.rubric
+        undecided = self._undecided()
+        if undecided is not None and rubric.cursor in self.decided.get(self.at, ()):
+            rubric.move(undecided - rubric.cursor)
+        line = rubric.line
+        if line is None or self._out_of_view():
+            return True
+        if line.kind == POINT:
+            point = self.rubric_marking.points[line.index]
+            if point.held == 1.0 or not point.ticked:
+                self._decide(line, point.held, point.quote)
+            else:
+                self._decide(line, 0.5 if point.half else 1.0, point.quote)
+        elif line.kind == WRONG:
+            self._decide(line, float(self.rubric_marking.misconceptions[line.index].stated))
+        else:
+            self._decide(line, self.rubric_marking.follow_ups[line.index].held)
+        return True
+
     def action_go(self, step: int) -> None:
         """Go to another question; unseen ones come in order."""
-        if step > 0:
+        if step > 0 and not self._decided():
+            self.quiz.say("Decide every line first; enter decides a line as it stands.")
+        elif step > 0:
             self.action_take()
         elif self.at > 0:
             self.at -= 1
@@ -297,11 +333,26 @@ class MarkScreen(RubricScreen):
             self.call_later(self._leave_taken)
 
     def finish(self) -> None:
+        """Store marks and reviews; ask first whether an interview counts that was left before its half."""
+        if self.interview.reached_half or not self.interview.form.has_total:
+            self._record(counts=True)
+            return
+        entries = [("yes", "Yes, it counts"), ("no", "No: keep the marks, leave it out of all trends")]
+
+        def chosen(answer: str | None) -> None:
+            if answer:
+                self._record(counts=answer == "yes")
+
+        self.quiz.push_screen(
+            Choose("Fewer than half of the questions were reached. Count it?", entries), chosen
+        )
+
+    def _record(self, *, counts: bool) -> None:
         """Store marks and reviews in one transaction, then show the scorecard."""
         from quizapp.tui.screens.interview.scorecard import CardScreen
 
         try:
-            report = self.interview.record()
+            report = self.interview.record(counts=counts)
         except TakenOver as error:
             self.interview.taken = str(error)
             self._leave_taken()
@@ -353,6 +404,8 @@ class BlindScreen(RubricScreen):
     def action_take(self) -> None:
         """Finish once every point is decided, because an open point would count as not said."""
         left = len(self.rubric_marking.points) - len(self.held)
+        if not left:
+            self.seen.add(self.at)
         if left:
             self.quiz.say(f"Decide every point: {plural(left, 'point')} left (y, h or n).")
             return

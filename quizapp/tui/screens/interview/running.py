@@ -16,6 +16,7 @@ from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.incidents.running import IncidentView
 from quizapp.tui.screens.interview.coding import CodingView
+from quizapp.tui.screens.interview.dialogs import ask_about_empty, ask_to_end
 from quizapp.tui.screens.interview.question_view import QuestionView
 from quizapp.tui.screens.interview.time_up import TimeUp
 from quizapp.tui.widgets.clock_bar import ClockBar
@@ -119,7 +120,7 @@ class RunScreen(Place):
     def collect(self) -> None:
         """Pass the typed text to the session, which needs it before the clock moves on."""
         item = self.session.item
-        if item is None or self._in_hand() != self._shown:
+        if item is None or self.in_hand() != self._shown:
             return
         if item.state == OPEN and item.kind == "coding":
             self.coding.collect(item)
@@ -130,7 +131,7 @@ class RunScreen(Place):
 
     # showing
 
-    def _in_hand(self) -> tuple[object, ...]:
+    def in_hand(self) -> tuple[object, ...]:
         """A key of what the screen shows; it changes when something else has to be shown."""
         item = self.session.item
         if item is None:
@@ -148,7 +149,7 @@ class RunScreen(Place):
         if self.session.ended:
             self._finish()
             return
-        in_hand = self._in_hand()
+        in_hand = self.in_hand()
         if in_hand == self._shown:
             return
         self._shown = in_hand
@@ -263,11 +264,16 @@ class RunScreen(Place):
         if item is not None and item.state == OPEN:
             if item.kind == INCIDENT and not self.incident.ready(item):
                 return
-            if item.kind == "choice":
+            if item.kind == "choice" and (self.question.choice.moved or item.has_given):
                 self.session.give(self.question.choice.order[self.question.choice.cursor])
-            elif item.kind == "order":
-                self.session.give(list(self.question.order.sequence))
-        self.save_and_react(self.session.submit())
+        if item is not None and item.nothing_given and item.kind != INCIDENT:  # that form asks by itself
+            ask_about_empty(self, item)
+        else:
+            self.save_and_react(self.session.submit())
+
+    def action_revise(self) -> None:
+        """Change the answer that was just frozen, until the confidence is given."""
+        self.save_and_react(self.session.revise())
 
     action_answer_here = action_answer
 
@@ -285,10 +291,11 @@ class RunScreen(Place):
         self.collect()
 
     def action_pick(self, position: int) -> None:
-        """Answer with an option."""
+        """Answer with an option; it can be changed until the confidence is given."""
         choice = self.question.choice
         if position < len(choice.order):
             choice.move(position - choice.cursor)
+            self.session.give(choice.order[position])
             self.action_answer()
 
     @on(RowList.Picked, "#choice")
@@ -298,6 +305,7 @@ class RunScreen(Place):
         if self.phase != "choice":
             return
         if choice.cursor == event.place:
+            self.session.give(choice.order[event.place])
             self.action_answer()
         else:
             choice.move(event.place - choice.cursor)
@@ -333,16 +341,14 @@ class RunScreen(Place):
         self.quiz.push_screen(Choose("Which question?", entries), chosen)
 
     def action_end(self) -> None:
-        """End early, once confirmed."""
-        what = self.interview.form.noun
-        entries = [("no", "No, go on"), ("yes", f"End the {what} and mark it")]
+        """End early or discard, once confirmed."""
+        self.collect()
+        ask_to_end(self)
 
-        def chosen(answer: str | None) -> None:
-            if answer == "yes":
-                self.collect()
-                self.save_and_react(self.session.end("early"))
-
-        self.quiz.push_screen(Choose(f"End the {what} now?", entries), chosen)
+    def discard(self) -> None:
+        """Leave without a trace."""
+        self.interview.discard()
+        self._leave_taken()
 
     def move(self, step: int) -> None:
         """To the next line of a list, or scroll."""

@@ -11,6 +11,7 @@ from textual.widgets import Static
 from quizapp import paths
 from quizapp.interview import archive
 from quizapp.interview.report.model import Band, MarkedQuestion, Report, best, costliest
+from quizapp.interview.report.next_steps import target_of
 from quizapp.interview.report.text import (
     BANDS,
     STATES,
@@ -19,6 +20,7 @@ from quizapp.interview.report.text import (
     reviews_line,
     title_line,
 )
+from quizapp.scheduling.views import EVERYTHING, CardFilter
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
@@ -192,6 +194,26 @@ class CardScreen(Place):
             self.quiz.say(f"{folder} cannot be written: {error.strerror}.", bad=True)
             return
         self.quiz.say(f"Written to {folder}: {', '.join(path.name for path in written)}.")
+
+    def action_step(self, number: int) -> None:
+        """Open one of the next steps."""
+        steps = self.report.next_steps
+        target = target_of(steps[number]) if number < len(steps) else None
+        if target is None:
+            return
+        match target.kind:
+            case "card" if target.name in self.quiz.bank.questions:
+                self.quiz.go("drill", flt=CardFilter(ids=frozenset({target.name}), extra=EVERYTHING))
+            case "exercise" if target.name in self.quiz.bank.exercises:
+                self.quiz.go("exercise", slug=target.name)
+            case "incident":
+                self.quiz.go("incident", wanted=target.name or None)
+            case "drill":
+                self.quiz.go("drill", topic=target.name)
+            case "mock":
+                self.quiz.go("mock", role=self.report.role, round_name=self.report.round_name)
+            case _:
+                self.quiz.say("It is no longer in the bank.")
 
     def action_undo(self) -> None:
         """Undo the marks and their reviews, unless something else was done since then."""

@@ -39,9 +39,14 @@ class StartScreen(Place):
         state, entries = "is not finished", [("resume", "Resume it"), ("end", "End it now and mark it")]
         if self.unfinished.document["running"]["state"] == "ended":
             state, entries = "waits to be marked", [("resume", "Mark it")]
+        elif archive.can_discard(self.unfinished.document):
+            entries.append(("discard", "Discard it: it leaves no trace"))
 
         def chosen(way: str | None) -> None:
-            if way:
+            if way == "discard" and self.unfinished is not None:
+                self.quiz.study.discard_mock(self.unfinished.id)
+                self.returned()
+            elif way:
                 self._resume(end=way == "end")
 
         self.quiz.push_screen(Choose(f"{what} {state}", entries), chosen)

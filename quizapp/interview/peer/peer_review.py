@@ -23,7 +23,7 @@ _INTRO = """{what}, to be marked by you.
 You see the question, the answer, and what a good answer contains, but not the learner's own marks.
 
 Answer y (said), h (half of it) or n (not said). b goes back one step. Ctrl+C stops without storing."""
-_YES = {"y": 1.0, "yes": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0}
+ANSWERS = {"y": 1.0, "yes": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0}
 
 
 def answers_to_mark(report: Report) -> list[MarkedQuestion]:
@@ -38,24 +38,24 @@ def ask_reviewer(report: Report, ask: Ask, say: Say, width: int = 80) -> PeerRev
     what = f"{plural(len(questions), 'answer')} from {sitting}"
     say(_fit(_INTRO.format(what=what), width))
     name = " ".join(ask("\nYour name: ").split()) or "a friend"
-    steps = [step for question in questions for step in _steps(question)]
+    steps = [step for question in questions for step in review_steps(question)]
     held: list[float] = []
     shown = None
     while len(held) < len(steps):
         step = steps[len(held)]
         if step.question is not shown:
             shown = step.question
-            say(_fit(_opening(step.question, questions), width))
+            say(_fit(opening(step.question, questions), width))
         answer = _ask_held(_fit(step.text, width, "    "), step.halves, ask, say)
         if answer is None:
             del held[-1:]  # a slice, because at the first step there is nothing to take back
         else:
             held.append(answer)
-    return build_review(report, name, _columns(questions, steps, held))
+    return build_review(report, name, columns_of(questions, steps, held))
 
 
 @dataclass(frozen=True, slots=True)
-class _Step:
+class PeerStep:
     """One thing to decide: a key point, a misconception or a follow-up."""
 
     question: MarkedQuestion
@@ -64,19 +64,21 @@ class _Step:
     halves: bool = True
 
 
-def _steps(question: MarkedQuestion) -> Iterator[_Step]:
+def review_steps(question: MarkedQuestion) -> Iterator[PeerStep]:
+    """Yield everything that a reviewer decides about an answer, in order."""
     for point in question.points:
-        yield _Step(question, "points", f"Said? {point.text}")
+        yield PeerStep(question, "points", f"Said? {point.text}")
     for row in question.misconceptions:
-        yield _Step(question, "misconceptions", f"Wrong, but said? “{row.wrong}”", halves=False)
+        yield PeerStep(question, "misconceptions", f"Wrong, but said? “{row.wrong}”", halves=False)
     for marked, probe in zip(question.follow_ups, question.asked.follow_ups, strict=True):
         if marked.asked:
             answered = probe.typed.strip() or "nothing"
             text = f"Follow-up: {marked.ask}\nAnswered: {answered}\nRight is: {marked.answer}\nSaid?"
-            yield _Step(question, "probes", text)
+            yield PeerStep(question, "probes", text)
 
 
-def _opening(question: MarkedQuestion, questions: Sequence[MarkedQuestion]) -> str:
+def opening(question: MarkedQuestion, questions: Sequence[MarkedQuestion]) -> str:
+    """The question and the answer, as they are shown above the decisions."""
     place = next(number for number, other in enumerate(questions, 1) if other is question)
     head = f"--- {place} of {len(questions)} ".ljust(60, "-")
     prompt, typed = question.asked.asked.prompt.strip(), question.asked.typed.strip()
@@ -99,8 +101,8 @@ def _ask_held(prompt: str, halves: bool, ask: Ask, say: Say) -> float | None:
         answer = ask(f"{prompt}  [{choice}] ").strip().casefold()
         if answer in {"b", "back"}:
             return None
-        if answer in _YES and (halves or _YES[answer] != 0.5):
-            return _YES[answer]
+        if answer in ANSWERS and (halves or ANSWERS[answer] != 0.5):
+            return ANSWERS[answer]
         say(f"  Please answer {'y, h or n' if halves else 'y or n'}; b goes back one step.")
 
 
@@ -113,9 +115,10 @@ class AnswerMarks:
     probes: list[float]
 
 
-def _columns(
-    questions: Sequence[MarkedQuestion], steps: Sequence[_Step], held: Sequence[float]
+def columns_of(
+    questions: Sequence[MarkedQuestion], steps: Sequence[PeerStep], held: Sequence[float]
 ) -> dict[int, AnswerMarks]:
+    """Sort decisions, one for each step, into marks by question number."""
     columns: dict[int, AnswerMarks] = {}
     for question in questions:
         marks = [

@@ -1,0 +1,1 @@
+"""What a friend marks: in the terminal, or on a sheet."""
