@@ -187,7 +187,7 @@ def running_line(document: Mapping[str, Any]) -> str:
     started = datetime.fromisoformat(document["started"])
     round_name = document.get("round") or RoundName.MIXED
     head = _list_head(document["id"], started, document["role"], round_name, document["minutes"])
-    return f"{head}  not finished, can be resumed"
+    return f"{head} not finished"
 
 
 def _list_head(mock_id: str, started: datetime, role: str, round_name: str, minutes: int) -> str:
