@@ -6,10 +6,10 @@ from textual.content import Content
 from textual.visual import VisualType
 
 from quizapp.incidents.diagnosis import compare_diagnosis
-from quizapp.interview.marking.model import CodingMarking, MachineMarking, Marking
+from quizapp.interview.marking.model import CodingMarking, EstimateMarking, MachineMarking, Marking
 from quizapp.interview.report.text import given_text, right_text, verdict_line
 from quizapp.interview.scoring.terms import terms_of
-from quizapp.interview.session.question import IN_WORDS, INCIDENT, InterviewQuestion
+from quizapp.interview.session.question import ESTIMATE, IN_WORDS, INCIDENT, InterviewQuestion
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import highlight_terms
@@ -29,6 +29,8 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
     if item.kind == "coding" and item.typed.strip():
         return plain(item.typed.strip())
     shown = "" if item.kind == "coding" else given_text(item)
+    if item.kind == ESTIMATE:
+        shown = "\n".join(text for text in (item.typed.strip(), shown) if text)
     return plain(shown) if shown else Content.styled("no answer", "$text-muted")
 
 
@@ -43,6 +45,9 @@ def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
         return _silence(item) if marking.empty else Content("")
     if isinstance(marking, CodingMarking):
         return plain(verdict_line(marking, len(item.submissions)), "bold")
+    if isinstance(marking, EstimateMarking):
+        style = {1.0: "bold $success", 0.5: "bold $warning"}.get(marking.number, "bold $error")
+        return plain(f"{_SIGNS[marking.number]} {marking.note}", style)
     if not isinstance(marking, MachineMarking):
         raise TypeError(f"{item.kind} is not marked by the machine alone")
     right = marking.right_parts == marking.parts
