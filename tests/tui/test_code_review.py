@@ -1,6 +1,7 @@
 """The review screen by its keys: every step, the clock, leaving and coming back, and the reveal."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from textual.widgets import TextArea
@@ -15,6 +16,7 @@ from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.code_review.review_screen import ReviewScreen
 from quizapp.tui.screens.home import HomeScreen
+from tests.interview import mock_kit
 from tests.tui.drawn import text
 from tests.tui.waiting import until
 
@@ -114,6 +116,18 @@ async def test_a_review_goes_on_where_it_was_left(app: App, bank: Bank) -> None:
         assert screen(second).sitting.review.seed == seed
         await pilot.press("f3")
         assert screen(second).query_one("#words", TextArea).text == "words"
+
+
+async def test_the_cursor_begins_where_the_learner_has_read_to(tmp_path: Path) -> None:
+    made = mock_kit.study(tmp_path, mock_kit.real_bank())
+    running = QuizApp("review", study=made, slug="attention", seed=1)
+    async with running.run_test(size=(80, 24)) as pilot:
+        view = screen(running).panes.view
+        await pilot.press("pagedown", "x", "5")
+        await until(pilot, lambda: view.scroll_y > 0)
+        assert "›" in text(running)
+        await pilot.press("space")
+        assert "●" in text(running)
 
 
 async def test_leaving_before_the_confidence_leaves_no_trace(app: App, study: Study) -> None:

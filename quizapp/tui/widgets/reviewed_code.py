@@ -40,6 +40,11 @@ class ReviewedCode(Lines):
         rows = [len(fold_code(text, room)) for text in self._source[:line]]
         return range(sum(rows[:-1]), sum(rows)) if rows else range(1)
 
+    def first_line_from(self, row: int, width: int) -> int:
+        """The first line that begins at a row or below it, at a width."""
+        lines = range(1, len(self._source) + 1)
+        return next((line for line in lines if self.rows_of(line, width).start >= row), max(1, len(lines)))
+
     def _gutter(self) -> int:
         return len(str(max(1, len(self._source)))) + 3
 

@@ -57,6 +57,8 @@ class ReviewPanes(Container):
         """Show the code, with a cursor while the learner points."""
         pointing = running.step == ReviewStep.POINT
         self.shown.show(running.review.shown, running.answer.lines, has_cursor=pointing)
+        if pointing:
+            self._bring_cursor_into_view()
 
     def show_pane(self, pane: str) -> None:
         """Make a pane the current one, and focus its field."""
@@ -64,6 +66,18 @@ class ReviewPanes(Container):
             each.set_class(each.id == pane, "current")
         field = _FIELDS.get(pane)
         self.screen.set_focus(self.query_one(field, TextArea) if field else None)
+
+    def _bring_cursor_into_view(self) -> None:
+        """Move the cursor to the first line in view if it is above or below, as after reading on.
+
+        A line that nobody sees must not be pointed at, since a wrong one costs marks.
+        """
+        view, shown = self.view, self.shown
+        if not view.size.height or not shown.content_size.width:
+            return
+        rows = range(round(view.scroll_y), round(view.scroll_y) + view.size.height)
+        if shown.rows_of(shown.cursor, shown.content_size.width).start not in rows:
+            shown.move(shown.first_line_from(rows.start, shown.content_size.width) - shown.cursor)
 
     def move(self, step: int) -> None:
         """Move the cursor in the code, and keep it in view."""
