@@ -222,7 +222,9 @@ def _add_rehearsal(parser: CommandParser) -> None:
         help="default: take an interview; sheet writes one for a friend, review --sheet reads it back",
     )
     mock.add_argument("id", nargs="?", metavar="ID", help="the interview to report on or to review")
-    mock.add_argument("--round", choices=list(RoundName), help="what is rehearsed (default mixed)")
+    mock.add_argument(
+        "--round", choices=[str(name) for name in RoundName], help="what is rehearsed (default mixed)"
+    )
     mock.add_argument("--minutes", type=int, metavar="N", help="length; each round has its own")
     mock.add_argument("--role", choices=ROLES, metavar="ROLE", help=_ROLE)
     mock.add_argument("--no-code", action="store_true", help="leave out the coding phase")

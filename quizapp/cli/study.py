@@ -124,7 +124,9 @@ def plan(options: Namespace) -> int:
         settings = study.settings
         until = options.date or settings.plan.until
         if until is None:
-            raise QuizError("name the day of the interview, such as --date 2026-12-24, or date under [plan]")
+            raise QuizError(
+                "name the day of the interview, such as --date 2026-12-24, or set it on the plan screen"
+            )
         check_interview_date(until, study.today(), f"--date {until}" if options.date else f"date = {until}")
         role = options.role or settings.plan.role
         inputs = inputs_to_interview(study, load_blueprint(), until, minutes=options.minutes, role=role)

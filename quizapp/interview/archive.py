@@ -49,8 +49,8 @@ def find_report(study: "Study", name: str) -> Report:
         mock for mock in mocks if name and mock.id.startswith(name)
     ]
     if len(matches) != 1:
-        hint = "several ids begin with it" if matches else "`quizapp mock list` shows them"
-        raise UnknownName(f"There is no mock interview {name!r}: {hint}.")
+        hint = "several ids begin with it" if matches else "'quizapp mock list' shows them"
+        raise UnknownName(f"there is no mock interview {name!r}; {hint}")
     if matches[0].state == "running":
         raise UnknownName(f"The mock interview {name!r} is not finished: `quizapp mock` resumes it.")
     return load_report(matches[0].document)

@@ -15,6 +15,7 @@ from quizapp.cli.parser import EXAMPLES, build_parser
     [
         (["dril"], "'dril'; did you mean 'drill'? 'quizapp --help' shows the usage"),
         (["mock", "reprot"], "'reprot'; did you mean 'report'? 'quizapp mock --help' shows the usage"),
+        (["mock", "--round", "bad"], "(choose from 'mixed', 'quiz', "),
         (["xyzzy"], "'restore', 'completion'"),
         (["incident", "one", "two"], "unrecognized arguments: two; 'quizapp incident --help' shows"),
         (["deck", "add", "x", "--all"], "unrecognized arguments: --all; 'quizapp deck --help' shows"),

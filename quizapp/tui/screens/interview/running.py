@@ -222,7 +222,7 @@ class RunScreen(Place):
         self.collect()
         self.interview.save()
         self._over = True
-        self.quiz.say("The clock keeps running; r resumes.")
+        self.quiz.say("The clock keeps running; it can be resumed.")
         self.quiz.go_back(self)
 
     # acting
