@@ -149,7 +149,7 @@ def test_exercise_can_be_passed_inside(start: Callable[..., Terminal], home: Pat
     done = subprocess.run(
         [sys.executable, "-m", "quizapp", "exercise", "--json"], check=True, capture_output=True, text=True
     )
-    assert {row["slug"]: row["state"] for row in json.loads(done.stdout)}["warmup"] == "passed"
+    assert {row["slug"]: row["state"] for row in json.loads(done.stdout)}["warmup"] == "complete"
 
 
 @pytest.mark.parametrize("editor", ["no-such-editor", "no-such-editor 'half quoted"])

@@ -72,7 +72,7 @@ def test_the_run_is_in_hand_at_once_and_the_marking_follows_its_answer(made) -> 
     interview, hand = alone(made)
     session = interview.session
     assert session.item.asked.id == "flat-loss"
-    assert session.item.budget == blueprint().format.nominal["scenario"]
+    assert session.item.budget == blueprint().incident_seconds
     wait(interview, hand, 30)
     session.type("The labels are shuffled.")
     session.submit()

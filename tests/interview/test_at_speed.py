@@ -84,9 +84,8 @@ async def test_what_is_typed_when_a_question_is_cut_reaches_no_other(made, notic
         await until(pilot, lambda: notices)
         notices.pop()()
         await until(pilot, lambda: app.screen is screen)
-        await pilot.press("ctrl+r")
-        await pilot.pause()
-        assert after.state != "open"
+        await pilot.press("x", "ctrl+r")
+        await until(pilot, lambda: after.state != "open")
 
 
 async def test_a_dialog_about_a_question_goes_with_it(made, notices) -> None:

@@ -174,7 +174,7 @@ async def test_debugging_shows_behaviors_and_no_messages(judged, study: Study) -
     running, judge = judged(PracticeMode.FAULTS)
     async with running.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        assert "3 * x" in screen(running).editor.text
+        await until(pilot, lambda: "3 * x" in screen(running).editor.text)
         assert "it has 1 fault." in pane(running, "#task")
         assert "Debug: Double a tensor" in text(running)
         await pilot.press("f8")
@@ -205,7 +205,7 @@ async def test_faults_are_planted_in_the_background(
         await pilot.pause()
         await pilot.press("ctrl+l")
         await until(pilot, lambda: screen(running).mode == PracticeMode.FAULTS)
-        assert "3 * x" in screen(running).editor.text
+        await until(pilot, lambda: "3 * x" in screen(running).editor.text)
 
 
 async def test_an_exercise_without_mutants_says_so(judged, study: Study) -> None:

@@ -246,7 +246,7 @@ async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study:
         study.store.append(
             Draft(EventType.SETTINGS, study.now(), data={"model": "FSRS-6", "weights": fitted})
         )
-        study._cards.outdated()
+        study.queue.outdated()
         assert study.model != "FSRS-6/default"
         for keys, reset in (
             (("w", "enter"), False),
