@@ -33,6 +33,18 @@ def test_without_a_name_an_exercise_is_chosen(capsys: pytest.CaptureFixture[str]
     assert json.loads(out)["exercise"] in load_bank().exercises
 
 
+def test_an_answer_without_a_decision_is_refused_and_logs_nothing(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    answer = tmp_path / "answer.json"
+    answer.write_text("{}")
+    code, _, err = run(capsys, "review", "rope", "--seed", "3", "--answer", str(answer))
+    assert code == 2
+    assert "the answer has no decision" in err
+    with Study.open(load_bank()) as study:
+        assert not study.cards()
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

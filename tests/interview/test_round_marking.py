@@ -11,7 +11,7 @@ from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
-from tests.interview.mock_kit import answer_now, begin, mark_as_proposed, real_bank, study
+from tests.interview.mock_kit import answer_now, begin, mark_as_proposed, real_bank, sit_down, study
 from tests.tui.drawn import text
 from tests.tui.waiting import until
 
@@ -59,3 +59,17 @@ async def test_an_estimate_is_shown_with_its_working_and_number(tmp_path: Path) 
         assert "my working" in shown
         assert "1e99" in shown
         assert "times too large; right is" in shown
+
+
+async def test_an_estimate_without_its_number_is_not_frozen_by_one_key(tmp_path: Path) -> None:
+    made = study(tmp_path, real_bank())
+    app = QuizApp("mock", study=made)
+    async with app.run_test(size=(80, 24)) as pilot:
+        interview, _ = begin(made, round_name=RoundName.NAPKIN, seed=1)
+        interview.session.proceed()
+        item = interview.session.item
+        interview.session.type("my working")
+        await sit_down(app, pilot, interview)
+        await pilot.press("ctrl+r")
+        await until(pilot, lambda: "There is no number yet" in text(app))
+        assert item.state == "open"

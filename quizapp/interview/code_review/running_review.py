@@ -240,9 +240,12 @@ def _read(path: Path) -> ReviewDraft | None:
 def read_answer(text: str) -> ReviewAnswer:
     """An answer written as JSON, for scripts. Raises `QuizError` if it is malformed."""
     try:
-        return msgspec.json.decode(text, type=ReviewAnswer)
+        answer = msgspec.json.decode(text, type=ReviewAnswer)
     except msgspec.DecodeError as error:
         raise QuizError(
             f"the answer is not valid: {error}; give a JSON object with decision, confidence, lines, words, "
             "check and fixed"
         ) from None
+    if answer.decision is None:
+        raise QuizError("the answer has no decision; add 'decision': 'correct' or 'faulty'")
+    return answer

@@ -231,10 +231,15 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
 
     @property
     def nothing_given(self) -> bool:
-        """Whether there is nothing yet where something can be typed or chosen, now or in the follow-up."""
+        """Whether there is nothing yet where something can be typed or chosen, now or in the follow-up.
+
+        The working of an estimate is not its answer: half of the marks are for the number.
+        """
         if self.spoken:
             return False
         follow_up = self.open_follow_up
+        if self.kind == ESTIMATE and follow_up is None:
+            return not self.has_given
         return not (follow_up.typed.strip() if follow_up else self.answered or self.code)
 
     @property

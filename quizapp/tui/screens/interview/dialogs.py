@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from quizapp.interview.session.question import InterviewQuestion
+from quizapp.interview.session.question import ESTIMATE, InterviewQuestion
 from quizapp.tui.screens.choose import Choose
 
 if TYPE_CHECKING:
@@ -11,7 +11,8 @@ if TYPE_CHECKING:
 
 def ask_about_empty(screen: "RunScreen", item: InterviewQuestion) -> None:
     """Ask before an empty answer is frozen, because ctrl+r is one key."""
-    what = "Nothing is moved yet" if item.kind == "order" else "There is no answer yet"
+    missing = {"order": "Nothing is moved yet", ESTIMATE: "There is no number yet"}
+    what = missing.get(item.kind, "There is no answer yet")
     entries = [("no", "Go on with it"), ("yes", "Leave it without an answer")]
     shown = screen.in_hand()
 
