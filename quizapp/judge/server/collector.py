@@ -20,7 +20,10 @@ from quizapp.util.sanitize import escape_unprintable
 MAX_THREADS = 1000
 PRINTED_HEAD = PRINTED_TAIL = 4000  # bytes
 _TICK = 0.02
-_DUMP_WAIT = 0.1
+# How long a worker gets to write its stack, in seconds: on a busy machine it waits for its turn. One that has
+# exceeded a limit may go on taking memory meanwhile, so it gets less.
+_DUMP_WAIT = 1.0
+_DUMP_WAIT_OVER_A_LIMIT = 0.3
 # Resident memory includes the pages of shared libraries, so allow more than the limit on private memory.
 _MAX_RESIDENT = limits.MEMORY + (768 << 20)
 _MAX_RESULT = MAX_BYTES + MAX_HEADER + 1024
@@ -202,8 +205,9 @@ def _collect_stacks(reports: list[WorkerReport], module: str) -> None:
     asked = [report for report in reports if report.state in (WorkerState.TIMED_OUT, *_OVER_A_LIMIT)]
     for report in asked:
         report.worker.handle.dump()
-    limit = time.monotonic() + _DUMP_WAIT
+    begun = time.monotonic()
     for report in asked:
+        limit = begun + (_DUMP_WAIT_OVER_A_LIMIT if report.state in _OVER_A_LIMIT else _DUMP_WAIT)
         path = report.worker.scratch.stack(report.worker.rank)
         report.stack = read_stack(path, module, limit - time.monotonic())
 
