@@ -188,12 +188,12 @@ def probe_dropout(code, given, record):
         record("x", case["x"])
         with torch.no_grad():
             record("without_graph", layer(case["x"]))
-    with record.step("merge"):
-        record("out", layer.merge()(case["x"][:20]))
     layer.eval()
     with record.step("eval"):
         record("first", layer(case["x"]))
         record("second", layer(case["x"]))
+    with record.step("merge"):
+        record("out", layer.train().merge()(case["x"][:20]))
 
 
 def probe_merge(code, given, record):
@@ -247,6 +247,7 @@ def probe_merge_again(code, given, record):
     with record.step("fresh"):
         layer = adapter(code, case, filled=False)
         merged = layer.merge()
+        record("before_edit", layer(case["x"][1]))
         with torch.no_grad():
             for parameter in merged.parameters():
                 parameter.fill_(9.0)
@@ -255,11 +256,12 @@ def probe_merge_again(code, given, record):
         base = base_layer(case)
         layer = adapter(code, case, base)
         merged = layer.merge()
+        record("before_edit", merged(case["x"][1]))
         with torch.no_grad():
             base.weight.fill_(9.0)
             base.bias.fill_(9.0)
             layer.lora_A.fill_(9.0)
-        record("merged", merged(case["x"][1]))
+        record("after_edit", merged(case["x"][1]))
 
 
 class Special(nn.Linear):
@@ -392,10 +394,11 @@ def probe_reuse(code, given, record):
     weight, bias = base.weight, base.bias
     model = nn.Sequential(OrderedDict(first=base))
     code.inject_lora(model, ["first"], case["rank"], case["alpha"])
+    record("before", model(case["x"][1]))
     with torch.no_grad():
         weight.mul_(3.0)
         bias.mul_(3.0)
-    record("out", model(case["x"][1]))
+    record("after", model(case["x"][1]))
     fill(model.first, case["A"], case["B"])
     record("filled", model(case["x"][1]))
 

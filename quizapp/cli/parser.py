@@ -199,6 +199,7 @@ def _add_practice(parser: CommandParser) -> None:
     grade.add_argument("--seed", type=int, metavar="N", help="repeat a verdict exactly")
     grade.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
     grade.add_argument("--jobs", type=_count, default=1, metavar="N", help="with a folder: workers at a time")
+    grade.add_argument("--all", action="store_true", help="show the messages of all behaviors that fail")
     grade.add_argument("--json", action="store_true", help="print the verdict as JSON")
     grade.add_argument("--junit", type=to_path, metavar="PATH", help="write a JUnit report")
     grade.add_argument("--watch", action="store_true", help="grade again after every save")

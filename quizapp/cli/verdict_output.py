@@ -30,7 +30,8 @@ def write_verdict(
     else:
         columns = get_terminal_size((WIDTH, 0)).columns if sys.stdout.isatty() else WIDTH
         width = max(40, min(WIDTH, columns))
-        sys.stdout.write(verdict_text(verdict, chosen, width, color=has_color()) + "\n")
+        text = verdict_text(verdict, chosen, width, color=has_color(), every_message=options.all)
+        sys.stdout.write(text + "\n")
     sys.stdout.flush()
 
 

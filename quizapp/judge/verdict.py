@@ -49,6 +49,7 @@ class TestResultJson(TypedDict):
     passed: bool
     message: str
     seconds: float
+    recognized: bool
 
 
 class StageResultJson(TypedDict):
@@ -83,7 +84,8 @@ class TestResult:
     """One hidden test's part of a verdict.
 
     ``message`` is for the learner and empty if the test passed. ``seconds`` is the test's own running time.
-    ``stage`` names the stage of the exercise to which the behavior belongs.
+    ``stage`` names the stage of the exercise to which the behavior belongs. ``recognized`` says that the
+    result is the one that a known mistake produces, which the message names.
     """
 
     name: str
@@ -92,6 +94,7 @@ class TestResult:
     message: str = ""
     seconds: float = 0.0
     stage: str = ONLY_STAGE
+    recognized: bool = False
     __test__ = False  # otherwise pytest would collect this class
 
     def as_json(self) -> TestResultJson:
@@ -103,6 +106,7 @@ class TestResult:
             "passed": self.passed,
             "message": self.message,
             "seconds": round(self.seconds, 6),
+            "recognized": self.recognized,
         }
 
 

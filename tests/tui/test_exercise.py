@@ -129,6 +129,39 @@ async def test_verdict_shows_behaviours_and_messages_literally(judged) -> None:
         assert "The input is not modified." in shown
 
 
+async def test_a_consequence_is_folded_until_it_is_asked_for(judged) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 40)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        tests = (TestResult("a", 1, False, "Off by two."), TestResult("b", 2, False, "Wrong sum."))
+        judge.answer(replace(verdict(False, False), tests=tests))
+        await pilot.pause()
+        assert "Off by two." in text(running)
+        assert "Probably a consequence" in text(running)
+        assert "Wrong sum." not in text(running)
+        await pilot.press("f4", "a")
+        await pilot.pause()
+        assert "Wrong sum." in text(running)
+
+
+async def test_reset_brings_the_starter_and_keeps_the_code_as_a_past_version(judged) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        starter = screen(running).exercise.starter
+        screen(running).editor.load_text(RIGHT)
+        await pilot.press("f11", "down", "enter")
+        await pilot.pause()
+        assert screen(running).editor.text == starter
+        await pilot.press("f6")
+        await pilot.pause()
+        assert "kept" in text(running)
+        await pilot.press("enter", "down", "down", "enter")
+        await pilot.pause()
+        assert screen(running).editor.text == RIGHT
+
+
 async def test_an_edit_after_grading_marks_the_verdict_as_old(judged) -> None:
     running, judge = judged()
     async with running.run_test() as pilot:

@@ -1,5 +1,5 @@
 # fails: 13
-# message: must not carry hooks
+# message: must not carry the hooks
 import math
 import torch
 import torch.nn.functional as F

@@ -3,7 +3,8 @@
 import textwrap
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.verdict import NO_CUDA_NOTE, TestResult, Verdict, VerdictStatus, isolation
+from quizapp.judge.render.failures import group_failures, messages_of
+from quizapp.judge.verdict import NO_CUDA_NOTE, Verdict, VerdictStatus, isolation
 
 WIDTH = 96
 """The columns that a verdict is wrapped to if the terminal is wide enough."""
@@ -13,14 +14,24 @@ _HEADS = {
     VerdictStatus.TIMEOUT: "too slow",
     VerdictStatus.MEMORY: "out of memory",
 }
+CONSEQUENCE = "Probably a consequence"
+"""What views say above the failures that probably follow from the first one."""
 _PRINTED_LINES = 20
 _BOLD, _GREEN, _RED, _GRAY = "1", "32", "1;31", "2"
 
 
-def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH, *, color: bool = False) -> str:
-    """Render the whole verdict, wrapped to ``width``: the result, what fails and why, what was printed.
+def verdict_text(
+    verdict: Verdict,
+    exercise: Exercise,
+    width: int = WIDTH,
+    *,
+    color: bool = False,
+    every_message: bool = False,
+) -> str:
+    """Render the verdict, wrapped to ``width``: the result, what fails and why, what was printed.
 
-    A behavior that holds takes one line. ``color`` adds the escape sequences of a terminal.
+    A behavior that holds takes one line, and so does one that probably fails as a consequence of the first,
+    unless ``every_message`` is true. ``color`` adds the escape sequences of a terminal.
     """
 
     def paint(lines: list[str], style: str) -> list[str]:
@@ -32,15 +43,31 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH, *, co
     if verdict.error:
         lines += _wrapped(verdict.error, "  ", width)
     lines += paint(_stages(verdict, width), _BOLD)
-    failed = [test for test in verdict.tests if not test.passed]
-    broken = {test.behaviour for test in failed}
+    broken = verdict.failing_behaviours
     held = sorted({test.behaviour for test in verdict.tests} - broken - {0})
-    lines += paint([_held_line(number, exercise, width) for number in held], _GREEN)
-    for number in sorted(broken):
-        sentence = exercise.behaviours.get(number, "Only what the task allows is used.")
-        lines.append("")
-        lines += paint(_wrapped(f"✗ {number or '-'}  {sentence}", "     ", width, first="  "), _RED)
-        lines += _reasons([test for test in failed if test.behaviour == number], width)
+    lines += paint([_one_line("✓", number, exercise, width) for number in held], _GREEN)
+    shown: set[str] = set()
+
+    def in_full(number: int) -> list[str]:
+        """A behavior with its messages, except those that are on the page already."""
+        head = _wrapped(f"✗ {number or '-'}  {_sentence(number, exercise)}", "     ", width, first="  ")
+        messages = messages_of([test for test in verdict.tests if test.behaviour == number])
+        new = [message for message in messages if message not in shown]
+        shown.update(new)
+        return ["", *paint(head, _RED), *(line for each in new for line in _wrapped(each, "       ", width))]
+
+    groups = group_failures(verdict)
+    for number in groups.causes:
+        lines += in_full(number)
+    for title, numbers in (("Not written yet", groups.unwritten), (CONSEQUENCE, groups.consequences)):
+        if not numbers:
+            continue
+        if every_message:
+            lines += ["", *paint([f"  {title}:"], _BOLD)]
+            lines += [line for number in numbers for line in in_full(number)]
+        else:
+            lines += ["", *paint([f"  {title} (--all shows the messages):"], _BOLD)]
+            lines += [_one_line("✗", number, exercise, width) for number in numbers]
     if verdict.printed:
         lines += ["", "  Your code printed:", *_shortened(verdict.printed)]
     notes = [note for note in verdict.notes if note != NO_CUDA_NOTE]  # the last line names the device
@@ -50,10 +77,13 @@ def verdict_text(verdict: Verdict, exercise: Exercise, width: int = WIDTH, *, co
     return "\n".join(lines)
 
 
-def _held_line(number: int, exercise: Exercise, width: int) -> str:
-    """A behavior that holds, cut to one line."""
-    sentence = " ".join(exercise.behaviours.get(number, "").split())
-    line = f"  ✓ {number}  {sentence}"
+def _sentence(number: int, exercise: Exercise) -> str:
+    return " ".join(exercise.behaviours.get(number, "Only what the task allows is used.").split())
+
+
+def _one_line(mark: str, number: int, exercise: Exercise, width: int) -> str:
+    """A behavior, cut to one line."""
+    line = f"  {mark} {number or '-'}  {_sentence(number, exercise)}"
     return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
 
 
@@ -63,13 +93,6 @@ def _stages(verdict: Verdict, width: int) -> list[str]:
         return []
     marks = (f"{'✓' if stage.passed else '✗'} {stage.name}" for stage in verdict.stages)
     return _wrapped("   ".join(marks), "  ", width)
-
-
-def _reasons(tests: list[TestResult], width: int) -> list[str]:
-    lines: list[str] = []
-    for message in dict.fromkeys(test.message for test in tests):
-        lines += _wrapped(message, "       ", width)
-    return lines
 
 
 def _wrapped(text: str, indent: str, width: int, first: str | None = None) -> list[str]:

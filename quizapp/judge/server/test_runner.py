@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Self
 
-from quizapp.judge.testing.checks import MAX_MESSAGE, CodeRaised, Observe
+from quizapp.judge.testing.checks import MAX_MESSAGE, CodeRaised, Finding, Observe
 from quizapp.judge.verdict import TestResult
 
 HiddenTest = Callable[[Observe], None]
@@ -108,7 +108,7 @@ def run_tests(
 def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = None) -> TestResult:
     """Run one hidden test on the evidence. Any exception makes it fail with a sentence for the learner."""
     begin = time.perf_counter()
-    message = ""
+    message, recognized = "", False
     try:
         if limit is None:
             test(observe)
@@ -122,6 +122,7 @@ def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = No
         passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
     except AssertionError as failed:
         passed, message = False, str(failed) or "This behavior does not hold."
+        recognized = isinstance(failed, Finding) and failed.recognized
     except Exception as error:  # noqa: BLE001
         # The evidence has a type, shape or size that the test did not foresee, so it is wrong.
         passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
@@ -129,4 +130,5 @@ def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = No
         message = f"{message[:MAX_MESSAGE]}..."
     number = behaviour_of(test)
     name = test.__name__.removeprefix("test_")
-    return TestResult(name, number, passed, message, time.perf_counter() - begin)
+    seconds = time.perf_counter() - begin
+    return TestResult(name, number, passed, message, seconds, recognized=recognized)

@@ -27,7 +27,14 @@ MAX_MESSAGE = 2000  # characters; a message quotes evidence, whose length the su
 
 
 class Finding(AssertionError):
-    """A behavior does not hold. The message is a sentence for the learner."""
+    """A behavior does not hold. The message is a sentence for the learner.
+
+    ``recognized`` says that the result is the one that a known mistake produces, which the message names.
+    """
+
+    def __init__(self, message: str = "", *, recognized: bool = False) -> None:
+        super().__init__(message)
+        self.recognized = recognized
 
 
 class CodeRaised(Finding):
@@ -213,13 +220,15 @@ def close(
     absolute = ((base[1] if rtol is None else 0.0) if atol is None else atol) * factor
     if _equal(actual, expected, relative, absolute):
         return
+    recognized = False
     items = mistakes.items() if isinstance(mistakes, Mapping) else mistakes
     for sentence, value in items:
         wrong = _numbers(value)
         if wrong is not None and wrong.shape == actual.shape and _equal(actual, wrong, relative, absolute):
-            says = sentence
+            says, recognized = sentence, True
             break
-    raise Finding(f"{says} {_worst(actual, expected, relative, absolute)}{context}")
+    message = f"{says} {_worst(actual, expected, relative, absolute)}{context}"
+    raise Finding(message, recognized=recognized)
 
 
 def _much_longer(got: Any, expected: Tensor) -> bool:

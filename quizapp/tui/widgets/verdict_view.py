@@ -1,21 +1,22 @@
 """A verdict: the finding, each behavior with its message, what was printed, and the hints shown."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from textual.content import Content
 
 from quizapp.bank.model import Exercise
+from quizapp.judge.render.failures import MEANS, group_failures, messages_of
+from quizapp.judge.render.text import CONSEQUENCE
 from quizapp.judge.verdict import NO_CUDA_NOTE, isolation
 from quizapp.tui.rendering.layout import hanging, lay_out
 from quizapp.tui.rendering.markdown import parse
-from quizapp.tui.rendering.text import plain
+from quizapp.tui.rendering.text import link, plain
 from quizapp.tui.widgets.lines import Lines
-from quizapp.util.sanitize import escape_controls
+from quizapp.util.sanitize import escape_controls, one_line
 
 if TYPE_CHECKING:
-    from quizapp.judge.verdict import TestResult, Verdict
+    from quizapp.judge.verdict import Verdict
 
 _FINDINGS = {
     "passed": ("✓ passed", "$success"),
@@ -25,7 +26,6 @@ _FINDINGS = {
     "memory": ("✗ out of memory", "$error"),
 }
 _PRINTED = 40
-_MESSAGES = 4
 
 
 class VerdictView(Lines):
@@ -43,6 +43,8 @@ class VerdictView(Lines):
         self.hints: list[str] = []
         self.note = ""
         self.warning = ""
+        self.every_message = False
+        """Whether it also shows the messages of failures that probably follow from the first one."""
         self.lists_behaviours = True
         """Whether it lists what the tests check before the first grade; an interviewer would not."""
 
@@ -98,7 +100,7 @@ class VerdictView(Lines):
             lines += _stages(verdict, width)
         if verdict.error:
             lines += [Content(""), *_block(verdict.error, width)]
-        lines += self._tests(verdict.tests, width)
+        lines += self._tests(verdict, width)
         for note in verdict.notes:
             if note == NO_CUDA_NOTE:  # the head already names the device
                 continue
@@ -113,37 +115,47 @@ class VerdictView(Lines):
         ]
         return lines
 
-    def _tests(self, tests: "Sequence[TestResult]", width: int) -> list[Content]:
-        """Tests by behavior, failed ones first. A message that most of them share is shown once, on top."""
+    def _tests(self, verdict: "Verdict", width: int) -> list[Content]:
+        """The cause in full, what follows from it in one line per behavior, then what holds."""
         lines: list[Content] = []
-        groups: dict[int, list[TestResult]] = {}
-        for test in tests:
-            groups.setdefault(test.behaviour, []).append(test)
-        # 0 is the check of the means that the task allows, which is not on the task's list: it comes last.
-        in_order = sorted(groups, key=lambda number: (number == 0, number))
-        failed = [number for number in in_order if not all(test.passed for test in groups[number])]
-        held = [number for number in in_order if number not in failed]
-        shared = _shared(groups[number] for number in failed)
-        if shared:
-            lines += [Content(""), *_block(shared, width)]
-        for number in failed:
-            messages = [m for m in _messages(groups[number]) if m != shared]
-            if messages or not shared or number == failed[0]:
-                lines.append(Content(""))
-            lines += self._behaviour(number, width, passed=False)
-            for message in messages[:_MESSAGES]:
-                lines += _block(message, width, "  ")
-            if len(messages) > _MESSAGES:
-                lines.append(Content.styled(f"  and {len(messages) - _MESSAGES} more", "$text-muted"))
+        shown: set[str] = set()
+
+        def in_full(number: int) -> list[Content]:
+            """A behavior with its messages, except those that are on the page already."""
+            messages = messages_of([test for test in verdict.tests if test.behaviour == number])
+            new = [message for message in messages if message not in shown]
+            shown.update(new)
+            head = self._behaviour(number, width, passed=False)
+            return [Content(""), *head, *(line for each in new for line in _block(each, width, "  "))]
+
+        groups = group_failures(verdict)
+        for number in groups.causes:
+            lines += in_full(number)
+        for title, numbers in (("Not written yet", groups.unwritten), (CONSEQUENCE, groups.consequences)):
+            if not numbers:
+                continue
+            lines += [Content(""), Content.styled(title, "bold")]
+            if self.every_message:
+                lines += [line for number in numbers for line in in_full(number)]
+                continue
+            lines += [self._behaviour(number, width, passed=False, whole=False)[0] for number in numbers]
+        if groups.unwritten or groups.consequences:
+            does = "fewer messages" if self.every_message else "all messages"
+            lines += [Content(""), link(f"f4, then a: {does}", "screen.all_messages", "$text-muted")]
+        broken = verdict.failing_behaviours
+        held = sorted({test.behaviour for test in verdict.tests} - broken, key=lambda n: (n == MEANS, n))
         if held:
             lines.append(Content(""))
         for number in held:
             lines += self._behaviour(number, width, passed=True)
         return lines
 
-    def _behaviour(self, number: int, width: int, *, passed: bool) -> list[Content]:
+    def _behaviour(self, number: int, width: int, *, passed: bool, whole: bool = True) -> list[Content]:
+        """A behavior's sentence with its mark; without ``whole``, one line."""
         sentence = self._behaviours().get(number, "Only the means that the task allows are used.")
         mark = Content.styled("✓ " if passed else "✗ ", "$success bold" if passed else "$error bold")
+        if not whole:
+            return [mark.append(plain(one_line(sentence)).truncate(width - 2, ellipsis=True))]
         return hanging(mark, plain(sentence, "" if passed else "bold"), width)
 
 
@@ -156,19 +168,6 @@ def _stages(verdict: "Verdict", width: int) -> list[Content]:
         for stage in verdict.stages
     ]
     return Content("   ").join(marks).wrap(width)
-
-
-def _messages(group: "Sequence[TestResult]") -> list[str]:
-    """The messages of the failed tests of a behavior, without repetitions."""
-    return list(dict.fromkeys(test.message for test in group if not test.passed and test.message))
-
-
-def _shared(groups: "Iterable[Sequence[TestResult]]") -> str:
-    """The message that at least three failed behaviors, and most of them, share; empty without one."""
-    by_behaviour = [_messages(group) for group in groups]
-    counts = Counter(message for messages in by_behaviour for message in messages)
-    message, times = counts.most_common(1)[0] if counts else ("", 0)
-    return message if times >= 3 and times * 2 > len(by_behaviour) else ""
 
 
 def _block(text: str, width: int, indent: str = "") -> list[Content]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from textual import events
 from textual.app import ComposeResult
@@ -20,15 +20,12 @@ from quizapp.tui.screens.exercise.begin_run import BeginRun, begin_faults, begin
 from quizapp.tui.screens.exercise.edited_file import EditedFile
 from quizapp.tui.screens.exercise.grading import DEVICES, ExerciseGrading
 from quizapp.tui.screens.exercise.panes import SIDE_BY_SIDE, ExercisePanes
-from quizapp.tui.screens.exercise.past_code import diff, diff_lines, past_line
+from quizapp.tui.screens.exercise.past_code import PastCode, diff_lines
 from quizapp.tui.screens.exercise.worked_file import WorkedFile, open_work
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.widgets.head_line import HeadLine
 from quizapp.tui.widgets.verdict_view import VerdictView
 from quizapp.util.sanitize import escape_controls, one_line
-
-if TYPE_CHECKING:
-    from quizapp.store.documents import Submission
 
 
 class ExerciseScreen(Place):
@@ -229,6 +226,12 @@ class ExerciseScreen(Place):
         self.panes.pane("verdict").scroll_home(animate=False)
         self._show_head()
 
+    def action_all_messages(self) -> None:
+        """Show the messages of all failures, or only those of the cause."""
+        self.view.every_message = not self.view.every_message
+        self.view.changed()
+        self.panes.show("verdict")
+
     def action_cancel(self) -> None:
         """Stop the grading at once."""
         self.grading.cancel()
@@ -262,43 +265,22 @@ class ExerciseScreen(Place):
 
     def action_past(self) -> None:
         """Past submissions, the newest first."""
-        past = {str(one.id): one for one in reversed(self.quiz.study.submissions(self.slug))}
-        if not past:
-            self.quiz.say("Nothing was submitted yet.")
-            return
-
-        def chosen(value: str | None) -> None:
-            if value:
-                self._reopen(past[value])
-
-        entries = [(value, past_line(submission)) for value, submission in past.items()]
-        self.quiz.push_screen(Choose("Past submissions", entries), chosen)
-
-    def _reopen(self, submission: "Submission") -> None:
-        ways = [
-            ("read", "Read it"),
-            ("diff", "Compare it with the code now"),
-            ("back", "Put it into the editor (ctrl+z takes it back)"),
-        ]
-
-        def chosen(way: str | None) -> None:
-            if way == "read":
-                self.quiz.read(past_line(submission), f"```python\n{submission.source}\n```")
-            elif way == "diff":
-                self.quiz.read("From then to now", diff(submission.source, self.editor.text))
-            elif way == "back":
-                self.editor.replace(submission.source, (0, 0), self.editor.document.end)
-                self.panes.show("code")
-
-        self.quiz.push_screen(Choose("This submission", ways), chosen)
+        self._past.choose()
 
     def action_diff(self) -> None:
         """What changed since the last submission."""
-        past = [s for s in self.quiz.study.submissions(self.slug) if s.source != self.editor.text]
-        if not past:
-            self.quiz.say("Nothing differs from what was submitted.")
-            return
-        self.quiz.read("Since the last submission", diff(past[-1].source, self.editor.text))
+        self._past.compare()
+
+    def action_reset(self) -> None:
+        """Begin again from the starter; the code becomes a past version."""
+        if self.mode is None:
+            self._past.reset()
+        else:
+            self.quiz.say("ctrl+g begins a new interview run, and ctrl+l a new debugging run.")
+
+    @property
+    def _past(self) -> PastCode:
+        return PastCode(self.quiz, self.exercise, self.editor, lambda: self.panes.show("code"))
 
     def action_solution(self) -> None:
         """Show a solution; before a pass, ask first and rate the exercise Again."""
