@@ -11,6 +11,9 @@ from quizapp.practice.debug_files import DebugFiles
 from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
+# Each call reads the exercises and draws mutants, which takes a second.
+pytestmark = pytest.mark.slow
+
 WARMUP = paths.exercises() / "warmup"
 SOLUTION = (WARMUP / "solution.py").read_text(encoding="utf-8")
 

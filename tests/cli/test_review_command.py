@@ -10,6 +10,9 @@ from quizapp.interview.code_review.sample_review import sample_review
 from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
+# Each call reads the exercises and draws mutants, which takes a second.
+pytestmark = pytest.mark.slow
+
 
 def test_the_task_is_printed_with_line_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, _ = run(capsys, "review", "rope", "--seed", "3")
