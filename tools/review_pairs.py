@@ -22,7 +22,7 @@ from quizapp.judge.authoring.mutants import WrongSubmission, apply_edits, wrong_
 from quizapp.util.atomic import write_atomic
 
 if TYPE_CHECKING:
-    from quizapp.judge.server.evidence import SeededRun
+    from quizapp.judge.server.examiner import RunResult
 
 _SEED = 1000
 _LEAST_VALUES = 0.5  # of what the correct program returns; code that returns less does not really run
@@ -49,12 +49,12 @@ def fitting_pairs(folder: Path) -> Iterator[Pair]:
                 yield Pair(mutant, name, strip_docstrings(apply_edits(source, mutant.edits)))
 
 
-def suits(pair: Pair, run: "SeededRun", values: int) -> bool:
+def suits(pair: Pair, run: "RunResult", values: int) -> bool:
     """Whether a run shows that the code still runs and is refused where it should be.
 
     ``values`` is how many values the correct program gives.
     """
-    if run.evidence.failure is not None or len(run.evidence.values) < _LEAST_VALUES * values:
+    if run.failure is not None or run.values < _LEAST_VALUES * values:
         return False
     return any(result.behaviour in pair.mutant.breaks and not result.passed for result in run.tests)
 
@@ -66,7 +66,7 @@ def suiting_pairs(checker: ExerciseChecker, folder: Path, jobs: int) -> dict[str
         run = checker.observe(folder, strip_docstrings(source), _SEED)
         if not run.passed:
             sys.stderr.write(f"{folder.name}: {name} fails without its docstrings\n")
-        values[name] = len(run.evidence.values) if run.passed else sys.maxsize
+        values[name] = run.values if run.passed else sys.maxsize
     pairs = list(fitting_pairs(folder))
     with ThreadPoolExecutor(jobs) as pool:
         runs = pool.map(lambda pair: checker.observe(folder, pair.source, _SEED), pairs)

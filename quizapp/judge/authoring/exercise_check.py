@@ -29,8 +29,10 @@ from quizapp.judge.verdict import TestResult
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
-    from quizapp.judge.server.evidence import RunEvidence, SeededRun
+    from quizapp.judge.server.examiner import RunResult
     from quizapp.judge.server.exercise_files import LoadedExercise
+    from quizapp.judge.server.feedback import RunFailure
+    from quizapp.judge.server.grader import GradedRun
 
 
 @dataclass
@@ -169,8 +171,12 @@ class ExerciseChecker:
 
         self.engine = GradingEngine(self._pool, reports)
 
-    def observe(self, folder: Path, source: str, seed: int) -> "SeededRun":
-        """Run a submission once under one seed. The result has its evidence and its test results."""
+    def observe(self, folder: Path, source: str, seed: int) -> "RunResult":
+        """Run a submission once under one seed, and return what the tests say."""
+        return self.run(folder, source, seed).outcome()
+
+    def run(self, folder: Path, source: str, seed: int) -> "GradedRun":
+        """Run a submission once under one seed, and test it."""
         from quizapp.judge.protocol import GradeOrder
 
         order = GradeOrder(folder, source.encode(), "submission.py", device="cpu")
@@ -213,33 +219,33 @@ class ExerciseChecker:
 
     def close(self) -> None:
         """End the judge's processes."""
+        self.engine.close()
         self._pool.close()
 
 
 def _run_faults(
-    submission: ShippedSubmission, seed: int, run: "SeededRun", report: ExerciseReport, *, first: bool
+    submission: ShippedSubmission, seed: int, run: "RunResult", report: ExerciseReport, *, first: bool
 ) -> Iterator[str]:
     """Count one run in ``report`` and yield its faults. ``first`` is true for a submission's first run."""
-    evidence, failed = run.evidence, [result for result in run.tests if not result.passed]
-    good = not evidence.status and not failed
+    failed = [result for result in run.tests if not result.passed]
     if submission.kind is SubmissionKind.WRONG:
-        yield from _wrong_faults(submission, evidence, failed, report, first=first)
+        yield from _wrong_faults(submission, run.failure, failed, report, first=first)
     elif submission.should_pass:
         report.right += first
-        report.passed += first and good
+        report.passed += first and run.passed
         report.runs += 1
-        report.flaked += not good
-        if not good:
+        report.flaked += not run.passed
+        if not run.passed:
             messages = "; ".join(f"({r.behaviour}) {r.name}: {r.message}" for r in failed)
-            problem = f"{evidence.status or 'failed'}: {evidence.problem or messages}"
+            problem = f"{run.failure.status}: {run.failure.text}" if run.failure else f"failed: {messages}"
             yield f"{submission.label} should pass: {problem} [seed {seed}]"
-    elif good:
+    elif run.passed:
         yield f"{submission.label} should fail, but passes"
 
 
 def _wrong_faults(
     submission: ShippedSubmission,
-    evidence: "RunEvidence",
+    failure: "RunFailure | None",
     failed: list[TestResult],
     report: ExerciseReport,
     *,
@@ -250,12 +256,12 @@ def _wrong_faults(
     if not breaks:
         yield f"{label} does not say which behavior it breaks; begin it with the line '# fails: N'"
     expected = [result for result in failed if result.behaviour in breaks]
-    if not evidence.status and not expected:
+    if failure is None and not expected:
         others = ", ".join(f"({r.behaviour}) {r.name}" for r in failed) or "nothing"
         yield f"{label} should fail behavior {sorted(breaks)}; it fails {others}"
         return
     report.killed += first
-    messages = [evidence.problem] if evidence.status else [result.message for result in expected]
+    messages = [failure.text] if failure else [result.message for result in expected]
     if any(submission.says.lower() in message.lower() for message in messages):
         report.named += first
     else:

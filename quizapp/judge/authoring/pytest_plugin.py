@@ -28,11 +28,16 @@ def observe(request: pytest.FixtureRequest) -> Observe:
     """The evidence of one run of the submission under a fixed seed."""
     folder = Path(request.path).parent.parent
     submission = Path(os.environ.get("QUIZAPP_SUBMISSION", folder / "solution.py"))
-    seeded = _checker().observe(folder, submission.read_text(encoding="utf-8"), _SEED)
-    if seeded.evidence.status:
-        pytest.fail(f"{submission.name}: {seeded.evidence.problem}", pytrace=False)
-    from quizapp.bank.parse_exercise import load_exercise
+    run = _checker().run(folder, submission.read_text(encoding="utf-8"), _SEED)
+    if run.failure is not None:
+        pytest.fail(f"{submission.name}: {run.failure.text}", pytrace=False)
+    from quizapp.judge.server.evidence import RunEvidence
+    from quizapp.judge.server.exercise_files import load_exercise_code
+    from quizapp.judge.testing.draw import Draw
 
-    exercise, _ = load_exercise(folder)
-    assert exercise is not None
-    return Observe(seeded.given, seeded.evidence.values, seeded.evidence.errors, exercise.module, "cpu")
+    loaded = load_exercise_code(folder)
+    given = loaded.probes.inputs(Draw(_SEED))
+    evidence = RunEvidence()
+    for group in run.groups:
+        evidence.add_transcripts(group, run.nonce, loaded.exercise.module, folder)
+    return Observe(given, evidence.values, evidence.errors, loaded.exercise.module, "cpu")

@@ -92,6 +92,17 @@ class WorkerReport:
             return None
         return os.WTERMSIG(self.code)
 
+    @property
+    def transcript(self) -> bytes:
+        """The worker's transcript, which is whole if the state is COMPLETE."""
+        return bytes(self.message[HELLO.size :])
+
+    def printed_text(self, world: int) -> str:
+        """What the submission printed, in a group of ``world`` ranks, without the scratch folder's name."""
+        rank = self.worker.rank
+        text = self.printed.text().replace(f"{self.worker.scratch.work}/rank{rank}/", "")
+        return f"[rank {rank} of {world}]\n{text}" if text and world > 1 else text
+
     def read(self, descriptor: int) -> bool:
         """Read what one of the worker's pipes holds. Returns False once the pipe is no longer needed."""
         try:

@@ -1,15 +1,12 @@
 """Assembles the evidence of one run from its workers' transcripts, and derives the verdict's status."""
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from quizapp.judge.server.collector import WorkerReport
 from quizapp.judge.server.feedback import (
     RunFailure,
-    explain_failure,
     import_failure,
     memory_failure,
     problem_failure,
@@ -17,7 +14,7 @@ from quizapp.judge.server.feedback import (
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.testing.probes import CARRIED
 from quizapp.judge.verdict import TestResult, VerdictStatus
-from quizapp.judge.worker.job import HELLO, WorkerAnswer
+from quizapp.judge.worker.job import WorkerAnswer
 from quizapp.judge.worker.transcript import TranscriptError, decode
 
 _FORGED = RunFailure(
@@ -32,17 +29,6 @@ class RunEvidence:
     values: dict[str, Any] = field(default_factory=dict)
     errors: dict[str, Any] = field(default_factory=dict)
     failure: RunFailure | None = None
-    printed: str = ""
-
-    @property
-    def status(self) -> VerdictStatus | None:
-        """The verdict's status if there is no evidence, otherwise None."""
-        return None if self.failure is None else self.failure.status
-
-    @property
-    def problem(self) -> str:
-        """Why there is no evidence; empty if there is."""
-        return "" if self.failure is None else self.failure.text
 
     @property
     def carried(self) -> dict[str, Any]:
@@ -58,31 +44,23 @@ class RunEvidence:
         if self.failure is None:
             self.failure = failure
 
-    def add_reports(
-        self, reports: Sequence[WorkerReport], nonce: str, module: str, source: str, seconds: float
-    ) -> None:
-        """Add what one group of workers sent: a single worker, or the ranks of a process group."""
-        for report in reports:
-            # Remove the scratch folder's name, which means nothing to the learner.
-            folder = f"{report.worker.scratch.work}/rank{report.worker.rank}/"
-            text = report.printed.text().replace(folder, "")
-            if text and len(reports) > 1:
-                text = f"[rank {report.worker.rank} of {len(reports)}]\n{text}"
-            self.printed += text
-        failure = explain_failure(reports, module, source, seconds)
-        if failure is not None:
-            self.fail(failure)
-            return
-        for report in reports:
-            self._add_transcript(report, len(reports), nonce, module)
+    def add_transcripts(self, transcripts: Sequence[bytes], nonce: str, module: str, scratch: Path) -> None:
+        """Add what one group of workers sent: a single worker, or the ranks of a process group.
 
-    def _add_transcript(self, report: WorkerReport, world: int, nonce: str, module: str) -> None:
+        ``scratch`` is the folder in which they worked.
+        """
+        for rank, transcript in enumerate(transcripts):
+            self._add_transcript(transcript, nonce, module, scratch, rank, len(transcripts))
+
+    def _add_transcript(
+        self, transcript: bytes, nonce: str, module: str, scratch: Path, rank: int, world: int
+    ) -> None:
         try:
-            answer = WorkerAnswer.from_message(decode(bytes(report.message[HELLO.size :])))
+            answer = WorkerAnswer.from_message(decode(transcript))
             if answer.nonce != nonce:
                 raise TranscriptError("the message does not carry the run's nonce")
             if answer.problem is not None:
-                self.fail(problem_failure(answer.problem, report.worker.scratch.base))
+                self.fail(problem_failure(answer.problem, scratch))
                 return
             raised = Raised(answer.import_error, module) if answer.import_error is not None else None
             for details in answer.errors.values():
@@ -96,28 +74,18 @@ class RunEvidence:
         for source, target in ((answer.values, self.values), (answer.errors, self.errors)):
             for path, value in source.items():
                 name, _, below = str(path).partition("/")
-                key = f"{name}/world{world}/rank{report.worker.rank}/{below}".rstrip("/")
+                key = f"{name}/world{world}/rank{rank}/{below}".rstrip("/")
                 target[key if world > 1 else str(path)] = value
 
 
 @dataclass
 class SeededRun:
-    """One run of a submission with the inputs of one seed.
-
-    ``given`` holds the inputs. The ``second`` run of a grade has its probes in reverse order.
-    """
+    """One run of a submission with ``given``, the inputs of one seed."""
 
     seed: int
     given: Any
-    second: bool = False
     evidence: RunEvidence = field(default_factory=RunEvidence)
-    nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     tests: list[TestResult] = field(default_factory=list)
-
-    @property
-    def worker_seed(self) -> int:
-        """A seed for the worker, from which it cannot reconstruct what ``seed`` generated."""
-        return int.from_bytes(sha256(f"worker {self.seed}".encode()).digest()[:4])
 
     @property
     def passed(self) -> bool:

@@ -19,6 +19,7 @@ from quizapp.judge.protocol import TestOrder
 from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
 from quizapp.judge.server.evidence import RunEvidence
+from quizapp.judge.server.feedback import explain_failure
 from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
 from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
@@ -29,6 +30,7 @@ from quizapp.util.sanitize import escape_unprintable
 
 _PROBE = "test"
 _MOST_TEXT = 300
+_MOST_BYTES = 256 << 10  # of a worker's message, which holds two short texts and is read in this process
 _LOST = ProgramRun(ProgramOutcome.ERROR, "The process that starts workers died while the test ran.")
 
 
@@ -108,7 +110,14 @@ class LearnerTestEngine:
 def _outcome(reports: list[WorkerReport], nonce: str, module: str, source: str, seconds: float) -> ProgramRun:
     """The outcome of one program: held only if the test holds in every rank."""
     evidence = RunEvidence()
-    evidence.add_reports(reports, nonce, module, source, seconds)
+    failure = explain_failure(reports, module, source, seconds)
+    if failure is not None:
+        evidence.fail(failure)
+    elif any(len(report.message) > _MOST_BYTES for report in reports):
+        return ProgramRun(ProgramOutcome.ERROR, "it ended without a result")
+    else:
+        transcripts = [report.transcript for report in reports]
+        evidence.add_transcripts(transcripts, nonce, module, reports[0].worker.scratch.base)
     if any(report.state == WorkerState.TIMED_OUT for report in reports):
         return ProgramRun(ProgramOutcome.TIMEOUT, f"it does not end within {seconds:g} s")
     if any(report.state == WorkerState.ENDED and report.signal is None for report in reports):

@@ -153,12 +153,13 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
 
     if sys.platform == "linux":
         hide_memory()  # from here on this process holds hidden tests
+    grading = GradingEngine(pool, reports)
     try:
-        engines = GradingEngine(pool, reports), LearnerTestEngine(pool, reports)
-        JudgeServer(*engines, float(idle)).serve(owner, listener)
+        JudgeServer(grading, LearnerTestEngine(pool, reports), float(idle)).serve(owner, listener)
     finally:
         if listener is not None:
             protocol.stop_listening(listener)
+        grading.close()
         pool.close()
     sys.stdout.flush()
     os._exit(0)  # do not wait for threads that still grade for a client that has gone

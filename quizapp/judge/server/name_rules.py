@@ -31,8 +31,9 @@ def check_names(rules: Sequence[Forbidden], source: bytes) -> list[TestResult]:
     try:
         uses = list(used_names(source))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        # Python has run this code, so it is valid. But `ast` gives up on nesting that Python still accepts.
-        text = "Your module is nested too deeply to check it for names that are not allowed."
+        # Python has run this code, so it is valid. But `ast` gives up on nesting that Python still accepts,
+        # and the parser's memory grows with the square of the length of a dotted module name.
+        text = "Your module is nested too deeply or too large to check it for names that are not allowed."
         return [TestResult("not_allowed", rule.behaviour, passed=False, message=text) for rule in rules]
     results = []
     for rule in rules:

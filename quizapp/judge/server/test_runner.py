@@ -17,7 +17,8 @@ from quizapp.judge.verdict import TestResult
 HiddenTest = Callable[[Observe], None]
 
 CPU_SECONDS = 10.0  # ten times what the slowest exercise needs on a slow machine
-_TOO_MUCH = "Looking at what your code returned took too long: it is far more than was asked for."
+_TOO_LONG = "Looking at what your code returned took too long: it is far more than was asked for."
+_TOO_MUCH = "Looking at what your code returned took too much memory: it is far more than was asked for."
 
 _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
@@ -117,15 +118,19 @@ def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = No
                 test(observe)
         passed = True
     except TooLong:
-        passed, message = False, _TOO_MUCH
+        passed, message = False, _TOO_LONG
     except CodeRaised as raised:
         passed, message = False, f"{getattr(test, 'on_error', '')} {raised}".strip()
     except AssertionError as failed:
         passed, message = False, str(failed) or "This behavior does not hold."
         recognized = isinstance(failed, Finding) and failed.recognized
+    except MemoryError:
+        passed, message = False, _TOO_MUCH
     except Exception as error:  # noqa: BLE001
         # The evidence has a type, shape or size that the test did not foresee, so it is wrong.
         passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
+        if "can't allocate memory" in message:  # how torch says it
+            message = _TOO_MUCH
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}..."
     number = behaviour_of(test)

@@ -130,6 +130,8 @@ class WorkerPool:
         self._spawned: list[PrewarmedWorker] = []
         self._preloaded: tuple[set[str], set[str]] = (set(), set())  # modules, forbidden names
         self._folder = new_folder()
+        self.helpers: set[int] = set()
+        """Ids of processes that the judge started itself, so that no cleanup takes them for orphans."""
         if tier != "T0":
             namespaces = tier == "T3"
             self._links[namespaces] = ZygoteLink(namespaces=namespaces, fork=True)
@@ -218,10 +220,23 @@ class WorkerPool:
             with contextlib.suppress(ZygoteLost):
                 zygotes = {link.pid() for link in self._links.values()}
                 workers = {w.process.pid for w in self._spawned if w.process.poll() is None}
-                reap_orphans(zygotes | workers)
+                reap_orphans(zygotes | workers | self.helpers)
                 self._spawned = [w for w in self._spawned if w.process.returncode is None]
 
         self._spawner.submit(reap).result()
+
+    def start_helper(self, start: Callable[[], int]) -> int:
+        """Start a process of the judge's own and add it to ``helpers``. ``start`` returns its id.
+
+        This runs in the same thread as the cleanup of orphans, which could otherwise come in between.
+        """
+
+        def run() -> int:
+            pid = start()
+            self.helpers.add(pid)
+            return pid
+
+        return self._spawner.submit(run).result()
 
     def close(self) -> None:
         """End zygotes and waiting workers and remove the scratch folders."""
