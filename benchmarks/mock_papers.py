@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, CodeStock, sample_code_paper
 from quizapp.interview.paper.model import Paper
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
@@ -58,7 +58,7 @@ def _check(round_name: str, role: str, seeds: int) -> dict:
         if round_name in OPEN_ROUNDS:
             paper = sample_open_paper(plan, material, {}, seed)
         elif round_name in CODE_ROUNDS:
-            paper = sample_code_paper(plan, bank, cards, seed)
+            paper = sample_code_paper(CodeStock(plan, bank, cards, seed, library))
         else:
             paper = sample_paper(plan, bank, cards, seed, library)
             unmet.update(paper_rules.unmet(paper, cards))

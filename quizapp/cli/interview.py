@@ -5,12 +5,12 @@ from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from quizapp.cli.content import load_user_bank
-from quizapp.errors import DONE, QuizError
+from quizapp.errors import DONE, QuizError, UnknownName
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from quizapp.interview.rounds.round_table import InterviewRound
+    from quizapp.interview.rounds.loop import Loop
     from quizapp.scheduling.service import Study
 
 
@@ -30,7 +30,7 @@ def mock(options: Namespace) -> int:
         return _write_sheet(options.id)
     if options.action == "review":
         return _review(options.id, options.sheet)
-    kind = _wanted_round(options)
+    wanted = _wanted_round(options)
     if not (sys.stdout.isatty() and sys.stdin.isatty()):
         raise QuizError(
             "a mock interview needs a terminal; 'quizapp mock list' and 'report' work without one"
@@ -40,24 +40,28 @@ def mock(options: Namespace) -> int:
     return run(
         "mock",
         role=options.role,
-        round_name=kind.name,
-        minutes=options.minutes or kind.default_minutes,
+        round_name=wanted,
+        minutes=options.minutes,
         code=not options.no_code,
         spoken=options.spoken,
         seed=options.seed,
     )
 
 
-def _wanted_round(options: Namespace) -> "InterviewRound":
-    """The round to sit. Raises ``QuizError`` for a length or a way of answering that it does not have."""
+def _wanted_round(options: Namespace) -> str:
+    """The round to sit, or a loop. Raises ``QuizError`` for an option that it does not have."""
     from quizapp.interview import RoundName
+    from quizapp.interview.rounds.loop import LOOP, check_loop_options
     from quizapp.interview.rounds.round_table import find_round
 
+    if options.round == LOOP:
+        check_loop_options(options.minutes, code=not options.no_code)
+        return LOOP
     kind = find_round(options.round or RoundName.MIXED)
     if options.minutes is not None:
         kind.check_minutes(options.minutes)
     kind.check_spoken(spoken=options.spoken)
-    return kind
+    return kind.name
 
 
 def incident(options: Namespace) -> int:
@@ -105,10 +109,11 @@ def _list() -> int:
     from quizapp.interview.archive import interviews
     from quizapp.interview.report.model import load_report
     from quizapp.interview.report.text import name_question_topics
+    from quizapp.interview.rounds.loop import all_loops
     from quizapp.interview.trends import HEAD, as_text, list_line, running_line
 
     with _study() as study:
-        mocks = interviews(study)
+        mocks, loops = interviews(study), all_loops(study)
         now, topics = study.clock.now(), study.bank.topics
     if not mocks:
         sys.stdout.write("no mock interview yet; 'quizapp mock' starts one\n")
@@ -120,6 +125,9 @@ def _list() -> int:
         lines.append(running_line(mock.document) if report is None else list_line(report))
     counted = (report for report in reports.values() if report.counts)
     lines += as_text([name_question_topics(report, topics) for report in counted], now)
+    for loop in loops:
+        sat = f"{len(loop.reports)} of {len(loop.rounds)} rounds sat"
+        lines.append(f"loop {loop.id}: {loop.role}, {sat}: quizapp mock report {loop.id}")
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
@@ -140,10 +148,30 @@ def _report(options: Namespace) -> int:
     from quizapp.interview.report.files import rendered
 
     with _study() as study:
-        report, topics = find_report(study, options.id), study.bank.topics
+        topics = study.bank.topics
+        try:
+            report = find_report(study, options.id)
+        except UnknownName:
+            if (loop := _loop_named(study, options.id)) is None:
+                raise
+            from quizapp.interview.report.loop_report import loop_report, rendered_loop
+
+            one = loop_report(loop.id, loop.rounds, loop.reports)
+            sys.stdout.write(rendered_loop(one, options.format, topics))
+            return DONE
     shown = redacted(report) if options.redact else report
     sys.stdout.write(rendered(shown, options.format, topics))
     return DONE
+
+
+def _loop_named(study: "Study", name: str) -> "Loop | None":
+    """The loop with this id; None if there is none, so that the error is about interviews."""
+    from quizapp.interview.rounds.loop import find_loop
+
+    try:
+        return find_loop(study, name)
+    except UnknownName:
+        return None
 
 
 def _write_sheet(name: str) -> int:

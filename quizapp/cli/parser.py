@@ -224,7 +224,9 @@ def _add_rehearsal(parser: CommandParser) -> None:
     )
     mock.add_argument("id", nargs="?", metavar="ID", help="the interview to report on or to review")
     mock.add_argument(
-        "--round", choices=[str(name) for name in RoundName], help="what is rehearsed (default mixed)"
+        "--round",
+        choices=[*map(str, RoundName), "loop"],
+        help="what is rehearsed (default mixed); loop is a day of all rounds of a role",
     )
     mock.add_argument("--minutes", type=int, metavar="N", help="length; each round has its own")
     mock.add_argument("--role", choices=ROLES, metavar="ROLE", help=_ROLE)

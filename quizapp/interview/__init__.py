@@ -15,6 +15,7 @@ class RoundName(StrEnum):
     CONCEPTS = "concepts"
     CODING = "coding"
     DEBUG = "debug"
+    REVIEW = "review"
     NAPKIN = "napkin"
     DESIGN = "design"
     PROJECT = "project"

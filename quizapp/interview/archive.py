@@ -39,6 +39,12 @@ def done(study: "Study", form: InterviewForm = MOCK) -> list[Report]:
     ]
 
 
+def finished(study: "Study") -> list[Report]:
+    """All finished mock interviews that were not undone, whether they count or not, newest first."""
+    documents = (mock.document for mock in study.mocks("done"))
+    return [load_report(document) for document in documents if form_of(document) is MOCK]
+
+
 def find_report(study: "Study", name: str) -> Report:
     """Find a finished report by its id or a unique prefix of it.
 

@@ -1,10 +1,13 @@
-"""Decides what the mark of a question does to the schedule: rating, caps and recalled cards."""
+"""Decides what the mark of a question does to the schedule: rating, caps, recalled cards, passed code."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quizapp.bank.model import Bank
-from quizapp.interview.marking.model import Marking, WordsMarking
+from quizapp.interview.code_review.service import stored
+from quizapp.interview.marking.model import Marking, ReviewMarking, WordsMarking
+from quizapp.interview.report.model import Report
+from quizapp.interview.scoring.review_terms import review_result
 from quizapp.interview.session.question import (
     ABANDONED,
     CODING,
@@ -12,11 +15,14 @@ from quizapp.interview.session.question import (
     DEBUG,
     INCIDENT,
     LOST,
+    REVIEW,
     UNREACHED,
     InterviewQuestion,
 )
 from quizapp.scheduling.cards import Rating
-from quizapp.scheduling.recorder import MockReview
+from quizapp.scheduling.exercises import CodeReviewOutcome, InterviewCodeReview, progress_of
+from quizapp.scheduling.rating_rules import propose_code_review
+from quizapp.scheduling.recorder import MockReview, PassedCode
 
 SURE = 75
 """From this confidence on, in percent, a learner counts as sure."""
@@ -40,12 +46,12 @@ class ScheduleEffect:
 def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleEffect:
     """The effect of one question of an interview, given its mark from 0 to 100."""
     if not item.reached or item.state in (LOST, ABANDONED, UNREACHED):
-        later = "" if item.kind == INCIDENT else ", first in tomorrow's queue"
+        later = "" if item.kind in (INCIDENT, REVIEW) else ", first in tomorrow's queue"
         return ScheduleEffect(f"not reached, abandoned or lost: no review{later}")
     sure = item.confidence is not None and item.confidence >= SURE
     caps = CAPS if sure and mark < 50 else ()
-    if item.kind == CODING:
-        return _effect_of_debugging(item) if item.slot == DEBUG else _effect_of_code(item, caps)
+    if item.kind in (CODING, REVIEW):
+        return _effect_of_program(item, mark, caps)
     late = item.used_ms > 1000 * item.budget
     if item.state == CUT:
         return ScheduleEffect("cut at 150 % of its time", Rating.AGAIN, caps)
@@ -67,6 +73,12 @@ def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleE
     return ScheduleEffect("at least 70, in time", Rating.GOOD)
 
 
+def _effect_of_program(item: InterviewQuestion, mark: int, caps: tuple[int, ...]) -> ScheduleEffect:
+    if item.kind == REVIEW:
+        return _effect_of_review(item, mark)
+    return _effect_of_debugging(item) if item.slot == DEBUG else _effect_of_code(item, caps)
+
+
 def _effect_of_code(item: InterviewQuestion, caps: tuple[int, ...]) -> ScheduleEffect:
     if not item.submissions or not item.submissions[-1].passed:
         return ScheduleEffect("not passed", Rating.AGAIN, caps)
@@ -80,6 +92,12 @@ def _effect_of_debugging(item: InterviewQuestion) -> ScheduleEffect:
     if item.submissions and item.submissions[-1].passed:
         return ScheduleEffect("every fault found and all green", Rating.HARD)
     return ScheduleEffect("not all green: no review")
+
+
+def _effect_of_review(item: InterviewQuestion, mark: int) -> ScheduleEffect:
+    answer = item.review_answer
+    proposal = propose_code_review(mark, answer.confidence or 0, answer.seconds, item.budget)
+    return ScheduleEffect(f"a code review of {proposal.reason}", proposal.rating)
 
 
 def review_of(item: InterviewQuestion, effect: ScheduleEffect, marking: Marking) -> MockReview:
@@ -118,3 +136,36 @@ def linked_cards(
     variants = [other.id for other in bank.questions.values() if other.parent == question.id]
     near = [bank.resolve(name) for name in (*question.siblings, *variants, *question.requires)]
     return [name for name in near if name in bank.questions and name not in asked][:missed]
+
+
+def passed_code(items: Sequence[InterviewQuestion], bank: Bank) -> list[PassedCode]:
+    """The code that passes its exercise by itself; a repaired solution does not."""
+    passes = []
+    for item in items:
+        exercise = bank.exercises.get(item.exercise)
+        if item.kind != CODING or item.slot == DEBUG or not item.submissions or exercise is None:
+            continue
+        last = item.submissions[-1]
+        progress = progress_of(last.verdict, exercise)
+        if progress.passed:
+            stored_verdict = {**last.verdict, "progress": progress._asdict()}
+            passes.append(PassedCode(item.exercise, stored_verdict, last.source))
+    return passes
+
+
+def code_reviews(report: Report, interview_id: str) -> list[InterviewCodeReview]:
+    """The code reviews of an interview that were answered, as the schedule stores them."""
+    reviews = []
+    for question in report.questions:
+        item, marking = question.asked, question.marking
+        rated = question.effect is not None and question.effect.rating is not None
+        if not rated or not isinstance(marking, ReviewMarking):
+            continue
+        result = review_result(item, marking)
+        result.id = f"{interview_id}-{item.number}"
+        answer = result.answer
+        outcome = CodeReviewOutcome(
+            result.marks.total, answer.confidence or 0, answer.seconds, float(item.budget), item.seed
+        )
+        reviews.append(InterviewCodeReview(item.exercise, stored(result), outcome))
+    return reviews

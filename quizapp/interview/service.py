@@ -15,27 +15,28 @@ from quizapp.incidents.loader import find_incident, load_library
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview import RoundName, archive
 from quizapp.interview.blueprint import Beat, Blueprint, InterviewForm, load_blueprint
-from quizapp.interview.effects import effect_of, linked_cards, review_of
-from quizapp.interview.marking.model import Marking
+from quizapp.interview.code_review.model import JudgedReview
+from quizapp.interview.effects import code_reviews, effect_of, linked_cards, passed_code, review_of
+from quizapp.interview.marking.model import Marking, ReviewMarking
 from quizapp.interview.marking.propose import propose
-from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper, second_task
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, CodeStock, sample_code_paper, second_task
 from quizapp.interview.paper.knowledge import knowledge, times_asked, variants_seen
 from quizapp.interview.paper.model import InterviewHead, Paper
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper, single_incident_paper
 from quizapp.interview.report.build import build
 from quizapp.interview.report.model import SCHEMA, SCHEMA_2, QuestionEffect, Report
+from quizapp.interview.rounds.loop import Loop
 from quizapp.interview.rounds.material import CARDS, RoundMaterial
 from quizapp.interview.rounds.read_material import load_material
 from quizapp.interview.rounds.round_table import ROUNDS, RULES
 from quizapp.interview.session.clock import Steady, steady
 from quizapp.interview.session.flow import SessionEvent, phases_of
 from quizapp.interview.session.make_question import make_question
-from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, InterviewQuestion
+from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, REVIEW, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
 from quizapp.practice.staged_run import StageOutcome
-from quizapp.scheduling.exercises import progress_of
-from quizapp.scheduling.recorder import MockReview, PassedCode
+from quizapp.scheduling.recorder import MockReview
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Bank
@@ -51,6 +52,7 @@ class Interview:
     """An interview in progress: its session, its markings, and the fixed head of its report.
 
     Once another window has resumed or finished it, ``taken`` holds the reason and nothing more is written.
+    ``note`` says if it has fewer questions than its round, and is shown in the brief.
     """
 
     def __init__(self, study: "Study", head: InterviewHead, session: InterviewSession) -> None:
@@ -61,6 +63,7 @@ class Interview:
         self.saved_ms = -AUTOSAVE_MS
         self.sitting = os.urandom(6).hex()
         self.taken = ""
+        self.note = ""
 
     @property
     def id(self) -> str:
@@ -94,9 +97,10 @@ class Interview:
         blueprint: Blueprint | None = None,
         library: IncidentLibrary | None = None,
         material: RoundMaterial | None = None,
+        loop: Loop | None = None,
         clock: Steady = steady,
     ) -> "Interview":
-        """Sample a paper. The clock does not run before ``start``.
+        """Sample a paper, as a round of ``loop`` if it is given. The clock does not run before ``start``.
 
         Raises ``QuizError`` if no question may be asked now or the round does not take so long, and
         ``UnknownName`` for the role and the round.
@@ -109,7 +113,8 @@ class Interview:
         if plan.round.name in OPEN_ROUNDS:
             paper = sample_open_paper(plan, material, times_asked(study), seed)
         elif plan.round.name in CODE_ROUNDS:
-            paper = sample_code_paper(plan, study.bank, knowledge(study), seed)
+            stock = CodeStock(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
+            paper = sample_code_paper(stock)
         else:
             paper = sample_paper(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
         if not paper.picks:
@@ -120,7 +125,11 @@ class Interview:
             make_question(number, pick, study.bank, library, material, rules=RULES, spoken=spoken)
             for number, pick in enumerate(paper.picks)
         ]
-        return cls._on(paper, items, study, blueprint, clock, rules=RULES)
+        interview = cls._on(paper, items, study, blueprint, clock, rules=RULES)
+        interview.note = paper.note
+        if loop is not None:
+            interview.head.loop, interview.head.loop_rounds = loop.id, list(loop.rounds)
+        return interview
 
     @classmethod
     def begin_incident(
@@ -247,6 +256,23 @@ class Interview:
             item = make_question(len(items), pick, self.study.bank, rules=self.head.rules)
             self.session.add_question(item, leave_s=_EXPLAIN_S)
 
+    def unjudged(self) -> list[InterviewQuestion]:
+        """The code reviews with an answer that the judge has not run yet."""
+        return [
+            item
+            for item in self.session.items
+            if item.kind == REVIEW and item.judged is None and item.reached and item.answered
+        ]
+
+    def judged(self, number: int, outcome: JudgedReview) -> None:
+        """Store what the judge found out about a code review."""
+        self.session.items[number].judged = outcome
+        if self.markings:
+            marking = self.markings[number]
+            assert isinstance(marking, ReviewMarking)
+            marking.judged = outcome
+        self.save()
+
     # marking
 
     def beats(self, item: InterviewQuestion) -> tuple[Beat, ...]:
@@ -283,7 +309,8 @@ class Interview:
             recalls=recalls,
             mock_id=self.id,
             sitting=self.sitting,
-            passes=self._passes(),
+            passes=passed_code(self.session.items, self.study.bank),
+            code_reviews=code_reviews(report, self.id),
         )
         return report
 
@@ -302,20 +329,6 @@ class Interview:
         """Whether at least half of the questions were reached."""
         return 2 * sum(item.reached for item in self.session.items) >= len(self.session.items)
 
-    def _passes(self) -> list[PassedCode]:
-        """The code that passes its exercise by itself; a repaired solution does not."""
-        passes = []
-        for item in self.session.items:
-            exercise = self.study.bank.exercises.get(item.exercise)
-            if item.kind != CODING or item.slot == DEBUG or not item.submissions or exercise is None:
-                continue
-            last = item.submissions[-1]
-            progress = progress_of(last.verdict, exercise)
-            if progress.passed:
-                stored = {**last.verdict, "progress": progress._asdict()}
-                passes.append(PassedCode(item.exercise, stored, last.source))
-        return passes
-
     def _effects(self, report: Report) -> tuple[list[MockReview], list[str]]:
         """Set the effect of each question in the report; return the reviews and tomorrow's first cards."""
         bank = self.study.bank
@@ -328,14 +341,15 @@ class Interview:
             question.effect = record = QuestionEffect(effect.why, None, None, list(effect.caps))
             if item.card.startswith(CARDS):
                 record.why = "asked only in interviews: nothing to schedule"
-            elif item.kind != INCIDENT and not _in_bank(bank, item.card):
+            elif item.kind != INCIDENT and not _in_bank(bank, item):
                 record.why = "the question is no longer in the bank"
             elif effect.rating is None and item.slot == DEBUG:
                 pass
             elif effect.rating is None:
-                recalls += [] if item.kind == INCIDENT else [item.card]
+                recalls += [] if item.kind in (INCIDENT, REVIEW) else [item.card]
             else:
-                reviews.append(review_of(item, effect, marking))
+                if item.kind != REVIEW:  # a code review is an event of its own
+                    reviews.append(review_of(item, effect, marking))
                 due = self.study.previews(item.card)[effect.rating].due
                 record.rating, record.due = effect.rating.label, due.isoformat(timespec="seconds")
                 record.linked = linked_cards(item, mark, marking, bank, asked)
@@ -344,9 +358,8 @@ class Interview:
         return reviews, recalls
 
 
-def _in_bank(bank: "Bank", card: str) -> bool:
-    name = bank.resolve(card)
-    return name in bank.questions or name.removeprefix("exercise:") in bank.exercises
+def _in_bank(bank: "Bank", item: InterviewQuestion) -> bool:
+    return bank.resolve(item.card) in bank.questions or item.exercise in bank.exercises
 
 
 def _head(

@@ -19,6 +19,7 @@ import msgspec
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.judge.authoring.mutants import (
+    MUTANTS,
     EditError,
     MutantEdit,
     WrongSubmission,
@@ -109,8 +110,22 @@ def faulty_programs(exercise: Exercise, count: int, seed: int) -> Iterator[Fault
 
 
 def plant_faults(exercise: Exercise, count: int = DEFAULT_FAULTS, seed: int = 0) -> FaultyProgram:
-    """The first combination for ``seed``, not graded. Raises `QuizError` without a mutant that suits."""
-    return next(faulty_programs(exercise, count, seed))
+    """The first combination for ``seed``, not graded. Raises `QuizError` without a mutant that suits.
+
+    Drawing a paper asks for the same program several times, so the last ones are kept.
+    """
+    files = (exercise.folder / MUTANTS, exercise.folder / "solution.py")
+    stamps = tuple(path.stat().st_mtime_ns for path in files if path.is_file())
+    key = (exercise.slug, exercise.folder, exercise.stages, count, seed, stamps)
+    if key not in _PLANTED:
+        while len(_PLANTED) >= _MOST_PLANTED:
+            del _PLANTED[next(iter(_PLANTED))]
+        _PLANTED[key] = next(faulty_programs(exercise, count, seed))
+    return _PLANTED[key]
+
+
+_PLANTED: dict[tuple[object, ...], FaultyProgram] = {}
+_MOST_PLANTED = 16
 
 
 def plant_and_grade(
@@ -145,7 +160,7 @@ def _showing(program: FaultyProgram, verdict: Verdict) -> FaultyProgram:
 
 def _candidates(exercise: Exercise) -> list[WrongSubmission]:
     """The mutants that break exactly one core behavior, in the order of their names. Raises `QuizError`."""
-    mutants, faults = wrong_submissions(exercise.folder)
+    mutants, faults = wrong_submissions(exercise.folder, compare=False)
     core = {number for stage in exercise.stages if stage.is_core for number in stage.behaviours}
     # A file in wrong/ is another program, which cannot be combined.
     edited = [mutant for mutant in mutants if mutant.edits]

@@ -87,6 +87,14 @@ class CodeReviewOutcome(NamedTuple):
     seed: int
 
 
+class InterviewCodeReview(NamedTuple):
+    """A code review of an interview: the exercise, the result as it is stored, and how it went."""
+
+    slug: str
+    document: Mapping[str, object]
+    outcome: CodeReviewOutcome
+
+
 class SubmissionFacts(NamedTuple):
     """How a submission came about; the fields are those of ``Study.record_verdict``."""
 
@@ -165,20 +173,51 @@ def record_code_review(
         if document.get("id") and any(event.details.get("id") == document["id"] for event in past):
             return None
         row = recorder.row(name)
-        marks, confidence, seconds, budget, seed = outcome
-        proposed = propose_code_review(marks, confidence, seconds, budget).rating
+        proposed = _rating_of(outcome)
         rating = proposed if _is_review(row, now, proposed) else None
-        draft = Draft(EventType.CODE_REVIEW, now, card=name, ms=round(seconds * 1000), source=_REVIEW_SOURCE)
-        if rating:
-            evidence = Evidence(seconds, proposed, source=_REVIEW_SOURCE)
-            draft = recorder.draft_review(row, rating, now, evidence, kind=EventType.CODE_REVIEW)
-        draft = draft._replace(id=new_id(), seed=seed, confidence=confidence, data=document)
-        linked: list[Draft] = []
-        # A review that went neither well nor badly says nothing about the questions.
-        if rating in (Rating.AGAIN, Rating.GOOD, Rating.EASY):
-            linked = _linked_questions(recorder, slug, now, draft.id, recall=rating == Rating.AGAIN)
-        event, *_ = recorder.store.append(draft, *linked)
+        event, *_ = recorder.store.append(*_review_drafts(recorder, slug, document, outcome, rating))
     return recorder.recorded(event, row.lapses, recorder.row(name)) if rating else None
+
+
+def interview_review_drafts(
+    recorder: ActRecorder, reviews: Iterable[InterviewCodeReview], parent: str
+) -> list[Draft]:
+    """The events of code reviews in an interview, each of them a review, whether its card is due or not."""
+    return [
+        draft
+        for slug, document, outcome in reviews
+        for draft in _review_drafts(recorder, slug, document, outcome, _rating_of(outcome), parent)
+    ]
+
+
+def _rating_of(outcome: CodeReviewOutcome) -> Rating:
+    return propose_code_review(outcome.marks, outcome.confidence, outcome.seconds, outcome.budget).rating
+
+
+def _review_drafts(
+    recorder: ActRecorder,
+    slug: str,
+    document: Mapping[str, object],
+    outcome: CodeReviewOutcome,
+    rating: Rating | None,
+    parent: str = "",
+) -> list[Draft]:
+    """A code review and what it does to the questions of its exercise, behind ``parent`` if there is one."""
+    now, name = recorder.time.now(), recorder.resolve(CODE_REVIEW + slug)
+    draft = Draft(
+        EventType.CODE_REVIEW, now, card=name, ms=round(outcome.seconds * 1000), source=_REVIEW_SOURCE
+    )
+    if rating:
+        evidence = Evidence(outcome.seconds, rating, source=_REVIEW_SOURCE)
+        draft = recorder.draft_review(recorder.row(name), rating, now, evidence, kind=EventType.CODE_REVIEW)
+    draft = draft._replace(
+        id=new_id(), parent=parent, seed=outcome.seed, confidence=outcome.confidence, data=document
+    )
+    # A review that went neither well nor badly says nothing about the questions.
+    if rating not in (Rating.AGAIN, Rating.GOOD, Rating.EASY):
+        return [draft]
+    linked = _linked_questions(recorder, slug, now, parent or draft.id, recall=rating == Rating.AGAIN)
+    return [draft, *linked]
 
 
 def _effort(recorder: ActRecorder, name: str) -> _Effort:

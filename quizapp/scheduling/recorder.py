@@ -1,6 +1,6 @@
 """Writes the learner's actions to the log: answers, undo and redo, marks on cards, finished interviews."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
@@ -221,8 +221,12 @@ class ActRecorder:
         mock_id: str,
         sitting: str = "",
         passes: Sequence[PassedCode] = (),
+        more: Callable[[str], Iterable[Draft]] = lambda _: (),
     ) -> tuple[str, list[RecordedReview]]:
-        """Store a finished interview with its mark, reviews and recalls; see ``Study.record_mock``."""
+        """Store a finished interview with its mark, reviews and recalls; see ``Study.record_mock``.
+
+        ``more`` makes further events behind the mark, whose id it gets.
+        """
         now = self.time.now()
         names = [self.resolve(review.card) for review in reviews]
         twice = {name for name in names if names.count(name) > 1}
@@ -243,11 +247,12 @@ class ActRecorder:
             drafts += [
                 Draft(EventType.RECALL, now, card=name, source="mock", parent=parent) for name in later
             ]
+            drafts += more(parent)
             events = self.store.append(*drafts)
             for slug, verdict, source in passes:
                 # The mark is the event behind it, so that one undo takes back the pass too.
                 self.store.documents.add_submission(slug, now.time, verdict, source, parent)
-        made = [event for event in events if event.rating is not None]
+        made = [event for event in events if event.rating is not None and event.card in rows]
         return saved, [self.recorded(event, rows[event.card].lapses, self.row(event.card)) for event in made]
 
     def _interview_review(self, row: CardRow, review: MockReview, now: Moment, parent: str) -> Draft:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
@@ -323,6 +324,7 @@ class Study:
         mock_id: str = "",
         sitting: str = "",
         passes: Iterable[PassedCode] = (),
+        code_reviews: Iterable[exercises.InterviewCodeReview] = (),
     ) -> tuple[str, list[RecordedReview]]:
         """Finish a mock interview in one transaction, so that one undo takes back marks and reviews.
 
@@ -332,8 +334,9 @@ class Study:
         continues in another window.
         """
         self.queue.outdated()
+        more = partial(exercises.interview_review_drafts, self._recorder, list(code_reviews))
         return self._recorder.interview(
-            document, list(reviews), list(recalls), mock_id, sitting, list(passes)
+            document, list(reviews), list(recalls), mock_id, sitting, list(passes), more
         )
 
     def discard_mock(self, mock_id: str) -> None:

@@ -5,9 +5,16 @@ import random
 from quizapp.incidents.diagnosis import BoughtReading, StatedDiagnosis
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import Beat
+from quizapp.interview.code_review.model import (
+    Decision,
+    FixOutcome,
+    JudgedReview,
+    ProofOutcome,
+    ReviewAnswer,
+)
 from quizapp.interview.marking.model import Marking, WordsMarking
 from quizapp.interview.marking.propose import propose
-from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, CodeStock, sample_code_paper
 from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
@@ -35,7 +42,7 @@ def report(seed: int, past: list | None = None, rules: int = 1) -> dict:
     if kind.name in OPEN_ROUNDS:
         paper = sample_open_paper(plan, load_material(), {}, seed)
     elif kind.name in CODE_ROUNDS:
-        paper = sample_code_paper(plan, bank, {}, seed)
+        paper = sample_code_paper(CodeStock(plan, bank, {}, seed, library))
     else:
         paper = sample_paper(plan, bank, knowledge(bank, seed, 0.3), seed, library)
     spoken = rules > 1 and kind.may_be_spoken and rng.random() < 0.5
@@ -97,8 +104,28 @@ def happen(item: InterviewQuestion, rng: random.Random) -> None:
         item.given = rng.sample(range(len(item.asked.steps)), len(item.asked.steps))
     elif item.kind == "cloze":
         item.given = ["x", "1", ""]
+    elif item.kind == "review":
+        review(item, rng)
     else:
         code(item, rng)
+
+
+def review(item: InterviewQuestion, rng: random.Random) -> None:
+    """Judge the code by chance, and have a judge find anything."""
+    asked = item.reviewed.review
+    names = [fault.mutant for fault in asked.faults]
+    right = [line for fault in asked.faults for line in fault.lines[:1]]
+    some = rng.choice([names, names[:1], []])
+    item.confidence = None
+    item.typed = rng.choice(["", "no idea", "\n".join(fault.why for fault in asked.faults)])
+    item.review = ReviewAnswer(
+        decision=rng.choice([*Decision, None]),
+        confidence=rng.choice([None, 0, 50, 75, 100]),
+        lines=rng.choice([right, right[:1], [1, 2, 3, *right], []]),
+    )
+    proof = ProofOutcome(accepted=rng.random() < 0.7, caught=some or (["other"] if not names else []))
+    fix = FixOutcome(passed=rng.random() < 0.3, repaired=some)
+    item.judged = rng.choice([None, JudgedReview(proof, fix)])
 
 
 def say(item: InterviewQuestion, rng: random.Random) -> None:

@@ -22,8 +22,10 @@ from quizapp.bank.model import (
 from quizapp.incidents.loader import load_library
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.blueprint import Blueprint, load_blueprint
+from quizapp.interview.code_review.model import Decision, ReviewAnswer
 from quizapp.interview.paper.knowledge import CardKnowledge
 from quizapp.interview.service import Interview
+from quizapp.interview.session.question import InterviewQuestion
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.settings.model import Settings
@@ -126,6 +128,7 @@ def knowledge(bank: Bank, seed: int, share: float) -> dict[str, CardKnowledge]:
     """A learner who has seen ``share`` of the bank, some of it within the last two days."""
     rng = random.Random(seed)
     names = [*bank.questions, *(f"exercise:{slug}" for slug in bank.exercises)]
+    names += [f"review:{slug}" for slug in bank.exercises]
     names += sorted({incident.card for incident in library_of(bank).incidents.values()})
     return {
         name: CardKnowledge(rng.uniform(0.2, 1.0), rng.choice([2.0, 30.0, 60.0, 400.0]), rng.random() < 0.02)
@@ -166,6 +169,8 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
         session.give([text] if text else ["x"])
     elif item.kind == "incident":
         solve(interview, text)
+    elif item.kind == "review":
+        session.answer_review(review_answer(item, text))
     else:
         session.write_code("x = 1\n")
     number = item.number
@@ -176,6 +181,20 @@ def answer_now(interview: Interview, text: str = "", confidence: int = 75) -> No
     ):
         session.type(text or session.item.open_follow_up.answer)
         session.submit()
+
+
+def review_answer(item: InterviewQuestion, text: str = "") -> ReviewAnswer:
+    """The right answer to a code review but its test, or with ``text`` a wrong one."""
+    review = item.reviewed.review
+    right = Decision.CORRECT if review.is_correct else Decision.FAULTY
+    wrong = Decision.FAULTY if review.is_correct else Decision.CORRECT
+    return ReviewAnswer(
+        decision=wrong if text else right,
+        confidence=100,
+        lines=[fault.lines[0] for fault in review.faults],
+        words=text or "\n".join(fault.why for fault in review.faults),
+        fixed=review.original,
+    )
 
 
 def solve(interview: Interview, text: str = "") -> None:

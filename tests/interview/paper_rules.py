@@ -8,6 +8,7 @@ from quizapp.bank.model import Bank
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview.blueprint import PHASE_OF, Blueprint
+from quizapp.interview.code_review.sample_review import sample_review
 from quizapp.interview.paper.code_rounds import CODE_ROUNDS, debug_program
 from quizapp.interview.paper.knowledge import Knowledge
 from quizapp.interview.paper.model import Paper, PaperQuestion
@@ -39,6 +40,8 @@ def broken(
     order = [list(seconds).index(pick.phase) for pick in picks]
     if order != sorted(order):
         yield "phases out of order"
+    if paper.plan.round.name == "review":
+        yield from _reviews(paper, known)
     if paper.plan.round.name in LONG_ROUNDS:
         return
     for place, pick in enumerate(picks):
@@ -50,6 +53,16 @@ def broken(
     counts = Counter(pick.slot for pick in picks)
     if any(counts[slot] > paper.plan.counts[slot] for slot in PHASE_OF):
         yield "more items than the mix"
+
+
+def _reviews(paper: Paper, known: Knowledge) -> Iterator[str]:
+    """A review round asks for three different programs, none that was reviewed within two days."""
+    if len(paper.picks) != 3 or len({pick.exercise for pick in paper.picks}) != 3:
+        yield "not three reviews of different exercises"
+    for pick in paper.picks:
+        state = known.get(pick.card)
+        if state is not None and (state.fresh or state.suspended):
+            yield "reviewed within 48 hours or suspended"
 
 
 def _times(paper: Paper, blueprint: Blueprint, bank: Bank) -> Iterator[str]:
@@ -78,9 +91,13 @@ def nominal_seconds(pick: PaperQuestion, blueprint: Blueprint, bank: Bank) -> in
         assert pick.stages == tuple(stage.name for stage in stages)
         assert pick.stages
         return 60 * sum(stage.minutes or bank.exercises[pick.exercise].minutes for stage in stages)
-    if pick.slot in ("hypotheses", "debug"):
+    if pick.slot == "hypotheses":
+        return 600
+    if pick.slot == "debug":
         faults = len(debug_program(bank.exercises[pick.exercise], pick.seed).faults)
-        return 600 if pick.slot == "hypotheses" else 480 * faults
+        return 480 * faults
+    if pick.slot == "review":
+        return 60 * sample_review(bank.exercises[pick.exercise], pick.seed).minutes
     if pick.slot == "design":
         minutes = {"requirements": 5, "arithmetic": 10, "plan": 15, "failure-modes": 10, "metrics": 5}
         return 60 * minutes[pick.phase]

@@ -108,6 +108,36 @@ def coding(item: dict) -> list[tuple[str, F, F]]:
     return [*rows, ("clarity and time", F(10), time), ("code", F(10), verified)]
 
 
+def review(item: dict) -> list[tuple[str, F, F]]:
+    """A code review; every part is rounded by itself."""
+    faults, given = item["question"]["review"]["faults"], item.get("review") or {}
+    judged = item["marking"]["judged"] or {"proof": {"accepted": False, "caught": []}, "fix": {}}
+    proof, fix = judged["proof"], judged["fix"]
+    decision = given.get("decision")
+    sure = F(1, 2) + F(given.get("confidence") or 0, 200)
+    right = (decision == "correct") == (not faults)
+    likely = sure if right else 1 - sure
+    believed = max(F(0), 1 - 4 * (1 - likely) ** 2) if decision else F(0)
+    if not faults:
+        killed = F(int(bool(decision and proof["accepted"] and proof["caught"])))
+        return [("debugging", F(60), F(half_up(60 * believed), 60)), ("code", F(40), killed)]
+    if decision != "faulty":
+        believed, shares = F(0), [F(0)] * 4
+    else:
+        lines, names = set(given["lines"]), [fault["mutant"] for fault in faults]
+        hits = sum(1 for fault in faults if lines & set(fault["lines"]))
+        held = sum((F(0) if item["marking"]["empty"] else F(p["held"])) for p in item["marking"]["points"])
+        caught = [name for name in names if proof["accepted"] and name in proof["caught"]]
+        mended = [name for name in names if fix.get("passed") or name in fix.get("repaired", [])]
+        shares = [
+            F(hits, max(len(faults), len(lines))), F(held, len(faults)),
+            F(len(caught), len(faults)), F(len(mended), len(faults)),
+        ]  # fmt: skip
+    parts = [("debugging", 25, believed)]
+    parts += zip(("debugging", "depth", "code", "code"), (20, 15, 20, 20), shares, strict=True)
+    return [(dimension, F(most), F(half_up(most * share), most)) for dimension, most, share in parts]
+
+
 def second_reds(item: dict) -> int:
     """All red grades but the first of each stage; a grade is red unless every stage shown held."""
     names, shown, reds = [stage["name"] for stage in item["stages"]], 1, {}
@@ -216,14 +246,17 @@ def incident(item: dict) -> list[tuple[str, F, F]]:
 
 def terms(item: dict) -> list[tuple[str, F, F]]:
     live = in_interview if item.get("rules", 1) > 1 else incident
-    kinds = {"recall": recall, "coding": coding, "incident": live, "estimate": estimate}
+    kinds = {"recall": recall, "coding": coding, "incident": live, "estimate": estimate, "review": review}
     rows = kinds.get(item["kind"], machine)(item)
     seen = item["state"] != "unreached" and (item["state"] != "lost" or said(item))
     return rows if seen else [(dimension, weight, F(0)) for dimension, weight, _ in rows]
 
 
 def said(item: dict) -> bool:
-    return bool(item["typed"].strip() or item["given"] not in (None, "", []) or item["submissions"])
+    decided = (item.get("review") or {}).get("decision")
+    return bool(
+        item["typed"].strip() or item["given"] not in (None, "", []) or item["submissions"] or decided
+    )
 
 
 def differences(report: dict) -> list[str]:

@@ -10,7 +10,7 @@ from quizapp.interview.peer.peer_review import answers_to_mark
 from quizapp.interview.report.model import Report, load_report
 from quizapp.scheduling.study_day import FixedClock
 from quizapp.tui.app import QuizApp
-from quizapp.tui.screens.interview.marking import BlindScreen
+from quizapp.tui.screens.interview.blind_marking import BlindScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.widgets.rubric import Rubric
 from tests.interview.mock_kit import EVENING, done, small_bank, study

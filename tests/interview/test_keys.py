@@ -20,7 +20,7 @@ from tests.interview.mock_kit import begin, done, incidents, sit, small_bank, st
 
 pytestmark = pytest.mark.slow
 
-CLICKED: dict[str, set[str]] = {"mockrun": set(), "mockmark": set(), "mockcard": set()}
+CLICKED: dict[str, set[str]] = {"mockrun": {"at"}, "mockmark": set(), "mockcard": set()}
 
 
 def running(made: Study, tmp_path: Path) -> Place:

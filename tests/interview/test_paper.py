@@ -6,7 +6,7 @@ import pytest
 
 from quizapp.bank.model import Bank, FollowUp, KeyPoint, Question, Topic
 from quizapp.errors import QuizError, UnknownName
-from quizapp.interview.paper.code_rounds import CODE_ROUNDS, sample_code_paper
+from quizapp.interview.paper.code_rounds import CODE_ROUNDS, CodeStock, sample_code_paper
 from quizapp.interview.paper.model import Paper
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
@@ -27,7 +27,7 @@ def paper_of(round_name: str, minutes: int, role: str, seed: int, share: float, 
     if round_name in OPEN_ROUNDS:
         return sample_open_paper(plan, load_material(), {}, seed)
     if round_name in CODE_ROUNDS:
-        return sample_code_paper(plan, bank, known, seed)
+        return sample_code_paper(CodeStock(plan, bank, known, seed, library or library_of(bank)))
     return sample_paper(plan, bank, known, seed, library or library_of(bank))
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from quizapp.errors import TakenOver
 from quizapp.interview.code_review.model import CodeReview, Decision, ReviewFault, ReviewResult
-from quizapp.interview.code_review.running_review import ReviewStep, RunningReview, load_running
+from quizapp.interview.code_review.review_steps import ReviewStep
+from quizapp.interview.code_review.running_review import RunningReview, load_running
 
 
 class Seconds:
@@ -51,10 +52,10 @@ def test_faulty_code_has_four_steps_and_correct_code_one(running: RunningReview)
     running.decide(Decision.FAULTY)
     running.confide(75)
     assert running.step == ReviewStep.POINT
-    assert running.next_step() == ReviewStep.SAY
+    assert running.at.next_step() == ReviewStep.SAY
     assert running.go(ReviewStep.FIX)
-    assert running.next_step() is None
-    assert running.missing() == ["a line", "the consequence", "a test", "a fix"]
+    assert running.at.next_step() is None
+    assert running.at.missing() == ["a line", "the consequence", "a test", "a fix"]
 
 
 def test_the_decision_is_final_once_the_confidence_is_given(running: RunningReview) -> None:
@@ -87,11 +88,11 @@ def test_when_time_is_up_the_review_waits_to_be_judged(running: RunningReview, c
 
 
 def test_what_was_not_touched_is_not_submitted(running: RunningReview) -> None:
-    answer = running.submitted()
+    answer = running.at.submitted()
     assert (answer.check, answer.fixed) == ("", "")
     running.keep(check="def check(m):\n    assert m.x == 0\n", fixed="x = 0\n")
-    assert running.submitted().fixed == "x = 0\n"
-    assert running.test_problem() == ""
+    assert running.at.submitted().fixed == "x = 0\n"
+    assert running.at.test_problem() == ""
 
 
 def test_everything_is_there_again_after_a_kill(tmp_path: Path) -> None:

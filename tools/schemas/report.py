@@ -21,12 +21,13 @@ Schema = dict[str, Any]
 
 LENGTHS = sorted({minutes for kind in ROUNDS.values() for minutes in kind.lengths})
 PHASES = [*dict.fromkeys(PHASE_OF.values()), "quiz", "napkin", *DESIGN_PHASES, "presentation", "probes"]
-PHASES += ["hypotheses", "debug"]
+CODE_SLOTS = ["hypotheses", "debug", "review"]
+PHASES += CODE_SLOTS
 _MINIMUM: Schema = {"minimum": 0}
 _HELD: Schema = {"enum": [0, 0.5, 1]}
 _LIMITS: dict[str, dict[str, Schema]] = {
     "InterviewQuestion": {
-        "slot": {"enum": [*SLOTS, "estimate", "design", "presentation", "probe", "hypotheses", "debug"]},
+        "slot": {"enum": [*SLOTS, "estimate", "design", "presentation", "probe", *CODE_SLOTS]},
         "phase": {"enum": PHASES},
         "kind": {"enum": list(ASKED_BY_KIND)},
         "state": {"enum": [state.value for state in QuestionState if state.closed]},

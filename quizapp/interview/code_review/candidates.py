@@ -40,9 +40,11 @@ def review_programs(exercise: Exercise) -> list[ReviewProgram]:
     return _programs(exercise.folder, _stamp(exercise.folder))
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=128)
 def _programs(folder: Path, _stamp: tuple[tuple[str, int, int], ...]) -> list[ReviewProgram]:
-    mutants = [mutant for mutant in wrong_submissions(folder)[0] if mutant.edits and mutant.why]
+    mutants = [
+        mutant for mutant in wrong_submissions(folder, compare=False)[0] if mutant.edits and mutant.why
+    ]
     pairs, _ = _read_pairs(folder)
     # Checking every mutant for a misfit takes a second or two, so that is left to whoever picks one.
     return [
@@ -99,7 +101,7 @@ def pair_faults(exercise: Exercise) -> list[Fault]:
     if pairs is None:
         return faults
     path = str(exercise.folder / PAIRS)
-    mutants = {mutant.name: mutant for mutant in wrong_submissions(exercise.folder)[0]}
+    mutants = {mutant.name: mutant for mutant in wrong_submissions(exercise.folder, compare=False)[0]}
     programs = correct_programs(exercise.folder)
     for name, chosen in pairs.items():
         for program in chosen:

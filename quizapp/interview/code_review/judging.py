@@ -1,8 +1,8 @@
 """Judges a code review with this user's judge."""
 
 from quizapp.bank.model import Exercise
-from quizapp.interview.code_review.model import CodeReview, ReviewAnswer, ReviewResult
-from quizapp.interview.code_review.service import judge_review
+from quizapp.interview.code_review.model import CodeReview, JudgedReview, ReviewAnswer, ReviewResult
+from quizapp.interview.code_review.service import marked, run_answer
 from quizapp.judge import grade
 from quizapp.judge.client.learner_test_client import LearnerTestClient
 from quizapp.judge.verdict import ProgramRun
@@ -13,9 +13,14 @@ def judge_with_client(review: CodeReview, exercise: Exercise, answer: ReviewAnsw
 
     Raises `QuizError` if the judge fails.
     """
+    return marked(review, answer, run_with_client(review, exercise, answer))
+
+
+def run_with_client(review: CodeReview, exercise: Exercise, answer: ReviewAnswer) -> JudgedReview:
+    """Run the test and the fix of an answer, as `judge_with_client` does, without marking it."""
     with LearnerTestClient() as client:
         client.connect()  # so that grading finds a warm judge
-        return judge_review(
+        return run_answer(
             review,
             exercise,
             answer,

@@ -106,6 +106,14 @@ class FixOutcome(msgspec.Struct):
     text: str = ""
 
 
+class JudgedReview(msgspec.Struct):
+    """What the judge found out about an answer: its proof, its fix, and what it says about the code shown."""
+
+    proof: ProofOutcome = msgspec.field(default_factory=ProofOutcome)
+    fix: FixOutcome = msgspec.field(default_factory=FixOutcome)
+    feedback: list[str] = []
+
+
 class ReviewMarks(msgspec.Struct):
     """The marks of one code review, of 100 together."""
 

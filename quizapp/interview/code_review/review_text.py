@@ -4,7 +4,7 @@ import difflib
 from collections.abc import Iterator
 
 from quizapp.bank.model import Exercise
-from quizapp.interview.code_review.model import CodeReview, Decision, ReviewResult
+from quizapp.interview.code_review.model import CodeReview, Decision, ReviewAnswer, ReviewResult
 from quizapp.interview.code_review.review_marks import (
     CONSEQUENCE,
     CORRECT_DECISION,
@@ -14,6 +14,7 @@ from quizapp.interview.code_review.review_marks import (
     LINE,
     PROOF,
 )
+from quizapp.interview.code_review.review_steps import STARTING_TEST
 from quizapp.util.text import plural
 
 PART_NAMES = ("decision", "line", "consequence", "proof", "fix")
@@ -55,6 +56,21 @@ def verdict_sentence(result: ReviewResult) -> str:
     right = (answer.decision == Decision.CORRECT) == review.is_correct
     sure = f"{answer.confidence or 0} % sure"
     return f"{truth}; you said {answer.decision}, {sure}: {'right' if right else 'wrong'}."
+
+
+def answer_lines(review: CodeReview, answer: ReviewAnswer) -> Iterator[str]:
+    """Yield what the learner answered: the decision, the lines, the words, the test and the fix."""
+    if answer.decision is None:
+        return
+    yield f"The code is {answer.decision}, {answer.confidence or 0} % sure."
+    if answer.lines:
+        yield f"At {fault_place(tuple(answer.lines))}."
+    if answer.words.strip():
+        yield answer.words.strip()
+    if answer.check.strip() and answer.check.strip() != STARTING_TEST.strip():
+        yield from ("", answer.check.strip())
+    if fixed := [*difference(review.shown, answer.fixed)] if answer.fixed.strip() else []:
+        yield from ("", *fixed)
 
 
 def difference(before: str, after: str) -> Iterator[str]:

@@ -5,37 +5,18 @@ review is over, the result goes to the log and the file is removed.
 """
 
 from collections.abc import Callable
-from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
 from quizapp.errors import QuizError, TakenOver
 from quizapp.interview.code_review.model import CodeReview, Decision, ReviewAnswer, ReviewResult
-from quizapp.interview.code_review.proof import test_problem
+from quizapp.interview.code_review.review_steps import ReviewStep, ReviewSteps, empty_answer
 from quizapp.scheduling.events import new_id
 from quizapp.util.atomic import write_atomic
 
-STARTING_TEST = "import torch\n\n\ndef check(m):\n    # m is the module; use plain asserts\n    assert ...\n"
 SAVE_EVERY_S = 1.0
 """How often what is being typed is written to the disk."""
-
-
-class ReviewStep(StrEnum):
-    """The steps of a review, in order. Correct code needs no line, no words and no fix."""
-
-    DECIDE = "decide"
-    CONFIDENCE = "confidence"
-    POINT = "point"
-    SAY = "say"
-    PROVE = "prove"
-    FIX = "fix"
-    JUDGE = "judge"
-    REVEAL = "reveal"
-
-
-_FAULTY = (ReviewStep.POINT, ReviewStep.SAY, ReviewStep.PROVE, ReviewStep.FIX)
-_CORRECT = (ReviewStep.PROVE,)
 
 
 class ReviewDraft(msgspec.Struct, kw_only=True):
@@ -52,8 +33,8 @@ class ReviewDraft(msgspec.Struct, kw_only=True):
 class RunningReview:
     """A review in progress. Every change is on disk when its method returns.
 
-    ``clock`` gives seconds; time counts only while the review is open. Raises `TakenOver` where another
-    window has continued or finished it.
+    ``at`` is the step at which it is. ``clock`` gives seconds; time counts only while the review is open.
+    Raises `TakenOver` where another window has continued or finished it.
     """
 
     def __init__(self, draft: ReviewDraft, path: Path, clock: Callable[[], float]) -> None:
@@ -62,14 +43,14 @@ class RunningReview:
         self._clock = clock
         self._last = clock()
         self._is_stored = False
+        self.at = ReviewSteps(draft.review, draft.answer, draft.step)
         draft.sitting = new_id()
         self._write()
 
     @classmethod
     def begin(cls, review: CodeReview, path: Path, clock: Callable[[], float]) -> "RunningReview":
         """Begin a review; the file at ``path`` is replaced."""
-        answer = ReviewAnswer(check=STARTING_TEST, fixed=review.shown)
-        return cls(ReviewDraft(id=new_id(), review=review, answer=answer), path, clock)
+        return cls(ReviewDraft(id=new_id(), review=review, answer=empty_answer(review)), path, clock)
 
     @property
     def review(self) -> CodeReview:
@@ -89,12 +70,7 @@ class RunningReview:
     @property
     def step(self) -> ReviewStep:
         """The current step."""
-        return self._draft.step
-
-    @property
-    def steps(self) -> tuple[ReviewStep, ...]:
-        """The steps that follow the decision, and between which the learner may go back and forth."""
-        return _CORRECT if self.answer.decision == Decision.CORRECT else _FAULTY
+        return self.at.step
 
     @property
     def seconds_left(self) -> float:
@@ -120,35 +96,24 @@ class RunningReview:
 
     def decide(self, decision: Decision) -> None:
         """Decide whether the code is correct; that may be changed until the confidence is given."""
-        self.answer.decision = decision
-        self._go(ReviewStep.CONFIDENCE)
+        self.at.decide(decision)
+        self._write()
 
     def confide(self, confidence: int) -> None:
         """Give the confidence in percent, which makes the decision final."""
-        self.answer.confidence = confidence
-        self._go(self.steps[0])
+        self.at.confide(confidence)
+        self._write()
 
     def go(self, step: ReviewStep) -> bool:
-        """Go to one of `steps`, or back to the decision before it is final. Returns whether it did."""
-        if step in self.steps and self.step in self.steps:
-            self._go(step)
-            return True
-        if step == ReviewStep.DECIDE and self.step == ReviewStep.CONFIDENCE:
-            self._go(step)
-            return True
-        return False
-
-    def next_step(self) -> ReviewStep | None:
-        """The step after the current one; None at the last one."""
-        if self.step not in self.steps:
-            return None
-        place = self.steps.index(self.step) + 1
-        return self.steps[place] if place < len(self.steps) else None
+        """Go to another step. Returns whether that is possible."""
+        moved = self.at.go(step)
+        if moved:
+            self._write()
+        return moved
 
     def toggle_line(self, line: int) -> None:
         """Point at a line, or no longer."""
-        lines = set(self.answer.lines) ^ {line}
-        self.answer.lines = sorted(lines)
+        self.at.toggle_line(line)
         self._write()
 
     def keep(self, *, words: str | None = None, check: str | None = None, fixed: str | None = None) -> None:
@@ -184,34 +149,8 @@ class RunningReview:
         """Whether nothing was answered yet, so that the review can be left without a trace."""
         return self.answer.confidence is None and self.is_timed
 
-    def submitted(self) -> ReviewAnswer:
-        """The answer to judge: without a test or a fix that is still as it was given."""
-        answer = msgspec.structs.replace(self.answer)
-        if answer.check.strip() == STARTING_TEST.strip():
-            answer.check = ""
-        if answer.fixed.strip() == self.review.shown.strip():
-            answer.fixed = ""
-        return answer
-
-    def missing(self) -> list[str]:
-        """What the steps still ask for, in words."""
-        answer = self.submitted()
-        given = {
-            ReviewStep.POINT: ("a line", bool(answer.lines)),
-            ReviewStep.SAY: ("the consequence", bool(answer.words.strip())),
-            ReviewStep.PROVE: ("a test", not self.test_problem()),
-            ReviewStep.FIX: ("a fix", bool(answer.fixed)),
-        }
-        return [given[step][0] for step in self.steps if not given[step][1]]
-
-    def test_problem(self) -> str:
-        """Why the test cannot be run; empty if it can."""
-        if self.answer.check.strip() == STARTING_TEST.strip():
-            return "There is no test yet; write an assert that fails on the code shown."
-        return test_problem(self.answer.check)
-
     def _go(self, step: ReviewStep) -> None:
-        self._draft.step = step
+        self.at.step = step
         self._write()
 
     def _write(self) -> None:
@@ -221,6 +160,7 @@ class RunningReview:
         if stored is not None and stored.sitting != self._draft.sitting:
             raise TakenOver("This review goes on in another window; nothing was changed here.")
         self._is_stored = True
+        self._draft.step = self.at.step
         write_atomic(self._path, msgspec.json.encode(self._draft), durable=True)
 
 

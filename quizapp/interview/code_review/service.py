@@ -13,6 +13,7 @@ from quizapp.interview.code_review.model import (
     ConsequenceMark,
     Decision,
     FixOutcome,
+    JudgedReview,
     ProofOutcome,
     ReviewAnswer,
     ReviewMarks,
@@ -40,20 +41,32 @@ def judge_review(
 
     Nothing that the learner wrote can make this raise, but a judge that fails can (`QuizError`).
     """
+    return marked(review, answer, run_answer(review, exercise, answer, run=run, grade=grade))
+
+
+def run_answer(
+    review: CodeReview, exercise: Exercise, answer: ReviewAnswer, *, run: RunTest, grade: Grade
+) -> JudgedReview:
+    """Run the test and the fix of an answer. Raises `QuizError` only if the judge fails."""
     shown = grade(review.shown)
     proof, fix = ProofOutcome(), FixOutcome()
     if answer.check.strip():
         proof = prove(review, exercise, answer.check, run)
     if not review.is_correct and answer.decision == Decision.FAULTY and answer.fixed.strip():
         fix = fix_outcome(review, shown, answer.fixed, grade)
+    return JudgedReview(proof, fix, feedback(review, shown))
+
+
+def marked(review: CodeReview, answer: ReviewAnswer, judged: JudgedReview) -> ReviewResult:
+    """The result of an answer from what the judge found; the consequences are proposals."""
     return remark(
         ReviewResult(
             review=review,
             answer=answer,
             consequences=propose_consequences(review, answer),
-            proof=proof,
-            fix=fix,
-            feedback=feedback(review, shown),
+            proof=judged.proof,
+            fix=judged.fix,
+            feedback=judged.feedback,
         )
     )
 

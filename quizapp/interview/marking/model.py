@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from quizapp.incidents.diagnosis import DiagnosisMark
+from quizapp.interview.code_review.model import JudgedReview
 from quizapp.interview.marking.text_evidence import says_quote
 
 
@@ -168,9 +169,19 @@ class IncidentMarking(WordsMarking, kw_only=True):
     diagnosis: DiagnosisMark
 
 
+class ReviewMarking(WordsMarking, kw_only=True):
+    """The marking of a code review. Its points are the consequences of the faults.
+
+    The rest follows from the answer and from what the judge found out, which is None until it ran.
+    """
+
+    judged: JudgedReview | None = None
+
+
 TYPE_BY_KIND: Mapping[str, type[Marking]] = {
     "recall": WordsMarking,
     "coding": CodingMarking,
     "incident": IncidentMarking,
     "estimate": EstimateMarking,
+    "review": ReviewMarking,
 }

@@ -10,6 +10,8 @@ from quizapp.bank.meaning import propose_points, says_something
 from quizapp.bank.model import KeyPoint
 from quizapp.incidents.diagnosis import SnapshotPoint, diagnose
 from quizapp.interview.blueprint import Beat
+from quizapp.interview.code_review.model import Decision
+from quizapp.interview.code_review.review_marks import propose_consequence
 from quizapp.interview.marking.estimate import mark_estimate
 from quizapp.interview.marking.model import (
     BeatMark,
@@ -22,6 +24,7 @@ from quizapp.interview.marking.model import (
     Marking,
     MisconceptionMark,
     PointMark,
+    ReviewMarking,
     WordsMarking,
 )
 from quizapp.interview.marking.text_evidence import (
@@ -34,6 +37,7 @@ from quizapp.interview.session.question import (
     CODING,
     ESTIMATE,
     IN_WORDS,
+    REVIEW,
     UNREACHED,
     WAITING,
     InterviewQuestion,
@@ -51,14 +55,18 @@ def propose(item: InterviewQuestion, beats: Sequence[Beat]) -> Marking:
             return _incident(item, beats)
         case "estimate":
             return _estimate(item)
+        case "review":
+            return _review(item)
         case _:
             return _machine(item)
 
 
 def is_self_marked(item: InterviewQuestion) -> bool:
     """Whether the learner marks the answer, because the question was reached and answered in words."""
+    if item.kind == REVIEW and item.review_answer.decision != Decision.FAULTY:
+        return False
     words = bool(item.typed.strip() or any(row.typed.strip() for row in item.follow_ups))
-    return item.kind in (*IN_WORDS, CODING, ESTIMATE) and item.reached and (words or item.was_spoken)
+    return item.kind in (*IN_WORDS, CODING, ESTIMATE, REVIEW) and item.reached and (words or item.was_spoken)
 
 
 def _points(item: InterviewQuestion) -> list[PointMark]:
@@ -160,6 +168,35 @@ def _estimate(item: InterviewQuestion) -> EstimateMarking:
         follow_ups=[],
         number=number,
         note=note,
+    )
+
+
+def _review(item: InterviewQuestion) -> ReviewMarking:
+    review, answer = item.reviewed.review, item.review_answer
+    points = []
+    for fault, point in zip(review.faults, item.key_points, strict=True):
+        mark = propose_consequence(fault, answer.words)
+        points.append(
+            PointMark(
+                text=point.text,
+                weight=point.weight,
+                kind=point.kind,
+                proposed=bool(mark.held),
+                ticked=bool(mark.held),
+                half=mark.held == 0.5,
+                quote=mark.sentence,
+                supported=bool(mark.held),
+                held=mark.held,
+            )
+        )
+    return ReviewMarking(
+        by=MarkedBy.MACHINE,
+        empty=answer.decision is None,
+        points=points,
+        misconceptions=[],
+        beats=[],
+        follow_ups=[],
+        judged=item.judged,
     )
 
 

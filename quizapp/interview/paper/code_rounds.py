@@ -1,38 +1,74 @@
-"""Samples the papers of the rounds about one exercise: coding in stages, and debugging."""
+"""Samples the papers of the rounds about code: coding in stages, debugging, and code reviews."""
 
 import random
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 
 from quizapp.bank.model import Bank, Exercise, Stage
 from quizapp.errors import QuizError
+from quizapp.incidents.model import IncidentLibrary
+from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview import RoundName
 from quizapp.interview.blueprint import InterviewPlan
+from quizapp.interview.code_review.sample_review import sample_review
 from quizapp.interview.paper.knowledge import Knowledge
-from quizapp.interview.paper.model import Paper, PaperQuestion
+from quizapp.interview.paper.model import Paper, PaperQuestion, shortage
+from quizapp.interview.paper.sample import NO_INCIDENTS, IncidentSampler, incident_question
 from quizapp.interview.paper.schedule import laid_out
 from quizapp.practice.faults import DEFAULT_FAULTS, FaultyProgram, plant_faults
 from quizapp.practice.staged_run import leading_stages
+from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE
 
 HYPOTHESES_S = 600
 FAULT_S = 480
 """The nominal seconds to find and fix one fault."""
 _LEAST_FAULTS = 2
+REVIEWS, RUNS = 3, 4
+"""The most code reviews and broken runs of a round."""
+FAULTS_SHARE = 0.5
+"""The share of debug rounds with code; the others have broken runs."""
 
 
-def sample_code_paper(plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: int) -> Paper:
-    """Sample the paper of a coding or debug round. Raises `QuizError` if no exercise suits."""
-    picks = CODE_ROUNDS[plan.round.name](plan, bank, cards, seed)
+@dataclass(frozen=True, slots=True)
+class CodeStock:
+    """What the paper of a round about code is drawn from, and how. ``seen`` are incidents asked before."""
+
+    plan: InterviewPlan
+    bank: Bank
+    cards: Knowledge
+    seed: int
+    library: IncidentLibrary = NO_INCIDENTS
+    seen: Collection[str] = ()
+
+    @property
+    def room(self) -> int:
+        """The seconds for questions."""
+        return 60 * self.plan.minutes - self.plan.brief_s
+
+    def random(self, what: str = "") -> random.Random:
+        """A generator that gives the same numbers for the same seed, role and round."""
+        key = f"{self.seed}:{self.plan.role.name}:{self.plan.round.name}"
+        return random.Random(f"{key}:{what}" if what else key)  # noqa: S311 - sampled again from its seed
+
+
+def sample_code_paper(stock: CodeStock) -> Paper:
+    """Sample the paper of a coding, debug or review round. Raises `QuizError` if no exercise suits."""
+    kind = stock.plan.round.name
+    picks = CODE_ROUNDS[kind](stock)
     if not picks:
-        raise QuizError(f"no exercise suits a {plan.round.name} round now: all were seen within 48 hours")
-    return laid_out(plan, seed, picks)
+        raise QuizError(f"no exercise suits a {kind} round now: all were seen within 48 hours")
+    paper = laid_out(stock.plan, stock.seed, picks)
+    if kind == RoundName.REVIEW and len(picks) < REVIEWS:
+        return replace(paper, note=shortage(len(picks), REVIEWS, "review"))
+    return paper
 
 
 def second_task(
     plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: int, asked: str, seconds: int
 ) -> PaperQuestion | None:
     """A coding task on another exercise than ``asked`` that fits into ``seconds``; None without one."""
-    exercises = [exercise for exercise in _ready(plan, bank, cards, seed) if exercise.slug != asked]
+    stock = CodeStock(plan, bank, cards, seed)
+    exercises = [exercise for exercise in _ready(stock) if exercise.slug != asked]
     return next((task for exercise in exercises if (task := _task(exercise, cards, seed, seconds))), None)
 
 
@@ -47,20 +83,23 @@ def debug_program(exercise: Exercise, seed: int) -> FaultyProgram:
     return plant_faults(exercise, DEFAULT_FAULTS, seed)
 
 
-def _ready(plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: int) -> list[Exercise]:
-    """Exercises in the order to try them: the role's own, then those of its topics, then others."""
-    rng = random.Random(f"{seed}:{plan.role.name}:{plan.round.name}")  # noqa: S311 - sampled again from its seed
+def _ready(stock: CodeStock, card: str = EXERCISE) -> list[Exercise]:
+    """Exercises in the order to try them: the role's own, then those of its topics, then others.
+
+    Those whose ``card``, with the slug behind it, is fresh or suspended are left out.
+    """
+    role = stock.plan.role
     ready = [
         exercise
-        for slug, exercise in sorted(bank.exercises.items())
-        if not ((state := cards.get(f"exercise:{slug}")) and (state.fresh or state.suspended))
+        for slug, exercise in sorted(stock.bank.exercises.items())
+        if not ((state := stock.cards.get(f"{card}{slug}")) and (state.fresh or state.suspended))
     ]
-    rng.shuffle(ready)
+    stock.random().shuffle(ready)
 
     def rank(exercise: Exercise) -> int:
-        if exercise.slug in plan.role.coding_pool:
+        if exercise.slug in role.coding_pool:
             return 0
-        return 1 if exercise.topic in plan.role.topic_weights else 2
+        return 1 if exercise.topic in role.topic_weights else 2
 
     return sorted(ready, key=rank)
 
@@ -74,15 +113,22 @@ def _task(exercise: Exercise, cards: Knowledge, seed: int, seconds: int) -> Pape
     return replace(pick, phase="coding", stages=tuple(stage.name for stage in stages))
 
 
-def _coding(plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: int) -> Sequence[PaperQuestion]:
-    room = 60 * plan.minutes - plan.brief_s
-    tasks = (_task(exercise, cards, seed, room) for exercise in _ready(plan, bank, cards, seed))
+def _coding(stock: CodeStock) -> list[PaperQuestion]:
+    tasks = (_task(exercise, stock.cards, stock.seed, stock.room) for exercise in _ready(stock))
     task = next((task for task in tasks if task is not None), None)
     return [] if task is None else [task]
 
 
-def _debug(plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: int) -> Sequence[PaperQuestion]:
-    for exercise in _ready(plan, bank, cards, seed):
+def _debug(stock: CodeStock) -> list[PaperQuestion]:
+    """Code with faults or broken runs, each in half of the rounds, as long as there are both."""
+    first, second = (_faults, _runs) if stock.random("kind").random() < FAULTS_SHARE else (_runs, _faults)
+    return first(stock) or second(stock)
+
+
+def _faults(stock: CodeStock) -> list[PaperQuestion]:
+    """Hypotheses on code with faults, then finding and fixing them."""
+    cards, seed = stock.cards, stock.seed
+    for exercise in _ready(stock):
         try:
             faults = len(debug_program(exercise, seed).faults)
         except QuizError:  # it has no mutants that suit
@@ -98,10 +144,68 @@ def _debug(plan: InterviewPlan, bank: Bank, cards: Knowledge, seed: int) -> Sequ
     return []
 
 
+def _runs(stock: CodeStock) -> list[PaperQuestion]:
+    """Hypotheses on broken runs from their symptoms alone, then the runs with their readings."""
+    seconds = stock.plan.times.other["scenario"]
+    sampler = IncidentSampler(stock.plan, stock.library, stock.bank, stock.cards, stock.seen)
+    number = min(RUNS, (stock.room - HYPOTHESES_S) // seconds)
+    rng = stock.random("runs")
+    incidents = sampler.sample(number, (), holds_false_alarm(stock.seed), rng)
+    if not incidents:
+        return []
+    runs = [
+        replace(
+            incident_question(
+                incident, stock.cards.get(incident.card), rng, unseen=incident.id not in stock.seen
+            ),
+            planned=seconds,
+            budget=seconds,
+            phase="debug",
+        )
+        for incident in incidents
+    ]
+    first = incidents[0]
+    think = PaperQuestion(
+        "hypotheses",
+        f"debug:{first.id}",
+        "",
+        first.topic,
+        first.level,
+        "recall",
+        None,
+        unseen=True,
+        seed=stock.seed,
+        planned=HYPOTHESES_S,
+        budget=HYPOTHESES_S,
+        phase="hypotheses",
+        about=tuple(incident.id for incident in incidents),
+    )
+    return [think, *runs]
+
+
+def _reviews(stock: CodeStock) -> list[PaperQuestion]:
+    """Code reviews of different exercises, as long as their minutes fit."""
+    room = stock.room
+    picks: list[PaperQuestion] = []
+    for exercise in _ready(stock, CODE_REVIEW):
+        if len(picks) == REVIEWS:
+            break
+        try:
+            seconds = 60 * sample_review(exercise, stock.seed).minutes
+        except QuizError:  # it has no mutants that suit
+            continue
+        if seconds <= room:
+            room -= seconds
+            card = f"{CODE_REVIEW}{exercise.slug}"
+            pick = _pick("review", card, exercise, stock.cards, stock.seed, seconds)
+            picks.append(replace(pick, kind="review", phase="review"))
+    return picks
+
+
 def _pick(
     slot: str, card: str, exercise: Exercise, cards: Knowledge, seed: int, seconds: int
 ) -> PaperQuestion:
-    state = cards.get(f"exercise:{exercise.slug}")
+    state = cards.get(card if card.startswith(CODE_REVIEW) else f"exercise:{exercise.slug}")
     return PaperQuestion(
         slot,
         card,
@@ -118,8 +222,9 @@ def _pick(
     )
 
 
-CODE_ROUNDS: Mapping[str, Callable[[InterviewPlan, Bank, Knowledge, int], Sequence[PaperQuestion]]] = {
+CODE_ROUNDS: Mapping[str, Callable[[CodeStock], list[PaperQuestion]]] = {
     RoundName.CODING: _coding,
     RoundName.DEBUG: _debug,
+    RoundName.REVIEW: _reviews,
 }
 """The rounds of this module, by name."""

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from quizapp.interview.blueprint import PHASE_OF, Beat, InterviewForm, InterviewPlan, form_of_role
+from quizapp.util.text import plural
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,8 @@ class PaperQuestion:
 
     ``phase`` is where it is asked; a mixed round's phase of the slot if none is given. ``stages`` are the
     stages that a coding task asks for. ``card`` is a question id, ``exercise:<slug>``, ``incident:<class>``
-    or one of what only interviews ask; of an incident, ``incident`` is the id of the variant. ``planned`` is
+    or one of what only interviews ask; of an incident, ``incident`` is the id of the variant, and of
+    hypotheses on broken runs, ``about`` are the ids of all of them. ``planned`` is
     the question's part of the phase, ``budget`` the time for the answer itself, and ``follow_ups`` the time
     for each follow-up. Budget and follow-ups sum to ``planned``.
     """
@@ -34,6 +36,7 @@ class PaperQuestion:
     incident: str = ""
     phase: str = ""
     stages: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the phase."""
@@ -43,12 +46,24 @@ class PaperQuestion:
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """The questions of an interview, in order. ``seconds`` by phase sum to its length."""
+    """The questions of an interview, in order. ``seconds`` by phase sum to its length.
+
+    ``note`` is a sentence for the learner if there are fewer questions than the round has.
+    """
 
     plan: InterviewPlan
     seed: int
     seconds: tuple[tuple[str, int], ...]
     picks: tuple[PaperQuestion, ...]
+    note: str = ""
+
+
+def shortage(number: int, wanted: int, what: str) -> str:
+    """Say that a pool fills only a part of a round."""
+    return (
+        f"Only {number} of the {plural(wanted, what)} of this round can be asked now: the others were seen "
+        "within 48 hours, are suspended, or do not exist. The time that is left is reserve."
+    )
 
 
 class InterviewHead(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -57,7 +72,8 @@ class InterviewHead(msgspec.Struct, kw_only=True, omit_defaults=True):
     ``rules`` is the version of the rules by which it is scored. Documents of version 1 do not have the key,
     nor ``round`` and ``spoken``.
     ``beats`` holds the parts of a well-built answer by kind of question. ``blueprint`` and ``content_hash``
-    are hashes of the files and questions that the paper was made from.
+    are hashes of the files and questions that the paper was made from. ``loop`` is the id of the loop that it
+    is a round of, and ``loop_rounds`` are all rounds of that loop; most interviews have neither.
     """
 
     schema: str
@@ -78,6 +94,8 @@ class InterviewHead(msgspec.Struct, kw_only=True, omit_defaults=True):
     rules: int = 1
     round: str = ""
     spoken: bool = False
+    loop: str = ""
+    loop_rounds: list[str] = []
 
     @property
     def form(self) -> InterviewForm:

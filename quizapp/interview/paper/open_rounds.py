@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from quizapp.bank.model import Question
 from quizapp.errors import QuizError
 from quizapp.interview import RoundName
 from quizapp.interview.blueprint import InterviewPlan
-from quizapp.interview.paper.model import Paper, PaperQuestion
+from quizapp.interview.paper.model import Paper, PaperQuestion, shortage
 from quizapp.interview.paper.schedule import laid_out
 from quizapp.interview.rounds.material import (
     DESIGN_PHASES,
@@ -19,6 +20,7 @@ from quizapp.interview.rounds.material import (
 
 ESTIMATES = 5
 PROBES = 6
+_FULL = {RoundName.NAPKIN: ESTIMATES, RoundName.PROJECT: PROBES + 1}
 Asked = Mapping[str, int]
 """How often each card was asked in finished interviews."""
 _Entry = TypeVar("_Entry")
@@ -36,7 +38,9 @@ def sample_open_paper(plan: InterviewPlan, material: RoundMaterial, asked: Asked
         raise QuizError(
             f"there is nothing to ask in a {plan.round.name} round; 'quizapp check' names the fault"
         )
-    return laid_out(plan, seed, picks)
+    paper = laid_out(plan, seed, picks)
+    number = _FULL.get(plan.round.name, len(picks))
+    return replace(paper, note=shortage(len(picks), number, "question")) if len(picks) < number else paper
 
 
 class _Sampler:

@@ -12,7 +12,7 @@ from quizapp.incidents.selection import holds_false_alarm, usable_incidents
 from quizapp.interview import RoundName
 from quizapp.interview.blueprint import CUT_SHARE, INCIDENT_ROLE, Blueprint, InterviewPlan, Role
 from quizapp.interview.paper.knowledge import BAND, CardKnowledge, Knowledge
-from quizapp.interview.paper.model import Paper, PaperQuestion
+from quizapp.interview.paper.model import Paper, PaperQuestion, shortage
 from quizapp.interview.paper.schedule import timed
 from quizapp.interview.rounds.round_table import ROUNDS
 from quizapp.interview.rounds.time_rules import asked_stages
@@ -55,7 +55,9 @@ def sample_paper(
             best, cost = sampler.picks, sampler.cost
         if cost < 1.0:
             break
-    return timed(plan, bank, best, seed)
+    paper = timed(plan, bank, best, seed)
+    number = sum(plan.counts.values())
+    return replace(paper, note=shortage(len(best), number, "question")) if len(best) < number else paper
 
 
 def single_incident_paper(
@@ -77,13 +79,14 @@ def single_incident_paper(
         blueprint.format.times,
     )
     rng = random.Random(seed)  # noqa: S311 - the order of what is offered, not a secret
-    question = _incident_question(incident, state, rng, unseen=unseen)
+    question = incident_question(incident, state, rng, unseen=unseen)
     return Paper(plan, seed, (("scenario", length),), (replace(question, planned=seconds, budget=seconds),))
 
 
-def _incident_question(
+def incident_question(
     incident: Incident, state: CardKnowledge | None, rng: random.Random, *, unseen: bool
 ) -> PaperQuestion:
+    """The place of an incident in a paper, without its time; ``state`` is that of its fault class."""
     return PaperQuestion(
         "scenario",
         incident.card,
@@ -289,7 +292,7 @@ class _PaperSampler:
         state = self.cards.get(incident.card)
         self.used.add(incident.exercise)
         self.topics[incident.topic] += 1
-        self.picks.append(_incident_question(incident, state, self.rng, unseen=unseen))
+        self.picks.append(incident_question(incident, state, self.rng, unseen=unseen))
 
     def _add_pair(self) -> bool:
         """Add a medium and a hard item of one topic. Return False if no topic has both."""

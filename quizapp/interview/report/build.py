@@ -6,7 +6,8 @@ from datetime import datetime
 import msgspec
 
 from quizapp.interview import RoundName, history
-from quizapp.interview.marking.model import MachineMarking, Marking, WordsMarking
+from quizapp.interview.code_review.model import JudgedReview
+from quizapp.interview.marking.model import MachineMarking, Marking, ReviewMarking, WordsMarking
 from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.report.model import (
     ClockLog,
@@ -122,8 +123,12 @@ def _redacted_question(question: MarkedQuestion) -> MarkedQuestion:
         marking = replace(marking, points=[replace(point, words=[], quote="") for point in marking.points])
     elif isinstance(marking, MachineMarking):
         marking = replace(marking, note="")
+    if isinstance(marking, ReviewMarking):
+        marking = replace(marking, judged=_without_messages(marking.judged))
     asked = replace(
         asked,
+        review=asked.review and replace(asked.review, check="", fixed=""),
+        judged=_without_messages(asked.judged),
         typed="",
         given=None,
         code="",
@@ -132,6 +137,14 @@ def _redacted_question(question: MarkedQuestion) -> MarkedQuestion:
         bought=[replace(row, predicted="") for row in asked.bought],
     )
     return replace(question, asked=asked, marking=marking)
+
+
+def _without_messages(judged: JudgedReview | None) -> JudgedReview | None:
+    """Keep what counted. The messages may quote the learner's test or fix."""
+    if judged is None:
+        return None
+    replace = msgspec.structs.replace
+    return JudgedReview(replace(judged.proof, text=""), replace(judged.fix, text=""), judged.feedback)
 
 
 _VERDICT_KEYS = ("schema", "exercise", "device", "status", "passed", "seconds", "seed", "tier", "versions")

@@ -333,6 +333,9 @@ class Report(Struct):
     spoken: bool = False
     counts: Annotated[bool, Meta(description="whether it is in trends, comparisons and pooled totals")] = True
 
+    loop: Annotated[str, Meta(description="id of the loop that it is a round of")] = ""
+    loop_rounds: list[str] = []
+
     @property
     def round_name(self) -> str:
         """The name of the round; version 1 had only mixed ones."""
@@ -372,6 +375,8 @@ class Report(Struct):
             ("round", ""),
             ("spoken", False),
             ("counts", True),
+            ("loop", ""),
+            ("loop_rounds", []),
         ):
             if data[key] == default:  # as version 1 wrote it
                 del data[key]

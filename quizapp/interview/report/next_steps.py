@@ -8,17 +8,18 @@ from quizapp.interview.blueprint import form_of_role
 from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.report.model import MarkedQuestion, NextStep, WeakTopic, costliest
 from quizapp.interview.rounds.material import CARDS, PROJECT_TOPIC
-from quizapp.interview.session.question import CODING, DEBUG, INCIDENT
+from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, REVIEW
 from quizapp.util.sanitize import one_line
 
 GOOD_MARK = 80  # topics and exercises below it are worth a next step
 MOST_CARDS = 3
+MOST_REVIEWS = 2
 _MOST_STEPS = 5
 _TITLE_CHARACTERS = 60
 
 
 class StepTarget(NamedTuple):
-    """What a step opens: ``card``, ``exercise``, ``incident``, ``drill`` or ``mock``, and its name."""
+    """What a step opens, with its name: a card, an exercise, a review, an incident, a drill or a mock."""
 
     kind: str
     name: str
@@ -33,8 +34,12 @@ def next_steps(
     """The steps, best first. ``titles`` maps slugs of exercises to titles."""
     if head.rules > 1:
         steps = [*_cards(questions), *_exercise(questions, titles), *_incident(questions)]
+        steps += _reviews(questions, titles)
     else:
         steps = [*_topics_and_exercises(weak_topics, questions)]
+    if head.loop:
+        command = f"quizapp mock --round loop --role {head.role}"
+        return [*steps, NextStep("Go on with the loop after a break, or begin another", command)]
     return [*steps, NextStep(*form_of_role(head.role).another(head.role, head.minutes, head.round))]
 
 
@@ -46,7 +51,7 @@ def _cards(questions: Sequence[MarkedQuestion]) -> Iterator[NextStep]:
     cards = [
         question
         for question in _costly(questions)
-        if question.asked.kind not in (CODING, INCIDENT) and not question.asked.card.startswith(CARDS)
+        if question.asked.kind not in (CODING, INCIDENT, REVIEW) and not question.asked.card.startswith(CARDS)
     ]
     for question in cards[:MOST_CARDS]:
         title = _short(question.asked.asked.prompt)
@@ -76,6 +81,12 @@ def _incident(questions: Sequence[MarkedQuestion]) -> Iterator[NextStep]:
         yield NextStep(f"Diagnose again: {_short(incident.title)}", f"quizapp incident {incident.id}")
 
 
+def _reviews(questions: Sequence[MarkedQuestion], titles: Mapping[str, str]) -> Iterator[NextStep]:
+    slugs = [one.asked.exercise for one in _costly(questions) if one.asked.kind == REVIEW]
+    for slug in [slug for slug in slugs if slug in titles][:MOST_REVIEWS]:
+        yield NextStep(f"Review code of {titles[slug]}", f"quizapp review {slug}")
+
+
 def _topics_and_exercises(
     weak_topics: Sequence[WeakTopic], questions: Sequence[MarkedQuestion]
 ) -> Iterator[NextStep]:
@@ -101,6 +112,8 @@ def target_of(step: NextStep) -> StepTarget | None:
             return StepTarget("card", name)
         case ["quizapp", "exercise", slug, *_]:
             return StepTarget("exercise", slug)
+        case ["quizapp", "review", slug]:
+            return StepTarget("review", slug)
         case ["quizapp", "incident", *names]:
             return StepTarget("incident", next(iter(names), ""))
         case ["quizapp", "drill", "--topic", topic]:

@@ -8,6 +8,7 @@ import msgspec
 
 from quizapp.bank.answers import GAP
 from quizapp.bank.model import Topic
+from quizapp.interview.code_review.review_text import answer_lines
 from quizapp.interview.marking.model import CodingMarking
 from quizapp.interview.report.model import (
     Agreement,
@@ -22,7 +23,7 @@ from quizapp.interview.report.model import (
 )
 from quizapp.interview.scoring.terms import own_check_text
 from quizapp.interview.session.asked import AskedChoice, AskedCloze, AskedNumber, AskedOrder
-from quizapp.interview.session.question import IN_WORDS, InterviewQuestion
+from quizapp.interview.session.question import IN_WORDS, REVIEW, InterviewQuestion
 from quizapp.util.text import number_text, plural
 
 BANDS = {Band.STRONG: "Strong", Band.PASS: "Pass", Band.BELOW: "Below the pass mark"}
@@ -159,8 +160,8 @@ def question_title(question: MarkedQuestion) -> str:
 
 
 def prompt_text(asked: InterviewQuestion) -> str:
-    """The prompt; for a coding task only the title, because its prompt fills a page."""
-    return asked.title if asked.kind == "coding" else asked.asked.prompt
+    """The prompt; for a coding task or a review only the title, because its prompt fills a page."""
+    return asked.title if asked.kind in ("coding", REVIEW) else asked.asked.prompt
 
 
 def given_text(item: InterviewQuestion) -> str:
@@ -169,6 +170,8 @@ def given_text(item: InterviewQuestion) -> str:
         return item.typed.strip()
     if item.kind == "coding":
         return item.code.strip("\n")
+    if item.kind == REVIEW:
+        return "\n".join(answer_lines(item.reviewed.review, item.review_answer)) if item.review else ""
     if not item.has_given:
         return ""
     match item.asked:

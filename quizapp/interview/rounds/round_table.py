@@ -78,6 +78,13 @@ ROUNDS: Mapping[str, InterviewRound] = {
             "Code with faults: ten minutes of hypotheses in writing, then you fix it.",
         ),
         InterviewRound(
+            RoundName.REVIEW,
+            "Review",
+            (30,),
+            "Three code reviews: decide whether the code is correct, point at the fault, say what it does, "
+            "prove it and fix it.",
+        ),
+        InterviewRound(
             RoundName.NAPKIN,
             "Napkin",
             (30,),

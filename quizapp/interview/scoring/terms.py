@@ -7,6 +7,7 @@ The weights are, by the rules of version 2:
 - machine-marked: 90 right, 10 time
 - an estimate: 50 number, 40 working, 10 time
 - code: 60 hidden behaviors, 20 invariants explained, 10 time, 10 verification
+- a code review: see `quizapp.interview.scoring.review_terms`
 - an incident: see `quizapp.interview.scoring.incident_terms`
 
 Version 1 scored clarity and time of every answer in words, weighed every incident as it is weighed by itself,
@@ -21,6 +22,7 @@ from quizapp.interview.marking.model import (
     IncidentMarking,
     MachineMarking,
     Marking,
+    ReviewMarking,
     WordsMarking,
 )
 from quizapp.interview.scoring.arithmetic import (
@@ -38,6 +40,7 @@ from quizapp.interview.scoring.arithmetic import (
     weighted_share,
 )
 from quizapp.interview.scoring.incident_terms import incident_terms
+from quizapp.interview.scoring.review_terms import review_terms
 from quizapp.interview.session.question import InterviewQuestion
 from quizapp.util.text import plural
 
@@ -56,6 +59,8 @@ def terms_of(item: InterviewQuestion, marking: Marking) -> list[Term]:
             terms = estimate_terms(item, marking)
         case IncidentMarking():
             terms = incident_terms(item, marking)
+        case ReviewMarking():
+            terms = review_terms(item, marking)
         case WordsMarking():
             terms = recall_terms(item, marking)
         case MachineMarking():

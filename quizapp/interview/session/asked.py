@@ -4,6 +4,7 @@ They are stored with everything that marking needs, so that later edits of the c
 interviews. An incident is stored as an ``IncidentSnapshot``.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -12,8 +13,13 @@ from quizapp.bank import QuestionKind
 from quizapp.bank.answers import shuffled
 from quizapp.bank.model import Exercise, FollowUp, KeyPoint, Misconception, Option, Question, Tolerance
 from quizapp.bank.parameters import sample_question
+from quizapp.incidents.diagnosis import IncidentSnapshot
+from quizapp.interview.code_review.model import CodeReview
 from quizapp.practice.faults import FaultyProgram
 from quizapp.practice.stage_task import without_docstrings
+from quizapp.util.text import plural
+
+NOTHING_BROKEN = "nothing is broken."
 
 
 class AskedQuestion(msgspec.Struct, kw_only=True):
@@ -64,6 +70,13 @@ class AskedExercise(AskedQuestion, kw_only=True):
     module: str
     starter: str
     behaviours: dict[str, str]
+
+
+class AskedReview(AskedQuestion, kw_only=True):
+    """A code review. Its key points are the consequences of its faults."""
+
+    title: str
+    review: CodeReview
 
 
 def ask_question(question: Question, seed: int) -> AskedQuestion:
@@ -117,6 +130,28 @@ def ask_hypotheses(exercise: Exercise, program: FaultyProgram) -> AskedQuestion:
     )
 
 
+def ask_about_runs(runs: Sequence[IncidentSnapshot]) -> AskedQuestion:
+    """Return the question for hypotheses on runs that may be broken; its key points are their causes."""
+    shown = "\n\n".join(
+        f"## {number}. {run.title}\n\n{run.prompt.strip()}" for number, run in enumerate(runs, 1)
+    )
+    causes = [
+        next((cause.text for cause in run.causes if cause.id == run.cause), NOTHING_BROKEN) for run in runs
+    ]
+    points = [KeyPoint(f"Run {number}: {cause}", 2) for number, cause in enumerate(causes, 1)]
+    return AskedQuestion(
+        content_hash="",
+        prompt=(
+            f"# {plural(len(runs), 'run')}\n\nTake no reading yet. For each run: which causes fit the "
+            f"symptom, in which order would you test them, and with which reading?\n\n{shown}"
+        ),
+        answer="\n".join(f"- {point.text}" for point in points),
+        key_points=points,
+        misconceptions=[],
+        follow_ups=[],
+    )
+
+
 def ask_debugging(exercise: Exercise, program: FaultyProgram) -> AskedExercise:
     """Return an exercise whose module begins as a faulty solution; nothing has to be explained."""
     asked = ask_exercise(exercise)
@@ -124,6 +159,22 @@ def ask_debugging(exercise: Exercise, program: FaultyProgram) -> AskedExercise:
     asked.starter = program.source
     asked.key_points = []
     return asked
+
+
+def ask_review(review: CodeReview) -> AskedReview:
+    """Return a code review as asked."""
+    whys = [fault.why for fault in review.faults]
+    return AskedReview(
+        content_hash="",
+        title=f"Review: {review.title}",
+        prompt="Is this code correct? If not: where is the fault, what goes wrong for a user, how do you "
+        f"prove it, and what is the fix?\n\n```python\n{review.shown.strip()}\n```",
+        answer="\n".join(f"- {why}" for why in whys) or "The code is correct.",
+        key_points=[KeyPoint(why, 2) for why in whys],
+        misconceptions=[],
+        follow_ups=[],
+        review=review,
+    )
 
 
 def _faulty_text(exercise: Exercise, program: FaultyProgram) -> str:

@@ -7,6 +7,7 @@ from quizapp.bank.model import Bank, Question
 from quizapp.bank.parameters import SampledQuestion
 from quizapp.incidents.diagnosis import snapshot
 from quizapp.incidents.model import IncidentLibrary
+from quizapp.interview.code_review.sample_review import sample_review
 from quizapp.interview.paper.code_rounds import debug_program
 from quizapp.interview.paper.model import PaperQuestion
 from quizapp.interview.rounds.material import RoundMaterial
@@ -15,10 +16,12 @@ from quizapp.interview.session.asked import (
     AskedCloze,
     AskedNumber,
     AskedOrder,
+    ask_about_runs,
     ask_debugging,
     ask_exercise,
     ask_hypotheses,
     ask_question,
+    ask_review,
 )
 from quizapp.interview.session.question import (
     CODING,
@@ -26,6 +29,7 @@ from quizapp.interview.session.question import (
     ESTIMATE,
     FAULTS_STAGE,
     INCIDENT,
+    REVIEW,
     Asked,
     AskedStage,
     FollowUpAnswer,
@@ -50,13 +54,19 @@ def make_question(
     follow_ups: list[FollowUpAnswer] = []
     stages: list[AskedStage] = []
     asked: Asked
-    if pick.slot in ("hypotheses", DEBUG):
+    if pick.about:
+        assert library is not None
+        runs = [snapshot(library.incidents[name], library, pick.seed) for name in pick.about]
+        asked = ask_about_runs(runs)
+    elif pick.slot in ("hypotheses", DEBUG):
         exercise = bank.exercises[pick.exercise]
         program = debug_program(exercise, pick.seed)
         asked = ask_hypotheses(exercise, program) if pick.slot != DEBUG else ask_debugging(exercise, program)
         if pick.slot == DEBUG:
             numbers = tuple(fault.behaviour for fault in program.faults)
             stages = [AskedStage(FAULTS_STAGE, pick.budget // 60, "", numbers)]
+    elif pick.kind == REVIEW:
+        asked = ask_review(sample_review(bank.exercises[pick.exercise], pick.seed))
     elif pick.kind == INCIDENT:
         assert library is not None
         asked = snapshot(library.incidents[pick.incident], library, pick.seed)

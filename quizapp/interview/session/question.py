@@ -17,6 +17,7 @@ from quizapp.incidents.diagnosis import (
     OfferedReading,
     StatedDiagnosis,
 )
+from quizapp.interview.code_review.model import JudgedReview, ReviewAnswer
 from quizapp.interview.session.asked import (
     AskedChoice,
     AskedCloze,
@@ -24,11 +25,12 @@ from quizapp.interview.session.asked import (
     AskedNumber,
     AskedOrder,
     AskedQuestion,
+    AskedReview,
 )
 from quizapp.judge.verdict import Verdict
 from quizapp.practice.staged_run import StagedRun, StageGrade, StageOutcome
 
-CODING, INCIDENT, ESTIMATE = "coding", "incident", "estimate"
+CODING, INCIDENT, ESTIMATE, REVIEW = "coding", "incident", "estimate", "review"
 """The kinds of question that an interview adds to those of the bank."""
 DEBUG = "debug"
 """The slot of a coding task that is to find planted faults."""
@@ -80,6 +82,7 @@ ASKED_BY_KIND: Mapping[str, type[AskedQuestion | IncidentSnapshot]] = {
     CODING: AskedExercise,
     INCIDENT: IncidentSnapshot,
     ESTIMATE: AskedNumber,
+    REVIEW: AskedReview,
 }
 
 
@@ -141,7 +144,14 @@ Given = int | str | list[int | str] | StatedDiagnosis | None
 the words for the gaps, or a diagnosis. None if nothing was given."""
 
 
-LATER: Mapping[str, object] = {"rules": 1, "spoken": False, "stages": [], "grades": []}
+LATER: Mapping[str, object] = {
+    "rules": 1,
+    "spoken": False,
+    "stages": [],
+    "grades": [],
+    "review": None,
+    "judged": None,
+}
 """Keys that documents of version 1 do not have, with what they mean there. They are stored if they differ."""
 
 
@@ -153,7 +163,8 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     to the other kinds, ``code`` the source of a coding question. ``recall`` is the chance of recalling the
     card when the paper was made. ``rules`` is the version of the rules that score it. ``stages`` are those
     that a coding task asks for, and ``grades`` what was graded of them. ``spoken`` says that the answer is
-    given aloud.
+    given aloud. ``review`` is the answer to a code review but its words, and ``judged`` what the judge found
+    out about it.
     """
 
     number: int
@@ -189,6 +200,8 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     spoken: bool = False
     stages: list[AskedStage] = []
     grades: list[StageGrade] = []
+    review: ReviewAnswer | None = None
+    judged: JudgedReview | None = None
 
     @property
     def staged_run(self) -> StagedRun:
@@ -227,7 +240,8 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     @property
     def answered(self) -> bool:
         """Whether there is any answer at all."""
-        return bool(self.typed.strip() or self.has_given or self.submissions or self.was_spoken)
+        decided = self.review is not None and self.review.decision is not None
+        return bool(self.typed.strip() or self.has_given or self.submissions or self.was_spoken or decided)
 
     @property
     def nothing_given(self) -> bool:
@@ -255,14 +269,18 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     @property
     def short_title(self) -> str:
         """Its title; empty for a question that has only a prompt."""
-        return self.asked.title if isinstance(self.asked, AskedExercise | IncidentSnapshot) else ""
+        match self.asked:
+            case AskedExercise() | AskedReview() | IncidentSnapshot():
+                return self.asked.title
+            case _:
+                return ""
 
     @property
     def open_follow_up(self) -> FollowUpAnswer | None:
         """The follow-up question that is being asked."""
         return next((row for row in self.follow_ups if row.state == OPEN), None)
 
-    # properties of some kinds only; incident, coding and display_order raise TypeError for others
+    # properties of some kinds only; incident, coding, reviewed and display_order raise TypeError for others
 
     @property
     def incident(self) -> IncidentSnapshot:
@@ -277,6 +295,19 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         if not isinstance(self.asked, AskedExercise):
             raise TypeError(f"{self.card} is not a coding question")
         return self.asked
+
+    @property
+    def reviewed(self) -> AskedReview:
+        """The code review that was asked."""
+        if not isinstance(self.asked, AskedReview):
+            raise TypeError(f"{self.card} is not a code review")
+        return self.asked
+
+    @property
+    def review_answer(self) -> ReviewAnswer:
+        """The whole answer to a code review."""
+        answer = self.review or ReviewAnswer()
+        return msgspec.structs.replace(answer, words=self.typed, seconds=self.used_ms / 1000)
 
     @property
     def display_order(self) -> list[int]:

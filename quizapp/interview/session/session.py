@@ -14,8 +14,11 @@ It is independent of any screen. The caller calls ``tick`` regularly:
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from quizapp.incidents.diagnosis import BoughtReading
 from quizapp.interview.blueprint import CUT_SHARE
+from quizapp.interview.code_review.model import ReviewAnswer
 from quizapp.interview.session.clock import (
     STALL_MS,
     WARNINGS,
@@ -41,6 +44,7 @@ from quizapp.interview.session.question import (
     FROZEN,
     INCIDENT,
     OPEN,
+    REVIEW,
     CodeSubmission,
     InterviewQuestion,
     OwnCheck,
@@ -262,8 +266,19 @@ class InterviewSession:
             item.code = source
             self._answering(item, begun=source != item.coding.starter)
 
+    def answer_review(self, answer: ReviewAnswer) -> None:
+        """Replace the answer to a code review."""
+        item = self._open_item(REVIEW)
+        if item is not None and answer != item.review_answer:
+            item.review = msgspec.structs.replace(answer, words="", seconds=0.0)
+            item.typed = answer.words
+            self._answering(item)
+
     def submit(self) -> list[SessionEvent]:
-        """Freeze the current answer or follow-up. After an answer the learner is asked for confidence."""
+        """Freeze the current answer or follow-up. After an answer the learner is asked for confidence.
+
+        A code review has asked for it already.
+        """
         item = self.item
         if item is None:
             return []
@@ -273,6 +288,8 @@ class InterviewSession:
         if item.state != OPEN:
             return []
         item.frozen_ms = self.elapsed_ms
+        if item.kind == REVIEW:
+            return self.flow.follow_up_or_next(item)
         item.state = CONFIDENCE
         self.flow.changed = True
         return [SessionEvent.CONFIDENCE]

@@ -9,9 +9,9 @@ from quizapp.tui.actions.act import TYPING, Act, PlaceActions, display, override
 from quizapp.tui.actions.interview_places import INTERVIEW_PLACES
 from quizapp.tui.actions.places import PLACES
 from quizapp.tui.actions.review_places import REVIEW_PLACES
-from quizapp.tui.actions.rows import ANSWER, INCIDENT
+from quizapp.tui.actions.rows import ANSWER, INCIDENT, REVIEWING
 
-__all__ = ["ANSWER", "INCIDENT", "TABLE", "TYPING", "Act", "PlaceActions", "display", "override"]
+__all__ = ["ANSWER", "INCIDENT", "REVIEWING", "TABLE", "TYPING", "Act", "PlaceActions", "display", "override"]
 
 TABLE: Mapping[str, PlaceActions] = {**PLACES, **REVIEW_PLACES, **INTERVIEW_PLACES}
 """By place. Do not rename places or actions: users' settings files refer to them to override keys."""

@@ -10,15 +10,18 @@ from quizapp.tui.actions.rows import (
     LIST,
     MOVE,
     OPTIONS,
+    REVIEWING,
     RUNNING,
     SCROLL,
     SCROLL_PAGES,
     STEPS,
+    SURE,
 )
 
 A = Act
 MOCK_SETUP = ("list", "past", "cut-list", "cut-past")
 MOCK_FIELDS = ("list", "cut-list")
+_DECIDED = ("review-point", "review-write")
 
 INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
     "mock": PlaceActions("Mock", (*MOCK_SETUP, TYPING),
@@ -49,7 +52,8 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         A("back", "q,escape", "back", "Go back.", rank=7),
     )),
     "mockrun": PlaceActions("Mock interview",
-        ("brief", TYPING, "idle", "choice", "order", "confidence", "coding", *INCIDENT, "predict", "wrap"),
+        ("brief", TYPING, "idle", "choice", "order", "confidence", "coding", *INCIDENT, "predict", *REVIEWING,
+         "wrap"),
         "One clock runs for the whole interview. Answers are frozen as you give them, and nothing is "
         "revealed before the end. A question is cut at one and a half times its budget. In a scenario each "
         "reading costs seconds of the clock, and you predict its outcome before you see it. Answer, cause, "
@@ -71,7 +75,8 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         A("pane('task')", "f2", "task", "Read the task.", ("coding",), 6, True),
         A("pane('code')", "f3", "code", "Go to the code.", ("coding",), 6, True),
         A("pane('explain')", "f4", "explain", "Explain what must hold in the code.", ("coding",), 6, True),
-        A("check", "ctrl+t", "check", "Run your module with your own assertions.", ("coding",), 7, True),
+        A("check", "ctrl+t", "check", "Run your module with your own assertions, or your test of a review.",
+          ("coding", *_DECIDED), 7, True),
         A("judge", "ctrl+s", "submit", "Submit to the hidden tests; the last one counts.", ("coding",), 7,
           True),
         A("edit", "ctrl+o", "editor", "Use your own editor; the clock keeps running.", ("coding",), 3, True),
@@ -86,6 +91,18 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
           ("predict",)) for place in range(5)),
         A("unask", "escape", "not this one", "Do not take the reading.", ("predict",), 9, True),
         A("hint", "ctrl+t", "hint", "Take one of two hints, for 10 marks each.", INCIDENT, 7, True),
+        A("review('correct')", "c", "correct", "Say that the code is correct.", ("review-decide",), 10),
+        A("review('faulty')", "x", "faulty", "Say that the code has a fault.", ("review-decide",), 10),
+        *(A(f"review('sure', {25 * step})", str(step + 1), f"{25 * step} %", sentence, ("review-sure",), 9)
+          for step, sentence in enumerate(SURE)),
+        A("review('reconsider')", "backspace", "change", "Change the decision.", ("review-sure",), 9),
+        A("review('point')", "space", "point", "Point at the line under the cursor, or no longer.",
+          ("review-point",), 10),
+        A("review('next')", "enter", "next", "Go to the next step.", ("review-point",), 9),
+        A("review('code')", "f2", "code", "Go to the code and its lines.", _DECIDED, 6, True),
+        A("review('say')", "f3", "say", "Say what goes wrong for a user.", _DECIDED, 6, True),
+        A("review('prove')", "f4", "test", "Write the test.", _DECIDED, 6, True),
+        A("review('fix')", "f5", "fix", "Fix the code.", _DECIDED, 6, True),
         A("end", "ctrl+e", "end early", "End it and mark it; before the first answer, discard it.",
           RUNNING, 4, True),
         A("back", "escape", "leave", "Leave the screen; the clock keeps running.", RUNNING, 6, True),
@@ -112,6 +129,7 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         "The result and everything behind it. The arithmetic shows how each mark was computed.", (
         A("report", "r,enter", "report", "Read the whole report.", rank=10),
         A("explain", "a", "arithmetic", "See how every mark and the total were computed.", rank=9),
+        A("loop", "l", "loop", "See the one report of the loop, and what comes next in it.", rank=9),
         A("export", "x", "export", "Write the report as HTML, Markdown and JSON.", rank=8),
         A("undo", "u", "undo", "Undo the marks and their reviews together.", rank=5),
         A("step(0)", "1", "next step", "Open the first of the next steps.", rank=6),

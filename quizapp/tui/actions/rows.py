@@ -7,9 +7,11 @@ UNSEEN = (*QUESTION, TYPING)
 ANSWER = ("answer", "points")
 CARD = (*UNSEEN, *ANSWER, "confidence")
 INCIDENT = ("readings", "telling", "diagnosis")
-ANSWERABLE = ("choice", "order", "idle", "coding", TYPING, *INCIDENT)
+REVIEWED = ("review-decide", "review-point", "review-write")
+REVIEWING = ("review-sure", *REVIEWED)
+ANSWERABLE = ("choice", "order", "idle", "coding", TYPING, *INCIDENT, *REVIEWED)
 """Phases of a running interview in which an answer can be given."""
-RUNNING = ("brief", "wrap", "confidence", *ANSWERABLE)
+RUNNING = ("brief", "wrap", "confidence", "review-sure", *ANSWERABLE)
 
 A = Act
 SCROLL = (A("up", "up,k", "up", "Scroll up."), A("down", "down,j", "down", "Scroll down."))

@@ -45,7 +45,10 @@ def highlight_terms(text: str, points: Sequence[KeyPoint], prompt: str = "") -> 
 
 
 class AnswerBox(TextArea):
-    """A field of a few lines for an answer in the learner's own words."""
+    """A field of a few lines for an answer in the learner's own words.
+
+    With ``leaves_pages`` the keys for a page up and down are left to the screen, which has more to scroll.
+    """
 
     DEFAULT_CSS = """
     AnswerBox { height: 8; border: round $box; background: $background; padding: 0 1; }
@@ -57,6 +60,13 @@ class AnswerBox(TextArea):
         self.points: Sequence[KeyPoint] = ()
         self.prompt = ""
         self.recognized: dict[int, PointEvidence] = {}
+        self.leaves_pages = False
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Leave the keys for pages to the screen if it wants them."""
+        if self.leaves_pages and action in {"cursor_page_up", "cursor_page_down"}:
+            return False
+        return super().check_action(action, parameters)
 
     def show(self, points: Sequence[KeyPoint], prompt: str = "") -> None:
         """Empty the box for a question."""

@@ -3,7 +3,8 @@
 from textual.content import Content
 
 from quizapp.interview.code_review.model import Decision
-from quizapp.interview.code_review.running_review import ReviewStep, RunningReview
+from quizapp.interview.code_review.review_steps import ReviewStep, ReviewSteps
+from quizapp.interview.code_review.running_review import RunningReview
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock
 
@@ -19,7 +20,7 @@ _TASKS = {
     ReviewStep.PROVE: (
         "Write check(m) with plain asserts: hold on every correct solution, fail on the code shown."
     ),
-    ReviewStep.FIX: "Fix the code; the hidden tests grade the whole file. ctrl+s hands everything in.",
+    ReviewStep.FIX: "Fix the code; the hidden tests grade the whole file. {hand_in} hands everything in.",
     ReviewStep.JUDGE: "The judge runs your test and your fix; that takes some seconds.",
 }
 _PROVE_CORRECT = (
@@ -29,14 +30,14 @@ _PROVE_CORRECT = (
 _REVEAL = "Does your sentence say what goes wrong? The fault's number changes the credit; enter accepts all."
 
 
-def task_text(running: RunningReview) -> str:
-    """What is expected now, in a sentence or two."""
-    step, answer = running.step, running.answer
+def task_text(at: ReviewSteps, hand_in: str) -> str:
+    """What is expected now, in a sentence or two; ``hand_in`` is the key that ends the answering."""
+    step, answer = at.step, at.answer
     if step == ReviewStep.PROVE and answer.decision == Decision.CORRECT:
         return _PROVE_CORRECT
     if step == ReviewStep.REVEAL:
-        return _REVEAL if running.review.faults else ""
-    return _TASKS[step].format(decision=answer.decision)
+        return _REVEAL if at.review.faults else ""
+    return _TASKS[step].format(decision=answer.decision, hand_in=hand_in)
 
 
 def head_line(running: RunningReview, width: int) -> Content:
@@ -46,7 +47,7 @@ def head_line(running: RunningReview, width: int) -> Content:
     right = Content.styled(f"{clock(left)} of {running.review.minutes}:00 left", style)
     if not running.is_timed:
         right = Content.styled(f"{clock(running.answer.seconds)} used", "$text-muted")
-    steps = Content("  ").join(_steps(running))
+    steps = Content("  ").join(step_names(running.at))
     room = width - right.cell_length - steps.cell_length - 4
     title = Content.styled(one_line(running.review.title), "bold $primary")
     title = title.truncate(room, ellipsis=True) if room >= 8 else Content("")
@@ -54,9 +55,10 @@ def head_line(running: RunningReview, width: int) -> Content:
     return title.append("  ").append(steps).append(" " * gap).append(right)
 
 
-def _steps(running: RunningReview) -> list[Content]:
-    names = [ReviewStep.DECIDE, *(running.steps if running.answer.confidence is not None else ())]
-    current = ReviewStep.DECIDE if running.step == ReviewStep.CONFIDENCE else running.step
+def step_names(at: ReviewSteps) -> list[Content]:
+    """The names of the steps that are known so far, the current one reversed."""
+    names = [ReviewStep.DECIDE, *(at.steps if at.is_decided else ())]
+    current = ReviewStep.DECIDE if at.step == ReviewStep.CONFIDENCE else at.step
     return [
         Content.styled(step.value, "bold reverse" if step == current else "$text-muted") for step in names
     ]

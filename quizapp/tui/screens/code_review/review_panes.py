@@ -5,7 +5,7 @@ from textual.containers import Container, Vertical, VerticalScroll
 from textual.widgets import TextArea
 
 from quizapp.interview.code_review.model import ReviewAnswer
-from quizapp.interview.code_review.running_review import ReviewStep, RunningReview
+from quizapp.interview.code_review.review_steps import ReviewStep, ReviewSteps
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.widgets.reviewed_code import ReviewedCode
@@ -48,15 +48,15 @@ class ReviewPanes(Container):
         for field, text in (("#words", answer.words), ("#check", answer.check), ("#fixed", answer.fixed)):
             self.query_one(field, TextArea).load_text(text)
 
-    def keep(self, running: RunningReview) -> None:
-        """Store what the fields hold."""
+    def texts(self) -> tuple[str, str, str]:
+        """What the fields hold: the words, the test and the fix."""
         words, check, fixed = (self.query_one(field, TextArea).text for field in _FIELDS.values())
-        running.keep(words=words, check=check, fixed=fixed)
+        return words, check, fixed
 
-    def show_code(self, running: RunningReview) -> None:
+    def show_code(self, at: ReviewSteps) -> None:
         """Show the code, with a cursor while the learner points."""
-        pointing = running.step == ReviewStep.POINT
-        self.shown.show(running.review.shown, running.answer.lines, has_cursor=pointing)
+        pointing = at.step == ReviewStep.POINT
+        self.shown.show(at.review.shown, at.answer.lines, has_cursor=pointing)
         if pointing:
             self._bring_cursor_into_view()
 

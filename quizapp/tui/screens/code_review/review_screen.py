@@ -15,7 +15,8 @@ from quizapp.errors import QuizError
 from quizapp.interview.code_review import running_review
 from quizapp.interview.code_review.model import Decision, ReviewResult
 from quizapp.interview.code_review.review_marks import decide_consequence
-from quizapp.interview.code_review.running_review import ReviewStep, RunningReview, load_running
+from quizapp.interview.code_review.review_steps import ReviewStep
+from quizapp.interview.code_review.running_review import RunningReview, load_running
 from quizapp.interview.code_review.service import next_review, record_result, remark
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
 from quizapp.tui import actions
@@ -174,12 +175,12 @@ class ReviewScreen(Place):
     def action_point(self) -> None:
         """Point at the line under the cursor, or no longer."""
         self.sitting.toggle_line(self.panes.shown.cursor)
-        self.panes.show_code(self.sitting)
+        self.panes.show_code(self.sitting.at)
 
     def action_next_step(self) -> None:
         """Go to the next step, or hand in after the last one."""
         self._keep()
-        following = self.sitting.next_step()
+        following = self.sitting.at.next_step()
         if following is None:
             self.action_hand_in()
         else:
@@ -194,7 +195,7 @@ class ReviewScreen(Place):
         """Go to a step by its pane; the code can be read at every step."""
         self._keep()
         step = STEP_OF_PANE[pane]
-        if step in self.sitting.steps:
+        if step in self.sitting.at.steps:
             self.sitting.go(step)
             self._show_step()
         elif pane == "code":
@@ -210,7 +211,7 @@ class ReviewScreen(Place):
     def action_hand_in(self) -> None:
         """Ask, then hand in."""
         self._keep()
-        missing = self.sitting.missing()
+        missing = self.sitting.at.missing()
         rest = f"; still missing: {', '.join(missing)}" if missing else ""
 
         def chosen(way: str | None) -> None:
@@ -225,7 +226,7 @@ class ReviewScreen(Place):
     def action_run_test(self) -> None:
         """Run the test on the code shown, or on the fix while that is being written."""
         self._keep()
-        problem = self.sitting.test_problem()
+        problem = self.sitting.at.test_problem()
         if problem:
             self._say_output(problem)
             return
@@ -266,7 +267,7 @@ class ReviewScreen(Place):
             from quizapp.interview.code_review.judging import judge_with_client
 
             try:
-                result = judge_with_client(running.review, exercise, running.submitted())
+                result = judge_with_client(running.review, exercise, running.at.submitted())
             except QuizError as error:
                 call_on_ui(self.quiz, self._judge_failed, error)
             else:
@@ -339,9 +340,9 @@ class ReviewScreen(Place):
         if step == ReviewStep.REVEAL:
             self._show_result()
         else:
-            self.panes.show_code(running)
+            self.panes.show_code(running.at)
             self.panes.show_pane(PANE_OF_STEP.get(step, "code"))
-        self.query_one("#task", Static).update(plain(task_text(running), "bold"))
+        self.query_one("#task", Static).update(plain(task_text(running.at, "ctrl+s"), "bold"))
         self._show_head()
         phases = {ReviewStep.JUDGE: "judging", ReviewStep.REVEAL: "reveal"}
         self.enter_phase(phases.get(step, step.value if step not in PANE_OF_STEP else "code"))
@@ -367,7 +368,8 @@ class ReviewScreen(Place):
 
     def _keep(self) -> None:
         if self.sitting.is_timed:
-            self.panes.keep(self.sitting)
+            words, check, fixed = self.panes.texts()
+            self.sitting.keep(words=words, check=check, fixed=fixed)
 
     def _tick(self) -> None:
         running = self._sitting

@@ -1,17 +1,38 @@
-"""What a running interview asks before something cannot be taken back."""
+"""What a running interview says, and what it asks before something cannot be taken back."""
 
 from typing import TYPE_CHECKING
 
-from quizapp.interview.session.question import ESTIMATE, InterviewQuestion
+from quizapp.interview.session.question import ESTIMATE, REVIEW, InterviewQuestion
 from quizapp.tui.screens.choose import Choose
+from quizapp.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from quizapp.tui.screens.interview.running import RunScreen
 
+NOTICES = {
+    "mark-50": "Half of the time for this question is used.",
+    "mark-90": "Nine tenths of the time for this question are used.",
+    "lost": "The terminal was away; the clock kept running.",
+    "last": "No other question of this phase is open.",
+}
+CUT = "What you wrote stands and counts; the next question is open."
+OVER = "The time for this {} is over; now you mark what you answered."
+WHERE_TO_WRITE = {
+    "readings": "f3 is where you write; here you take readings.",
+    "diagnosis": "f3 is where you write; here you choose and tick.",
+    "coding": "f3 is where you write the code, f4 where you explain it.",
+    "review-point": "f3 is where you say what goes wrong, f4 where you write the test.",
+}
+"""Hints for a learner who types in a pane without a field, by phase."""
+
 
 def ask_about_empty(screen: "RunScreen", item: InterviewQuestion) -> None:
     """Ask before an empty answer is frozen, because ctrl+r is one key."""
-    missing = {"order": "Nothing is moved yet", ESTIMATE: "There is no number yet"}
+    missing = {
+        "order": "Nothing is moved yet",
+        ESTIMATE: "There is no number yet",
+        REVIEW: "There is no decision yet",
+    }
     what = missing.get(item.kind, "There is no answer yet")
     entries = [("no", "Go on with it"), ("yes", "Leave it without an answer")]
     shown = screen.in_hand()
@@ -39,3 +60,20 @@ def ask_to_end(screen: "RunScreen") -> None:
             screen.save_and_react(screen.session.end("early"))
 
     screen.quiz.push_screen(Choose(f"End the {what} now?", entries), chosen)
+
+
+def choose_question(screen: "RunScreen") -> None:
+    """Ask which open question of the phase comes next."""
+    session = screen.session
+    open_items = [item for item in session.in_phase() if session.can_open(item.number)]
+    if not open_items:
+        screen.quiz.say(NOTICES["last"])
+        return
+    entries = [(str(item.number), one_line(item.title)[:70]) for item in open_items]
+
+    def chosen(value: str | None) -> None:
+        if value:
+            screen.collect()
+            screen.save_and_react(session.open(int(value)))
+
+    screen.quiz.push_screen(Choose("Which question?", entries), chosen)

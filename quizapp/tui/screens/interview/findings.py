@@ -6,10 +6,24 @@ from textual.content import Content
 from textual.visual import VisualType
 
 from quizapp.incidents.diagnosis import compare_diagnosis
-from quizapp.interview.marking.model import CodingMarking, EstimateMarking, MachineMarking, Marking
+from quizapp.interview.code_review.review_text import (
+    difference,
+    fault_place,
+    fix_text,
+    parts,
+    verdict_sentence,
+)
+from quizapp.interview.marking.model import (
+    CodingMarking,
+    EstimateMarking,
+    MachineMarking,
+    Marking,
+    ReviewMarking,
+)
 from quizapp.interview.report.text import given_text, right_text, verdict_line
+from quizapp.interview.scoring.review_terms import review_result
 from quizapp.interview.scoring.terms import terms_of
-from quizapp.interview.session.question import ESTIMATE, IN_WORDS, INCIDENT, InterviewQuestion
+from quizapp.interview.session.question import ESTIMATE, IN_WORDS, INCIDENT, REVIEW, InterviewQuestion
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import highlight_terms
@@ -26,7 +40,7 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
             return plain(text)
         nothing = Content.styled("nothing said", "$text-muted")
         return highlight_terms(text, item.key_points) if text else nothing
-    if item.kind == "coding" and item.typed.strip():
+    if item.kind in ("coding", REVIEW) and item.typed.strip():
         return plain(item.typed.strip())
     shown = "" if item.kind == "coding" else given_text(item)
     if item.kind == ESTIMATE:
@@ -43,6 +57,8 @@ def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
         return Document("\n".join(_diagnosis(item, marking)))
     if item.kind == "recall":
         return _silence(item) if marking.empty else Content("")
+    if isinstance(marking, ReviewMarking):
+        return Document("\n".join(_review(item, marking)))
     if isinstance(marking, CodingMarking):
         return plain(verdict_line(marking, len(item.submissions)), "bold")
     if isinstance(marking, EstimateMarking):
@@ -67,6 +83,29 @@ def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
 def _silence(item: InterviewQuestion) -> Content:
     text = "You only repeated the question, so nothing counts." if item.typed.strip() else "No answer: 0."
     return Content.styled(text, "$warning")
+
+
+def _review(item: InterviewQuestion, marking: ReviewMarking) -> Iterator[str]:
+    """What the review was, the marks by part, and what became of test and fix; in Markdown."""
+    result = review_result(item, marking)
+    yield f"**{verdict_sentence(result)}**"
+    yield ""
+    if marking.judged is None and item.answered:
+        yield "*The judge is running your test and your fix.*"
+        yield ""
+    for name, marks, most in parts(result):
+        yield f"- {name} {marks} of {most}"
+    for fault in result.review.faults:
+        yield f"- {fault_place(fault.lines)}: {fault.why}"
+    yield f"- your test: {result.proof.text or 'none.'}"
+    if not result.review.is_correct:
+        yield f"- your fix: {fix_text(result)}"
+        yield ""
+        yield "From the correct code to the code shown:"
+        yield ""
+        yield "```diff"
+        yield from difference(result.review.original, result.review.shown)
+        yield "```"
 
 
 def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:

@@ -10,22 +10,21 @@ from textual.widget import Widget
 from textual.widgets import Input, Static
 
 from quizapp.errors import QuizError, TakenOver
-from quizapp.interview import archive
 from quizapp.interview.marking.model import Marking, WordsMarking
 from quizapp.interview.marking.propose import is_self_marked
 from quizapp.interview.marking.text_evidence import says_quote
-from quizapp.interview.report.model import Report
 from quizapp.interview.report.text import STATES
-from quizapp.interview.session.question import INCIDENT, InterviewQuestion
+from quizapp.interview.session.question import INCIDENT, REVIEW, InterviewQuestion
 from quizapp.tui import actions
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.interview.findings import found_text, own_text
+from quizapp.tui.screens.interview.review_judging import ReviewJudging
 from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.rubric import POINT, WRONG, Rubric, RubricLine
 from quizapp.util.sanitize import one_line
-from quizapp.util.text import clock, plural
+from quizapp.util.text import clock
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
@@ -97,7 +96,7 @@ class RubricScreen(Place):
         item = self.item
         with self.app.batch_update():
             self._show_head()
-            titled = item.kind in {"coding", INCIDENT}
+            titled = item.kind in {"coding", INCIDENT, REVIEW}
             asked = item.title if titled else item.asked.prompt
             self.query_one("#prompt", Static).update(Document(asked))
             self.query_one("#own", Static).update(own_text(item, blind=self.blind))
@@ -320,11 +319,20 @@ class RubricScreen(Place):
 
 
 class MarkScreen(RubricScreen):
-    """The marking of an interview that has ended; at its end the marks and reviews are stored."""
+    """The marking of an interview that has ended; at its end the marks and reviews are stored.
+
+    Code reviews are judged meanwhile; nothing is stored before all of them are.
+    """
 
     def __init__(self, interview: "Interview") -> None:
         super().__init__(interview.session.items, interview.markings)
         self.interview = interview
+        self.judging = ReviewJudging(self)
+
+    def on_mount(self) -> None:
+        """Show the first question, and have the judge run what it has not run yet."""
+        super().on_mount()
+        self.judging.start()
 
     def changed(self) -> None:
         """Save every decision at once."""
@@ -332,8 +340,15 @@ class MarkScreen(RubricScreen):
         if self.interview.taken:
             self.call_later(self._leave_taken)
 
+    def refresh_findings(self, number: int) -> None:
+        """Show what the judge found out about a question, if that is the one on the screen."""
+        if self.item.number == number:
+            self._show_found()
+
     def finish(self) -> None:
         """Store marks and reviews; ask first whether an interview counts that was left before its half."""
+        if not self.judging.finished():
+            return
         if self.interview.reached_half or not self.interview.form.has_total:
             self._record(counts=True)
             return
@@ -366,54 +381,4 @@ class MarkScreen(RubricScreen):
         if self.app.screen is not self:
             return
         self.quiz.say(self.interview.taken, bad=True)
-        self.quiz.go_back(self)
-
-
-class BlindScreen(RubricScreen):
-    """Marks an old answer again without showing its marks. Every point must be decided, for comparison."""
-
-    blind = True
-
-    def __init__(self, report: Report, number: int) -> None:
-        question = report.question(number)
-        marking = question.marking
-        assert isinstance(marking, WordsMarking)
-        super().__init__([question.asked], [marking.unmarked()])
-        self.report, self.number = report, number
-        self.held: dict[int, float] = {}
-
-    def show(self) -> None:
-        """Show the whole question, since it may be weeks old."""
-        super().show()
-        self.query_one("#prompt", Static).update(Document(self.item.asked.prompt))
-
-    def _show_head(self) -> None:
-        left = Content.styled("Marked again", "bold $primary")
-        left = left.append(Content.styled(f"  an answer of {self.report.started[:10]}", "$text-muted"))
-        right = f"{len(self.held)} of {len(self.rubric_marking.points)} decided"
-        gap = max(1, self.size.width - 2 - left.cell_length - len(right))
-        self.query_one("#head", Static).update(left.append(" " * gap).append(right))
-
-    def hold(self, index: int, held: float, quote: str) -> None:
-        """Store the decision; it needs no phrase, since it is compared and not counted."""
-        del quote
-        self.rubric_marking.points[index].held = held
-        self.held[index] = held
-        self._show_head()
-
-    def action_take(self) -> None:
-        """Finish once every point is decided, because an open point would count as not said."""
-        left = len(self.rubric_marking.points) - len(self.held)
-        if not left:
-            self.seen.add(self.at)
-        if left:
-            self.quiz.say(f"Decide every point: {plural(left, 'point')} left (y, h or n).")
-            return
-        super().action_take()
-
-    def finish(self) -> None:
-        """Store the blind marks beside the first."""
-        held = [point.held for point in self.rubric_marking.points]
-        agreement = archive.store_remark(self.quiz.study, self.report, self.number, held)
-        self.quiz.say(f"{agreement}. The first marks stay.")
         self.quiz.go_back(self)

@@ -54,7 +54,8 @@ class QuestionView(VerticalScroll):
         """The prompt, a text field, a field for each machine-marked kind, and the degrees of confidence."""
         with Container(id="column"):
             yield Static("", id="earlier", classes="muted", markup=False)
-            yield Static("", id="prompt", markup=False)
+            with VerticalScroll(id="asked", can_focus=False):
+                yield Static("", id="prompt", markup=False)
             yield Static("", id="plain", markup=False)
             yield AnswerBox(id="typed")
             with ContentSwitcher(id="work"):
@@ -78,11 +79,18 @@ class QuestionView(VerticalScroll):
         """The steps of an order question."""
         return self.query_one(Order)
 
+    @property
+    def scroller(self) -> VerticalScroll:
+        """What scrolls: the whole view, or only the prompt where that is long."""
+        return self.query_one("#asked", VerticalScroll) if self.has_class("-long") else self
+
     def clear(self) -> None:
         """Hide every part that only some questions have."""
+        self.set_class(False, "-long")
         for name in ("#earlier", "#plain", "#typed", "#work", "#sure"):
             self.query_one(name).display = False
         self.scroll_home(animate=False)
+        self.query_one("#asked").scroll_home(animate=False)
 
     def collect(self, item: InterviewQuestion) -> None:
         """Hand what is typed so far to the session. Choices and orders are handed over as they are made."""
@@ -123,6 +131,8 @@ class QuestionView(VerticalScroll):
         reserve = self.session.phases[-1]
         if reserve.name == "reserve":
             phases.append(f"- {reserve.title}: {clock(reserve.seconds)}")
+        if self.interview.note:
+            phases += ["", self.interview.note]
         return "\n".join([*phases, "", SPOKEN_BRIEF if self.interview.head.spoken else BRIEF])
 
     def _wrap_up(self) -> str:
@@ -135,6 +145,8 @@ class QuestionView(VerticalScroll):
     def show_question(self, item: InterviewQuestion) -> str:
         """Show a question with the field for its kind of answer."""
         self.query_one("#prompt", Static).update(Document(asked_text(item, self.session.now.title)))
+        # The field stays in view below a prompt of several screens.
+        self.set_class(item.slot == "hypotheses", "-long")
         if item.kind == "recall":
             return self._show_words(item.typed, spoken=item.spoken)
         work = self.query_one("#work", ContentSwitcher)
@@ -185,6 +197,7 @@ class QuestionView(VerticalScroll):
         box = self.query_one("#typed", AnswerBox)
         box.show(())  # without key points, so that no word of the answer lights up before the end
         box.load_text(text)
+        box.leaves_pages = self.has_class("-long")
         box.move_cursor(box.document.end)
         box.display = True
         box.focus()

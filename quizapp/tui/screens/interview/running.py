@@ -1,6 +1,6 @@
 """A running mock interview: the clock above, one question below, and nothing revealed before the end."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar
 
@@ -10,44 +10,37 @@ from textual.widget import Widget
 from textual.widgets import ContentSwitcher, TextArea
 
 from quizapp.interview.session.flow import SessionEvent
-from quizapp.interview.session.question import CONFIDENCE, INCIDENT, OPEN
+from quizapp.interview.session.question import CODING, CONFIDENCE, INCIDENT, OPEN, REVIEW
 from quizapp.tui import actions
 from quizapp.tui.screens.base import Place
-from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.incidents.running import IncidentView
 from quizapp.tui.screens.interview.coding import CodingView
-from quizapp.tui.screens.interview.dialogs import ask_about_empty, ask_to_end
+from quizapp.tui.screens.interview.dialogs import (
+    CUT,
+    NOTICES,
+    OVER,
+    WHERE_TO_WRITE,
+    ask_about_empty,
+    ask_to_end,
+    choose_question,
+)
 from quizapp.tui.screens.interview.question_view import QuestionView
+from quizapp.tui.screens.interview.review_view import ReviewView
 from quizapp.tui.screens.interview.time_up import TimeUp
 from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.row_list import RowList
-from quizapp.util.sanitize import one_line
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
 TICK_S = 0.2
-NOTICES = {
-    "mark-50": "Half of the time for this question is used.",
-    "mark-90": "Nine tenths of the time for this question are used.",
-    "lost": "The terminal was away; the clock kept running.",
-    "last": "No other question of this phase is open.",
-}
-CUT = "What you wrote stands and counts; the next question is open."
-OVER = "The time for this {} is over; now you mark what you answered."
-WHERE_TO_WRITE = {
-    "readings": "f3 is where you write; here you take readings.",
-    "diagnosis": "f3 is where you write; here you choose and tick.",
-    "coding": "f3 is where you write the code, f4 where you explain it.",
-}
-"""Hints for a learner who types in a pane without a field, by phase."""
 HINT_EVERY_S = 3.0
-UNTYPED = {"confidence", "brief", "wrap", "coding", *actions.INCIDENT, "predict"}
+UNTYPED = {"confidence", "brief", "wrap", "coding", *actions.INCIDENT, "predict", *actions.REVIEWING}
 """Phases that hold no matter which field has the focus."""
 
 
 class RunScreen(Place):
-    """Runs the clock of an interview and shows the current question in one of three views.
+    """Runs the clock of an interview and shows the current question in the view for its kind.
 
     Every action is on disk before its effect is shown.
     """
@@ -63,6 +56,12 @@ class RunScreen(Place):
         self.question = QuestionView(interview, id="talk")
         self.coding = CodingView(interview, id="coding")
         self.incident = IncidentView(interview, id="incident")
+        self.review = ReviewView(interview, id="review")
+        self._views: Mapping[str, CodingView | IncidentView | ReviewView] = {
+            CODING: self.coding,
+            INCIDENT: self.incident,
+            REVIEW: self.review,
+        }
         self._shown: tuple[object, ...] = ()
         self._phase = "brief"
         self._over = self._left = False
@@ -73,8 +72,7 @@ class RunScreen(Place):
         yield ClockBar()
         with ContentSwitcher(initial="talk", id="switch"):
             yield self.question
-            yield self.coding
-            yield self.incident
+            yield from self._views.values()
 
     def on_mount(self) -> None:
         """Start to tick."""
@@ -122,10 +120,8 @@ class RunScreen(Place):
         item = self.session.item
         if item is None or self.in_hand() != self._shown:
             return
-        if item.state == OPEN and item.kind == "coding":
-            self.coding.collect(item)
-        elif item.state == OPEN and item.kind == INCIDENT:
-            self.incident.collect(item)
+        if item.state == OPEN and item.kind in self._views:
+            self._views[item.kind].collect(item)
         else:
             self.question.collect(item)
 
@@ -168,11 +164,10 @@ class RunScreen(Place):
             phase = self.question.show_confidence(item)
         elif item.open_follow_up is not None:
             phase = self.question.show_follow_up(item)
-        elif item.kind == "coding":
-            view, phase = self.coding, self.coding.show(item)
-            self.quiz.warm_judge()
-        elif item.kind == INCIDENT:
-            view, phase = self.incident, self.incident.show(item)
+        elif item.kind in self._views:
+            view, phase = self._views[item.kind], self._views[item.kind].show(item)
+            if item.kind != INCIDENT:
+                self.quiz.warm_judge()
         else:
             phase = self.question.show_question(item)
         self.query_one("#switch", ContentSwitcher).current = view.id
@@ -182,7 +177,9 @@ class RunScreen(Place):
         """The question, the task of a coding question, or the pane of an incident."""
         if self._phase in actions.INCIDENT:
             return self.incident.scroller()
-        return self.query_one("#pane-task") if self._phase == "coding" else self.question
+        if self._phase in actions.REVIEWING:
+            return self.review.scroller()
+        return self.query_one("#pane-task") if self._phase == "coding" else self.question.scroller
 
     # leaving
 
@@ -268,6 +265,8 @@ class RunScreen(Place):
                 self.session.give(self.question.choice.order[self.question.choice.cursor])
         if item is not None and item.nothing_given and item.kind != INCIDENT:  # that form asks by itself
             ask_about_empty(self, item)
+        elif item is not None and item.kind == REVIEW:  # no confidence comes after it, so it asks by itself
+            self.review.ask_to_hand_in()
         else:
             self.save_and_react(self.session.submit())
 
@@ -327,18 +326,7 @@ class RunScreen(Place):
 
     def action_return_to(self) -> None:
         """Choose among the open questions of the phase."""
-        open_items = [i for i in self.session.in_phase() if self.session.can_open(i.number)]
-        if not open_items:
-            self.quiz.say(NOTICES["last"])
-            return
-        entries = [(str(i.number), f"{one_line(i.asked.prompt)[:70]}") for i in open_items]
-
-        def chosen(value: str | None) -> None:
-            if value:
-                self.collect()
-                self.save_and_react(self.session.open(int(value)))
-
-        self.quiz.push_screen(Choose("Which question?", entries), chosen)
+        choose_question(self)
 
     def action_end(self) -> None:
         """End early or discard, once confirmed."""
@@ -358,8 +346,20 @@ class RunScreen(Place):
             self.question.order.move(step)
         elif self.phase in {"readings", "diagnosis"}:
             self.incident.move(step)
+        elif self._phase in actions.REVIEWING:
+            self.review.move(step)
         else:
             self.scroller().scroll_relative(y=step, animate=False)
+
+    # code reviews
+
+    def action_review(self, name: str, percent: int = 0) -> None:
+        """Do something that only a code review has."""
+        self.review.act(name, percent)
+
+    def action_at(self, line: int) -> None:
+        """A click on a line of the code to review."""
+        self.review.move_to(line)
 
     # code
 
@@ -368,8 +368,11 @@ class RunScreen(Place):
         self.coding.go(name)
 
     def action_check(self) -> None:
-        """Run the learner's own check."""
-        self.coding.check()
+        """Run the learner's own check, or the test of a code review."""
+        if self._phase in actions.REVIEWING:
+            self.review.run_test()
+        else:
+            self.coding.check()
 
     def action_judge(self) -> None:
         """Submit the code to the judge."""

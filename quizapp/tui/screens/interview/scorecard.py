@@ -20,6 +20,7 @@ from quizapp.interview.report.text import (
     reviews_line,
     title_line,
 )
+from quizapp.interview.rounds.loop import LOOP, loop_of, next_text
 from quizapp.scheduling.views import EVERYTHING, CardFilter
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
@@ -183,6 +184,22 @@ class CardScreen(Place):
 
         self.quiz.read("Arithmetic", explain(self.named), markdown=False)
 
+    def action_loop(self) -> None:
+        """Show the one report of the loop that this round belongs to."""
+        from quizapp.interview.report.loop_report import loop_report, rendered_loop
+
+        loop = loop_of(self.quiz.study, self.report)
+        if loop is None:
+            self.quiz.say("It is not a round of a loop.")
+            return
+        one = loop_report(loop.id, loop.rounds, loop.reports)
+        text = rendered_loop(one, "md", self.quiz.bank.topics)
+        self.quiz.read("Loop", f"{next_text(loop)}\n\n{text}")
+
+    def offers(self, act: actions.Act) -> bool:
+        """Offer the report of the loop only where there is one."""
+        return (act.action != "loop" or bool(self.report.loop)) and super().offers(act)
+
     def action_export(self) -> None:
         """Write the report as HTML, Markdown and JSON."""
         from quizapp.interview.report.files import write_reports
@@ -206,12 +223,15 @@ class CardScreen(Place):
                 self.quiz.go("drill", flt=CardFilter(ids=frozenset({target.name}), extra=EVERYTHING))
             case "exercise" if target.name in self.quiz.bank.exercises:
                 self.quiz.go("exercise", slug=target.name)
+            case "review" if target.name in self.quiz.bank.exercises:
+                self.quiz.go("review", slug=target.name)
             case "incident":
                 self.quiz.go("incident", wanted=target.name or None)
             case "drill":
                 self.quiz.go("drill", topic=target.name)
             case "mock":
-                self.quiz.go("mock", role=self.report.role, round_name=self.report.round_name)
+                kind = LOOP if self.report.loop else self.report.round_name
+                self.quiz.go("mock", role=self.report.role, round_name=kind)
             case _:
                 self.quiz.say("It is no longer in the bank.")
 

@@ -13,6 +13,7 @@ from quizapp.errors import QuizError
 from quizapp.interview import RoundName, archive, trends
 from quizapp.interview.blueprint import Blueprint, InterviewPlan, load_blueprint
 from quizapp.interview.report.model import Report
+from quizapp.interview.rounds.loop import LOOP, Loop, current_loop, minutes_of, next_text
 from quizapp.interview.rounds.round_table import ROUNDS, find_round
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import wrap
@@ -44,7 +45,9 @@ class MockScreen(StartScreen):
     ) -> None:
         super().__init__()
         self.role = role or ""
-        self.round = find_round(round_name)
+        self.in_loop = round_name == LOOP
+        self.loop: Loop | None = None
+        self.round = find_round(RoundName.MIXED if self.in_loop else round_name)
         self.minutes = minutes or self.round.default_minutes
         self.code, self.spoken = code, spoken
         self.seed = seed
@@ -85,6 +88,7 @@ class MockScreen(StartScreen):
         if not self.role:
             tracks = self.quiz.study.settings.tracks
             self.role = archive.first_role(self.blueprint, tracks, self.reports)
+        self._look_for_loop()
         self._show()
 
     def returned(self) -> None:
@@ -94,7 +98,18 @@ class MockScreen(StartScreen):
         self.reports = archive.done(study)
         self.blind = archive.blind_queue(self.reports, study.clock.now())
         self.cursor = min(self.cursor, len(FIELDS) + len(self.reports) - 1)
+        self._look_for_loop()
         self._show()
+
+    def _look_for_loop(self) -> None:
+        """Find the loop of the role that goes on, or make one; its next round is the one to sit."""
+        if not self.in_loop or self.blueprint is None or not self.role:
+            self.loop = None
+            return
+        self.loop = current_loop(self.quiz.study, self.blueprint.role(self.role))
+        if (kind := self.loop.next_round) is not None:
+            self.round, self.minutes = kind, minutes_of(kind)
+            self.spoken = self.spoken and kind.may_be_spoken
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out for the width."""
@@ -112,7 +127,10 @@ class MockScreen(StartScreen):
             self._put("#cut", unfinished_lines(self.unfinished.document, width))
         self.query_one("#cut").display = self.unfinished is not None
         self._put("#fields", _fields(self._values(), self.cursor))
-        self._put("#shape", _shape(plan, self.blueprint.format.titles, width))
+        shape = _shape(plan, self.blueprint.format.titles, width)
+        if self.loop is not None and self.loop.reports:
+            shape = [*wrap(Content.styled(next_text(self.loop), "bold"), width), *shape]
+        self._put("#shape", shape)
         past_lines = _past_interviews(self.reports, self.role, self.round.name, self.cursor, width)
         self._put("#past", [*past_lines, *_remarking(self.reports, len(self.blind), width)])
         phase = "list" if self.cursor < len(FIELDS) else "past"
@@ -143,7 +161,7 @@ class MockScreen(StartScreen):
         random = "random, or type a number" if self._on_seed else "random"
         return {
             "role": self.blueprint.roles[self.role].title,
-            "round": self.round.title,
+            "round": f"Loop, round {self.loop.place}: {self.round.title}" if self.loop else self.round.title,
             "minutes": f"{self.minutes} minutes",
             "manner": self._manner(),
             "seed": str(self.seed) if self.seed is not None else random,
@@ -183,20 +201,26 @@ class MockScreen(StartScreen):
         if name == "role":
             roles = list(self.blueprint.roles)
             self.role = roles[(roles.index(self.role) + step) % len(roles)]
+            self._look_for_loop()
         elif name == "round":
-            names = list(ROUNDS)
-            self._change_round(names[(names.index(self.round.name) + step) % len(names)])
-        elif name == "minutes":
+            names = [*ROUNDS, LOOP]
+            here = LOOP if self.in_loop else self.round.name
+            self._change_round(names[(names.index(here) + step) % len(names)])
+        elif name == "minutes" and self.loop is None:
             lengths = self.round.lengths
             self.minutes = lengths[(lengths.index(self.minutes) + step) % len(lengths)]
         elif name == "manner":
-            self.code = self.code if self.round.may_be_spoken else not self.code
+            self.code = self.code if self.round.may_be_spoken or self.loop else not self.code
             self.spoken = self.round.may_be_spoken and not self.spoken
-        else:
+        elif name == "seed":
             self.seed = max(0, (self.seed or 0) + step) if self.seed is not None or step > 0 else None
         self._show()
 
     def _change_round(self, name: str) -> None:
+        self.in_loop = name == LOOP
+        self._look_for_loop()
+        if self.in_loop:
+            return
         self.round = find_round(name)
         if self.minutes not in self.round.lengths:
             self.minutes = self.round.default_minutes
@@ -258,6 +282,7 @@ class MockScreen(StartScreen):
                 spoken=self.spoken,
                 seed=self.seed,
                 blueprint=self.blueprint,
+                loop=self.loop,
             )
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
@@ -282,7 +307,7 @@ class MockScreen(StartScreen):
         if not self.blind:
             self.quiz.say("No old answer is due to be marked again. Every tenth comes back after three days.")
             return
-        from quizapp.tui.screens.interview.marking import BlindScreen
+        from quizapp.tui.screens.interview.blind_marking import BlindScreen
 
         name, number = self.blind[0]
         report = next(report for report in self.reports if report.id == name)

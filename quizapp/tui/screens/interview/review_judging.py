@@ -1,0 +1,94 @@
+"""Has the judge run the code reviews of an interview while the learner marks the answers."""
+
+from typing import TYPE_CHECKING
+
+from quizapp.errors import QuizError
+from quizapp.interview.code_review.model import JudgedReview
+from quizapp.interview.code_review.review_steps import ReviewSteps
+from quizapp.interview.session.question import InterviewQuestion
+from quizapp.tui.screens.choose import Choose
+from quizapp.tui.workers import call_on_ui, run_in_thread
+from quizapp.util.text import plural
+
+if TYPE_CHECKING:
+    from quizapp.bank.model import Exercise
+    from quizapp.tui.screens.interview.marking import MarkScreen
+
+WAITING = "The judge is still running {}; the marks follow."
+
+
+class ReviewJudging:
+    """Judges one review after the other, in a thread. A result is stored as soon as it is there."""
+
+    def __init__(self, screen: "MarkScreen") -> None:
+        self._screen = screen
+        self._runs = False
+        self._problem = ""
+
+    def start(self) -> None:
+        """Judge the next review that was not judged yet, if the judge is free."""
+        if self._runs:
+            return
+        interview = self._screen.interview
+        exercises = self._screen.quiz.bank.exercises
+        # Without its exercise a review cannot be run; what was decided still counts.
+        item = next((item for item in interview.unjudged() if item.exercise in exercises), None)
+        if item is not None:
+            self._runs, self._problem = True, ""
+            self._judge(item, exercises[item.exercise])
+
+    def _judge(self, item: InterviewQuestion, exercise: "Exercise") -> None:
+        review = item.reviewed.review
+        answer = ReviewSteps(review, item.review_answer).submitted()
+        quiz = self._screen.quiz
+
+        def work() -> None:
+            from quizapp.interview.code_review.judging import run_with_client
+
+            try:
+                outcome: JudgedReview | QuizError = run_with_client(review, exercise, answer)
+            except QuizError as error:
+                outcome = error
+            call_on_ui(quiz, self._ended, item.number, outcome)
+
+        run_in_thread(quiz, work, "review-judge")
+
+    def _ended(self, number: int, outcome: "JudgedReview | QuizError") -> None:
+        self._runs = False
+        if isinstance(outcome, QuizError):
+            self._problem = str(outcome)
+            self._screen.quiz.say(f"{self._problem} enter on the last answer tries again.", bad=True)
+            return
+        self._screen.interview.judged(number, outcome)
+        if self._screen.stands:
+            self._screen.refresh_findings(number)
+        self.start()
+
+    def finished(self) -> bool:
+        """Whether the marks can be stored. If not, say why, or offer to go on without the judge."""
+        exercises = self._screen.quiz.bank.exercises
+        left = [item for item in self._screen.interview.unjudged() if item.exercise in exercises]
+        if not left:
+            return True
+        if not self._problem:
+            self.start()
+            self._screen.quiz.say(WAITING.format(plural(len(left), "review")))
+            return False
+        self._ask_again()
+        return False
+
+    def _ask_again(self) -> None:
+        def chosen(way: str | None) -> None:
+            if way == "again":
+                self.start()
+            elif way == "without":
+                for item in self._screen.interview.unjudged():
+                    self._screen.interview.judged(item.number, JudgedReview())
+                self._screen.finish()
+
+        ways = [
+            ("again", "Try again"),
+            ("later", "Mark it later; everything is stored"),
+            ("without", "Go on: tests and fixes count nothing"),
+        ]
+        self._screen.quiz.push_screen(Choose("The judge could not run your tests and fixes", ways), chosen)
