@@ -1,13 +1,16 @@
 """Coding and debug rounds as they are sat: stages, a second exercise, planted faults."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from quizapp.interview.marking.propose import propose
+from quizapp.interview.paper.code_rounds import CodeStock, sample_code_paper
 from quizapp.interview.scoring.terms import coding_terms
+from quizapp.practice.faults import plant_faults
 from quizapp.scheduling.cards import Rating
-from tests.interview.mock_kit import begin, real_bank, study, wait
+from tests.interview.mock_kit import begin, blueprint, real_bank, study, wait
 from tests.interview.test_code import FAILED
 
 
@@ -33,7 +36,8 @@ def made(tmp_path: Path):
 
 
 def start(made, round_name: str):
-    interview, hand = begin(made, "post-training", 45, seed=5, round_name=round_name)
+    """A round about code: with this seed a debug round has faults, not runs."""
+    interview, hand = begin(made, "post-training", 45, seed=3, round_name=round_name)
     interview.session.proceed()
     return interview, hand, interview.session.item
 
@@ -133,3 +137,38 @@ def test_all_green_after_debugging_is_rated_hard(made) -> None:
     assert fix.staged_run.finished
     interview.session.end("early")
     assert interview.record().questions[1].effect.rating == Rating.HARD.label
+
+
+def test_a_debug_round_may_have_broken_runs_after_hypotheses_on_all_of_them(made) -> None:
+    for seed in range(20):
+        interview, _ = begin(made, "post-training", 45, seed=seed, round_name="debug")
+        think, *runs = interview.session.items
+        if runs[0].kind == "incident":
+            break
+    assert (think.slot, think.budget, think.phase) == ("hypotheses", 600, "hypotheses")
+    assert {run.phase for run in runs} == {"debug"}
+    assert len({run.incident.fault_class for run in runs}) == len(runs) == 4
+    assert all(run.incident.title in think.asked.prompt for run in runs)
+    causes = [
+        next((cause.text for cause in run.incident.causes if cause.id == run.incident.cause), "")
+        for run in runs
+    ]
+    shown = [point.text for point in think.key_points]
+    assert all(cause in point for cause, point in zip(causes, shown, strict=True))
+    # The readings are sold in the second phase only.
+    assert not any(run.incident.readings[0].shows in think.asked.prompt for run in runs)
+
+
+def test_papers_of_faulty_code_are_drawn_from_the_programs_that_were_planted_before(made) -> None:
+    exercise = real_bank().exercises["lora"]
+    assert plant_faults(exercise, 3, 7) is plant_faults(exercise, 3, 7)
+
+
+def test_a_pool_that_fills_only_a_part_of_a_round_is_named(made) -> None:
+    interview, _ = begin(made, "post-training", 30, seed=5, round_name="review")
+    assert interview.note == ""
+    plan = blueprint().plan("post-training", 30, round_name="review")
+    bank = real_bank()
+    few = replace(bank, exercises={slug: bank.exercises[slug] for slug in ("lora", "adamw")})
+    paper = sample_code_paper(CodeStock(plan, few, {}, 1))
+    assert paper.note.startswith("Only 2 of the 3 reviews of this round can be asked now")

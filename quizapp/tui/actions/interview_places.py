@@ -86,6 +86,7 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
           INCIDENT, 3, True),
         A("buy", "enter,space", "take reading", "Predict how the reading ends, pay for it and read it.",
           ("readings",), 9),
+        A("case('numbers')", "n", "numbers", "Show or hide the numbers of the curves.", ("readings",), 2),
         A("choose", "enter,space", "choose", "Choose for the line under the cursor.", ("diagnosis",), 9),
         *(A(f"predict({place})", str(place + 1), "", f"Predict outcome {place + 1}.",
           ("predict",)) for place in range(5)),
@@ -95,7 +96,7 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         A("review('faulty')", "x", "faulty", "Say that the code has a fault.", ("review-decide",), 10),
         *(A(f"review('sure', {25 * step})", str(step + 1), f"{25 * step} %", sentence, ("review-sure",), 9)
           for step, sentence in enumerate(SURE)),
-        A("review('reconsider')", "backspace", "change", "Change the decision.", ("review-sure",), 9),
+        A("review('reconsider')", "backspace", "change", "Change the decision.", ("review-sure",), 8),
         A("review('point')", "space", "point", "Point at the line under the cursor, or no longer.",
           ("review-point",), 10),
         A("review('next')", "enter", "next", "Go to the next step.", ("review-point",), 9),

@@ -3,10 +3,14 @@
 from textual.content import Content
 from textual.widget import Widget
 
+from quizapp.interview.blueprint import CUT_SHARE
 from quizapp.interview.session.flow import PhaseTime
 from quizapp.interview.session.session import InterviewSession
 from quizapp.tui.widgets.meter import meter
 from quizapp.util.text import clock
+
+ANNOUNCED_FROM = 0.9
+"""From this share of the budget on, the time to the cut is shown: from the second warning on."""
 
 
 class ClockBar(Widget):
@@ -53,6 +57,9 @@ class ClockBar(Widget):
         color = "$success" if share < 0.9 else "$warning" if share <= 1 else "$error"
         name = "follow-up " if follow_up else ""
         text = Content.styled(f"{name}{clock(used)} of {clock(budget)} ", color)
+        if share >= ANNOUNCED_FROM:
+            left = min(CUT_SHARE * budget - used, session.left_ms / 1000)
+            text = Content.styled(f"cut in {clock(max(0.0, left))}  ", "bold $error").append(text)
         return text.append(meter([(min(1.0, share), color, "█")], 12 if width >= 76 else 6))
 
     def _phases(self, session: InterviewSession, width: int) -> Content:

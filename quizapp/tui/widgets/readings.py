@@ -6,20 +6,26 @@ from typing import Any
 from textual.content import Content
 from textual.style import Style
 
+from quizapp.incidents.curves import curve_in
 from quizapp.incidents.diagnosis import BoughtReading, OfferedReading
+from quizapp.tui.rendering.curve import curve_lines
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.row_list import RowList
 
 
 class Readings(RowList):
-    """A list with a cursor. While ``asking``, the reading under the cursor shows the outcomes to predict."""
+    """A list with a cursor. While ``asking``, the reading under the cursor shows the outcomes to predict.
+
+    Rows that are curves are drawn; with ``numbers`` their numbers stand below.
+    """
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
         self.readings: Sequence[OfferedReading] = ()
         self.bought: dict[str, BoughtReading] = {}
         self.asking = False
+        self.numbers = False
 
     def show(self, readings: Sequence[OfferedReading], bought: Sequence[BoughtReading]) -> None:
         """Show the readings and those that were bought; the cursor stays where it is."""
@@ -53,8 +59,12 @@ class Readings(RowList):
                 title = title.append(Content.styled(f"  you predicted {bought.predicted}", "$text-muted"))
             lines = hanging(first, title, width)
             for row in reading.shows.splitlines():
-                for line in _packed(row, width - 10):
-                    lines += hanging(Content(" " * 10), plain(line), width)
+                curve = curve_in(row)
+                if curve is not None:
+                    lines += [Content(" " * 10).append(line) for line in curve_lines(curve, width - 10)]
+                if curve is None or self.numbers:
+                    for line in _packed(row, width - 10):
+                        lines += hanging(Content(" " * 10), plain(line), width)
             return lines
         price = f"{reading.seconds:>3} s" if reading.seconds else " free"
         first = first.append(Content.styled(f"{price}   ", "$text-muted"))

@@ -125,7 +125,11 @@ class IncidentView(Container):
             self.session.type(self.answer.text)
 
     def go(self, name: str) -> None:
-        """Bring a pane to the front."""
+        """Bring a pane to the front; ``numbers`` is none, but shows or hides those of the curves."""
+        if name == "numbers":
+            self.readings.numbers = not self.readings.numbers
+            self.readings.changed()
+            return
         self.pane = name
         self.readings.asking = False
         self.readings.changed()
