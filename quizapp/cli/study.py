@@ -116,6 +116,7 @@ def plan(options: Namespace) -> int:
     from quizapp.cli.progress import Progress
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.topic_weights import inputs_to_interview
+    from quizapp.scheduling.next_step import open_tasks
     from quizapp.scheduling.planner.interview_date import check_interview_date
     from quizapp.scheduling.planner.plan import as_json
     from quizapp.scheduling.service import Study
@@ -131,17 +132,23 @@ def plan(options: Namespace) -> int:
         role = options.role or settings.plan.role
         inputs = inputs_to_interview(study, load_blueprint(), until, minutes=options.minutes, role=role)
         study_plan = inputs.plan(progress.tick) if inputs else None
+        tasks, exercises = open_tasks(study), study.bank.exercises
     if options.json:
         limits = settings.new_per_day, settings.reviews_per_day
-        sys.stdout.write(json.dumps(as_json(study_plan, *limits) if study_plan else None, indent=1) + "\n")
+        document = as_json(study_plan, *limits) if study_plan else None
+        if document is not None:
+            document["besides"] = [task._asdict() | {"command": task.command} for task in tasks]
+        sys.stdout.write(json.dumps(document, indent=1) + "\n")
         return DONE
     if study_plan is None:
         sys.stdout.write("nothing to plan: there are no cards, or all are suspended\n")
         return DONE
     from quizapp.cli.render import plan_text
+    from quizapp.scheduling.planner.plan_sentences import besides
 
     width = get_terminal_size().columns
     own = not (options.minutes or settings.plan.minutes)
     lines = plan_text(study_plan, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
+    lines += ["", *besides(tasks, exercises)] if tasks else []
     sys.stdout.write("\n".join(lines) + "\n")
     return DONE

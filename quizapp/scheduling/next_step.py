@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quizapp.bank.model import Bank
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, STATE_NAMES, QueuedCard
@@ -11,6 +11,7 @@ from quizapp.scheduling.study_day import StudyTime, as_datetime
 from quizapp.scheduling.views import CardFilter, DayRest, DueCard, ExerciseProgress, QueueCounts
 from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
+from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from quizapp.scheduling.events import Moment
@@ -195,20 +196,52 @@ def next_exercise(study: "Study") -> str | None:
     return min(candidates)[2] if candidates else None
 
 
+class OpenTask(NamedTuple):
+    """A stage that a pass left open, or a code review that is due. ``minutes`` is 0 if it is not known."""
+
+    slug: str
+    stage: str
+    minutes: int
+
+    @property
+    def command(self) -> str:
+        """The command that begins it."""
+        return f"quizapp {'exercise' if self.stage else 'review'} {self.slug}"
+
+    def text(self, title: str) -> str:
+        """The task in a few words, with the ``title`` of its exercise."""
+        if not self.stage:
+            return f"code review of “{title}”"
+        return f"stage {self.stage} of “{title}”, {plural(self.minutes, 'minute')}"
+
+
+def open_tasks(study: "Study") -> list[OpenTask]:
+    """The open stages and the code reviews that are due today, which a plan does not simulate."""
+    stages = [OpenTask(task.slug, task.stage, task.minutes) for task in study.stage_tasks()]
+    return [*stages, *(OpenTask(slug, "", 0) for slug in due_code_reviews(study))]
+
+
+def due_code_reviews(study: "Study") -> list[str]:
+    """The slugs of the exercises whose code review is due, the one that waits longest first."""
+    today = study.now().day
+    rows = [row for row in study.cards() if row.card.startswith(CODE_REVIEW)]
+    due = sorted((row.due, row.card) for row in rows if row.due_day <= today and not row.suspended)
+    slugs = [card.removeprefix(CODE_REVIEW) for _, card in due]
+    return [slug for slug in slugs if slug in study.bank.exercises]
+
+
 def next_code_review(study: "Study", reviewable: Callable[[str], bool]) -> str | None:
     """The slug of the exercise to review next, or None if there is none.
 
     Due reviews come first, then exercises that passed and were never reviewed, then all others, in the bank's
     order of introduction. ``reviewable`` says whether an exercise has a code review.
     """
-    today = study.now().day
     rows = [row for row in study.cards() if row.card.startswith(CODE_REVIEW)]
-    due = sorted((row.due, row.card) for row in rows if row.due_day <= today and not row.suspended)
     reviewed = {row.card.removeprefix(CODE_REVIEW): row.due for row in rows}
     states = study.exercise_states()
     new = [slug for slug in study.bank.exercises if slug not in reviewed]
     order = [
-        *(card.removeprefix(CODE_REVIEW) for _, card in due),
+        *due_code_reviews(study),
         *(slug for slug in new if states[slug].passed_at is not None),
         *new,
         *sorted(reviewed, key=lambda slug: reviewed[slug]),

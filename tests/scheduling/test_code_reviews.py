@@ -8,7 +8,8 @@ import pytest
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.events import EventType
 from quizapp.scheduling.exercises import CodeReviewOutcome
-from quizapp.scheduling.next_step import next_code_review
+from quizapp.scheduling.next_step import OpenTask, next_code_review, open_tasks
+from quizapp.scheduling.planner.plan_sentences import besides
 from quizapp.scheduling.rating_rules import propose_code_review
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock
@@ -127,3 +128,27 @@ def test_due_reviews_come_first_then_passed_exercises(tmp_path: Path) -> None:
         clock.forward(days=60)
         assert following() == "three"
         assert following(*slugs) is None
+
+
+def test_a_review_that_is_due_stands_beside_the_plan(tmp_path: Path) -> None:
+    clock = FixedClock(MORNING)
+    with study(tmp_path, clock=clock) as desk:
+        desk.record_code_review("lora", DOCUMENT, outcome(80))
+        assert open_tasks(desk) == []
+        clock.forward(days=60)
+        (task,) = open_tasks(desk)
+        assert (task.slug, task.stage, task.command) == ("lora", "", "quizapp review lora")
+        title = desk.bank.exercises["lora"].title
+        assert list(besides([task], desk.bank.exercises)) == [
+            "Besides, open today:",
+            f"- code review of “{title}”: quizapp review lora",
+        ]
+
+
+def test_only_the_first_tasks_beside_the_plan_are_named(tmp_path: Path) -> None:
+    with study(tmp_path) as desk:
+        tasks = [OpenTask("lora", "robust", 3)] * 6
+        lines = list(besides(tasks, desk.bank.exercises))
+        assert lines[1].endswith("3 minutes: quizapp exercise lora")
+        assert lines[-1] == "- and 2 others"
+        assert list(besides([], desk.bank.exercises)) == []

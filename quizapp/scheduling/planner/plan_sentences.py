@@ -1,20 +1,24 @@
 """The sentences about a plan that the command and the screen share: the verdict, the ways out, the advice."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from math import floor
 from typing import NamedTuple
 
+from quizapp.bank.model import Exercise
+from quizapp.scheduling.next_step import OpenTask
 from quizapp.scheduling.planner.alternatives import DROP, TIME, Alternative
 from quizapp.scheduling.planner.load_deck import TRACK
 from quizapp.scheduling.planner.plan import StudyPlan
 from quizapp.settings.model import Settings
+from quizapp.util.text import plural
 
 FIXED = "\xa0"
 """The no-break space, which keeps a number and its unit on one line."""
 LEAST_TARGET = 0.05  # the settings accept nothing lower
 _WEEK_DAYS = 7
+_MOST_TASKS = 4
 
 
 class SettingChange(NamedTuple):
@@ -56,6 +60,17 @@ def verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
         present = f"{settings.new_per_day} new a day, desired retention {settings.desired_retention:.2f}"
         what = f"Your present settings ({present})" if changes(plan, settings) else "The usual order of work"
         yield f"{what} would give {percent(plan.usual)} in the same time."
+
+
+def besides(tasks: Sequence[OpenTask], exercises: Mapping[str, Exercise]) -> Iterator[str]:
+    """The tasks of today that the plan does not simulate, one in a line with its command."""
+    if not tasks:
+        return
+    yield "Besides, open today:"
+    for task in tasks[:_MOST_TASKS]:
+        yield f"- {task.text(exercises[task.slug].title)}: {task.command}"
+    if len(tasks) > _MOST_TASKS:
+        yield f"- and {plural(len(tasks) - _MOST_TASKS, 'other')}"
 
 
 def ways_out(plan: StudyPlan) -> Iterator[str]:

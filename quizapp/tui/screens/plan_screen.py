@@ -10,6 +10,7 @@ from textual.widget import Widget
 from textual.widgets import Input, Label, Static
 
 from quizapp.errors import QuizError
+from quizapp.scheduling.next_step import open_tasks
 from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.plan_text import day_chart, recall_bar, today_lines
@@ -121,9 +122,18 @@ class PlanScreen(Place):
         self._fill("interview", self._interview_lines(width))
         plan = self._plan
         self._fill("forecast", self._forecast_lines(plan, width) if plan else ())
-        self._fill("now", today_lines(plan, self.quiz.bank, width) if plan else ())
+        self._fill("now", self._today(plan, width) if plan else ())
         self._fill("ways", self._choice_lines(width) if plan else ())
         self._fill("days", day_chart(plan.days, min(80, width)) if plan else ())
+
+    def _today(self, plan: "StudyPlan", width: int) -> list[Content]:
+        """What the plan brings today, then the stages and code reviews that are open besides."""
+        from quizapp.scheduling.planner.plan_sentences import besides
+
+        lines = today_lines(plan, self.quiz.bank, width)
+        for sentence in besides(open_tasks(self.quiz.study), self.quiz.bank.exercises):
+            lines += Content(sentence).wrap(width)
+        return lines
 
     def _fill(self, section: str, lines: Iterable[Content]) -> None:
         box = self.query_one(f"#{section}")
