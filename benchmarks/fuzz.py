@@ -183,15 +183,16 @@ def fuzz_transcripts(count: int, chance: random.Random) -> dict[str, object]:
         for slug in _EXERCISES:
             folder = paths.exercises() / slug
             run = checker.run(folder, (folder / "solution.py").read_text(encoding="utf-8"), 7)
-            honest.append((folder, run.nonce, run.groups[0][0]))
+            honest.append((folder, run.nonce, run.groups[0]))
     finally:
         checker.close()
     meter, examiner = Meter(), Examiner()
     for number in range(count):
-        folder, nonce, transcript = chance.choice(honest)
+        folder, nonce, (probes, (transcript, *_)) = chance.choice(honest)
         session = str(number)
         examiner.answer(PrepareRequest(session, str(folder), b"", "cpu", [7]))
-        evidence = EvidenceRequest(session, 0, nonce, [mutated_transcript(chance, transcript)], "/none")
+        mutated = mutated_transcript(chance, transcript)
+        evidence = EvidenceRequest(session, 0, nonce, [mutated], probes, "/none")
 
         def case(evidence: EvidenceRequest = evidence) -> None:
             examiner.answer(evidence)

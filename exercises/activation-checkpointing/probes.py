@@ -5,9 +5,15 @@ import torch.nn.functional as F
 from torch import nn
 from torch.multiprocessing.reductions import StorageWeakRef
 
+from quizapp.judge.testing.memory import MemoryGauge
 from quizapp.judge.testing.probes import filled_linear
+from quizapp.judge.testing.traffic import close_side_channels
+
+gauge = MemoryGauge()
+close_side_channels()
 
 D, H = 5, 7
+WIDE = 1 << 18
 
 
 def inputs(draw):
@@ -113,6 +119,24 @@ def probe_memory(code, given, record):
             del out
             gc.collect()
             record("alive_at_the_end", [not ref.expired() for refs in kept for ref in refs])
+
+
+def probe_occupied(code, given, record):
+    """How much memory forward leaves occupied, in whatever form: fn computes 8 MiB and returns 1 MiB."""
+
+    def fn(a):
+        for _ in range(8):
+            a = torch.sin(a) + 0.25
+        return a
+
+    with record.step("large"):
+        x = torch.linspace(0.0, 1.0, WIDE, device=record.device).requires_grad_()
+        code.checkpoint(fn, x[:9]).sum().backward()  # what is loaded at the first use
+        before = gauge.occupied()
+        out = code.checkpoint(fn, x)
+        record("forward", gauge.settled(before + (2 << 20)) - before)
+        out.sum().backward()
+        record("grad", x.grad[::4099])
 
 
 def noisy(record):

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from quizapp.judge.testing.probes import new_process
+from quizapp.judge.testing.probes import new_process, without_submission
 
 watched = {"path": None, "fail": False, "missing": 0}
 FILE_EVENTS = {"open", "os.rename", "os.remove", "os.link", "os.truncate", "shutil.move", "shutil.copyfile"}
@@ -257,14 +257,43 @@ def disturb():
     np.random.standard_normal()
 
 
+def trained_by_sgd(given, device):
+    """A model in float64 after three steps with momentum, and its optimizer."""
+    model = network(given, device, 3).double()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.8)
+    for i in range(3):
+        optimizer.zero_grad()
+        F.mse_loss(model(given["x"][i].double()), given["y"][i].double()).backward()
+        optimizer.step()
+    return model, optimizer
+
+
+def moves(device):
+    """From which device a checkpoint is loaded onto which, by name."""
+    return {"to_cpu": (device, torch.device("cpu")), "from_cpu": ("cpu", device)}
+
+
+def trained_elsewhere(given, device):
+    seed_all(given["seed"])
+    run = Run(given, device, 5, dropout=0.3)
+    run.train(2)
+    return run
+
+
+def trained(given, device, **options):
+    """A run at the place where it is saved."""
+    seed_all(given["seed"])
+    run = Run(given, device, 1, **options)
+    run.train(given["before"])
+    return run
+
+
 def probe_state(code, given, record):
     place = folder("state")
     run = Run(given, record.device, 1)
     run.train(given["before"])
     path = str(place / "last.pt")
     code.save_checkpoint(path, **run.parts(), step=run.step)
-    record("model", plain(run.model.state_dict()))
-    record("optimizer", plain(run.optimizer.state_dict()))
     fresh = Run(given, record.device, 2, lr=0.4)
     owned = [id(p) for p in fresh.model.parameters()]
     code.load_checkpoint(path, **fresh.parts())
@@ -273,53 +302,142 @@ def probe_state(code, given, record):
     record("same_parameters", owned == [id(p) for p in fresh.model.parameters()])
     record("devices", sorted({t.device.type for t in fresh.model.state_dict().values()}))
     fresh.step = run.step
-    record("later", run.train(4)["losses"])
     record("loaded_later", fresh.train(4)["losses"])
-    record("final", plain(run.model.state_dict()))
     record("loaded_final", plain(fresh.model.state_dict()))
     with record.step("sgd"):
-        a, b = network(given, record.device, 3), network(given, record.device, 4)
-        a.double()
+        a, first = trained_by_sgd(given, record.device)
+        b = network(given, record.device, 4)
         b.double()
-        first = torch.optim.SGD(a.parameters(), lr=0.02, momentum=0.8)
         second = torch.optim.SGD(b.parameters(), lr=0.5)
-        for i in range(3):
-            first.zero_grad()
-            F.mse_loss(a(given["x"][i].double()), given["y"][i].double()).backward()
-            first.step()
         code.save_checkpoint(place / "sgd.pt", model=a, optimizer=first, step=3)
         code.load_checkpoint(place / "sgd.pt", model=b, optimizer=second)
-        record("model", plain(a.state_dict()))
         record("loaded_model", plain(b.state_dict()))
-        record("optimizer", plain(first.state_dict()))
         record("loaded_optimizer", plain(second.state_dict()))
-    for name, source, target in (
-        ("to_cpu", record.device, torch.device("cpu")),
-        ("from_cpu", "cpu", record.device),
-    ):
+    for name, (source, target) in moves(record.device).items():
         with record.step(name):
-            here = Run(given, source, 5, dropout=0.3)
-            here.train(2)
+            here = trained_elsewhere(given, source)
             code.save_checkpoint(place / "moved.pt", **here.parts(), step=2)
             there = Run(given, target, 6, dropout=0.3)
             code.load_checkpoint(place / "moved.pt", **there.parts())
-            record("model", plain(here.model.state_dict()))
             record("loaded_model", plain(there.model.state_dict()))
             record("device", str(torch.device(target).type))
             record("devices", sorted({t.device.type for t in there.model.state_dict().values()}))
             there.train(1)
 
 
+RESUMED = {
+    "dropout": {"dropout": {"dropout": 0.4}},
+    "generators": {
+        "python": {"noise": ("python",)},
+        "numpy": {"noise": ("numpy",)},
+        "both": {"noise": ("python", "numpy"), "dropout": 0.3},
+    },
+    "schedule": {
+        "torch": {"schedule": "torch"},
+        "own": {"schedule": "own"},
+        "scaler": {"scaler": True},
+        "all": {"schedule": "torch", "scaler": True, "dropout": 0.3, "noise": ("python", "numpy")},
+    },
+    "first_process": {
+        "quiet": {"schedule": "torch", "scaler": True},
+        "random": {"dropout": 0.4, "schedule": "torch", "scaler": True, "noise": ("python", "numpy")},
+    },
+}
+"""Options of the runs that are resumed, by probe and name."""
+
+
+@without_submission
+def probe_reference(code, given, record):
+    """The runs of the other probes, never saved and never loaded."""
+    for probe, runs in RESUMED.items():
+        for name, options in runs.items():
+            record(f"{probe}/{name}", trained(given, record.device, **options).train(5))
+    run = Run(given, record.device, 1)
+    run.train(1)
+    record("extra/model", plain(run.model.state_dict()))
+    run = Run(given, record.device, 1)
+    run.train(given["before"])
+    record("state/model", plain(run.model.state_dict()))
+    record("state/optimizer", plain(run.optimizer.state_dict()))
+    record("state/later", run.train(4)["losses"])
+    record("state/final", plain(run.model.state_dict()))
+    model, optimizer = trained_by_sgd(given, record.device)
+    record("state/sgd/model", plain(model.state_dict()))
+    record("state/sgd/optimizer", plain(optimizer.state_dict()))
+    for name, (source, _) in moves(record.device).items():
+        record(f"state/{name}/model", plain(trained_elsewhere(given, source).model.state_dict()))
+    seed_all(given["seed"])
+    leave_an_odd_value()
+    record("odd", torch_values())
+    for taken in (1, 2):
+        seed_all(given["seed"])
+        for _ in range(taken):
+            random.gauss(0, 1)
+            np.random.standard_normal()
+        record(f"python{taken}", python_values())
+        record(f"numpy{taken}", numpy_values())
+    run = run_to_disturb(given, record.device)
+    for mode in MODES:
+        set_mode(run, mode)
+        for key, value in everything(run).items():
+            record(f"saving/{mode}_{key}", value)
+    for _, wanted in given["mismatches"]:
+        record(f"mismatch/{wanted}", everything(run_to_refuse(given, record.device, wanted)))
+
+
+def leave_an_odd_value():
+    """Draw an odd number of normal values from torch, so that one is left over in the generator."""
+    torch.randn(3)
+    torch.normal(torch.zeros(1), torch.ones(1))
+
+
+def torch_values():
+    return torch.cat([torch.randn(1), torch.randn(1), torch.rand(2), torch.randn(20)])
+
+
+def python_values():
+    return [random.gauss(0, 1) for _ in range(3)] + [random.random()]
+
+
+def numpy_values():
+    return [float(v) for v in np.random.randn(3)] + [float(np.random.rand())]
+
+
+MODES = ("mixed", "eval", "train")
+
+
+def run_to_disturb(given, device):
+    return trained(given, device, dropout=0.3, schedule="torch", scaler=True)
+
+
+def set_mode(run, mode):
+    run.model.train(mode != "eval")
+    if mode == "mixed":
+        run.model[1].eval()
+    run.model[4].bias.requires_grad_(mode != "mixed")
+    np.random.standard_normal()
+    random.gauss(0, 1)
+
+
+PARTS = {
+    "none": {},
+    "scheduler": {"schedule": "torch"},
+    "scaler": {"scaler": True},
+    "both": {"schedule": "own", "scaler": True},
+}
+
+
+def run_to_refuse(given, device, parts):
+    disturb()
+    run = Run(given, device, 2, lr=0.4, **PARTS[parts])
+    run.train(1)
+    return run
+
+
 def resume(code, given, record, place, name, **options):
-    """The same run three times: undisturbed, with a save, and resumed in fresh objects."""
+    """The same run with a save, and resumed in fresh objects."""
     with record.step(name):
-        seed_all(given["seed"])
-        run = Run(given, record.device, 1, **options)
-        run.train(given["before"])
-        record("alone", run.train(5))
-        seed_all(given["seed"])
-        run = Run(given, record.device, 1, **options)
-        run.train(given["before"])
+        run = trained(given, record.device, **options)
         path = place / f"{name}.pt"
         code.save_checkpoint(path, **run.parts(), step=run.step, extra={"at": run.step})
         record("saved", run.train(5))
@@ -330,31 +448,22 @@ def resume(code, given, record, place, name, **options):
         record("resumed", fresh.train(5))
 
 
-KINDS_OF_RUNS = {
-    "quiet": {"schedule": "torch", "scaler": True},
-    "random": {"dropout": 0.4, "schedule": "torch", "scaler": True, "noise": ("python", "numpy")},
-}
-
-
 def probe_first_process(code, given, record):
-    """Saves two runs, hands the files on, and goes on training."""
+    """Saves two runs and hands the files on."""
     place = folder("first_process")
-    for name, options in KINDS_OF_RUNS.items():
+    for name, options in RESUMED["first_process"].items():
         with record.step(name):
-            seed_all(given["seed"])
-            run = Run(given, record.device, 1, **options)
-            run.train(given["before"])
+            run = trained(given, record.device, **options)
             path = place / f"{name}.pt"
             code.save_checkpoint(path, **run.parts(), step=run.step, extra={"at": run.step})
             record.carry(name, torch.frombuffer(bytearray(path.read_bytes()), dtype=torch.uint8))
-            record("alone", run.train(5))
 
 
 @new_process
 def probe_second_process(code, given, record):
     """Loads the files where the runs that wrote them never existed."""
     place = folder("second_process")
-    for name, options in KINDS_OF_RUNS.items():
+    for name, options in RESUMED["first_process"].items():
         if name not in given["carried"]:
             continue
         with record.step(name):
@@ -371,25 +480,23 @@ def probe_second_process(code, given, record):
 
 def probe_dropout(code, given, record):
     place = folder("dropout")
-    resume(code, given, record, place, "dropout", dropout=0.4)
+    for name, options in RESUMED["dropout"].items():
+        resume(code, given, record, place, name, **options)
     with record.step("odd"):
-        # An odd number of values, so that a normal value is left over in the generator.
-        seed_all(given["seed"])
         run = Run(given, record.device, 1)
-        torch.randn(3)
-        torch.normal(torch.zeros(1), torch.ones(1))
+        seed_all(given["seed"])
+        leave_an_odd_value()
         code.save_checkpoint(place / "odd.pt", **run.parts(), step=0)
-        record("alone", torch.cat([torch.randn(1), torch.randn(1), torch.rand(2), torch.randn(20)]))
+        torch_values()
         disturb()
         code.load_checkpoint(place / "odd.pt", **run.parts())
-        record("resumed", torch.cat([torch.randn(1), torch.randn(1), torch.rand(2), torch.randn(20)]))
+        record("resumed", torch_values())
 
 
 def probe_generators(code, given, record):
     place = folder("generators")
-    resume(code, given, record, place, "python", noise=("python",))
-    resume(code, given, record, place, "numpy", noise=("numpy",))
-    resume(code, given, record, place, "both", noise=("python", "numpy"), dropout=0.3)
+    for name, options in RESUMED["generators"].items():
+        resume(code, given, record, place, name, **options)
     # `taken` values before the save: after an odd number a second one is in reserve, after an even one not.
     for taken in (1, 2):
         with record.step(f"python{taken}"):
@@ -398,42 +505,30 @@ def probe_generators(code, given, record):
             for _ in range(taken):
                 random.gauss(0, 1)
             code.save_checkpoint(place / "a.pt", **run.parts(), step=0)
-            record("alone", [random.gauss(0, 1) for _ in range(3)] + [random.random()])
+            python_values()
             random.seed(3)
             if taken % 2 == 0:
                 random.gauss(0, 1)
             code.load_checkpoint(place / "a.pt", **run.parts())
-            record("resumed", [random.gauss(0, 1) for _ in range(3)] + [random.random()])
+            record("resumed", python_values())
         with record.step(f"numpy{taken}"):
             run = Run(given, record.device, 1)
             seed_all(given["seed"])
             for _ in range(taken):
                 np.random.standard_normal()
             code.save_checkpoint(place / "b.pt", **run.parts(), step=0)
-            record("alone", [float(v) for v in np.random.randn(3)] + [float(np.random.rand())])
+            numpy_values()
             np.random.seed(3)
             if taken % 2 == 0:
                 np.random.standard_normal()
             code.load_checkpoint(place / "b.pt", **run.parts())
-            record("resumed", [float(v) for v in np.random.randn(3)] + [float(np.random.rand())])
+            record("resumed", numpy_values())
 
 
 def probe_schedule(code, given, record):
     place = folder("schedule")
-    resume(code, given, record, place, "torch", schedule="torch")
-    resume(code, given, record, place, "own", schedule="own")
-    resume(code, given, record, place, "scaler", scaler=True)
-    resume(
-        code,
-        given,
-        record,
-        place,
-        "all",
-        schedule="torch",
-        scaler=True,
-        dropout=0.3,
-        noise=("python", "numpy"),
-    )
+    for name, options in RESUMED["schedule"].items():
+        resume(code, given, record, place, name, **options)
 
 
 def probe_extra(code, given, record):
@@ -449,7 +544,6 @@ def probe_extra(code, given, record):
         with record.step(name):
             path = place / f"{name}.pt"
             code.save_checkpoint(path, **run.parts(), step=step, **options)
-            record("given", plain(options.get("extra")))
             found = code.load_checkpoint(path, **run.parts())
             record("step", found["step"])
             record("extra", plain(found["extra"]))
@@ -459,12 +553,11 @@ def probe_extra(code, given, record):
             code.load_checkpoint(place / f"{name}.pt", **run.parts())["extra"]["added"] = 1
         record("none", plain(code.load_checkpoint(place / "none.pt", **run.parts())["extra"]))
     with record.step("names"):
-        before = plain(run.model.state_dict())
         code.save_checkpoint(place / "names.pt", **run.parts(), step=5, extra=dict(NAMES))
         found = code.load_checkpoint(place / "names.pt", **run.parts())
         record("step", found["step"])
         record("extra", plain(found["extra"]))
-        record("model", [before, plain(run.model.state_dict())])
+        record("model", plain(run.model.state_dict()))
     with record.step("numbered"):
         extra = {"seen": {0: 12, 1: 30}, 7: "shard"}
         code.save_checkpoint(place / "numbered.pt", **run.parts(), step=5, extra=extra)
@@ -482,23 +575,14 @@ NAMES = dict.fromkeys(
 def probe_saving(code, given, record):
     place = folder("saving")
     with record.step("disturbs"):
-        seed_all(given["seed"])
-        run = Run(given, record.device, 1, dropout=0.3, schedule="torch", scaler=True)
-        run.train(given["before"])
-        for mode in ("mixed", "eval", "train"):
-            run.model.train(mode != "eval")
-            if mode == "mixed":
-                run.model[1].eval()
-            run.model[4].bias.requires_grad_(mode != "mixed")
-            np.random.standard_normal()
-            random.gauss(0, 1)
-            before = everything(run)
+        run = run_to_disturb(given, record.device)
+        for mode in MODES:
+            set_mode(run, mode)
             extra = {"kept": [1, 2], "t": torch.ones(2)}
             code.save_checkpoint(place / "disturbs" / "a.pt", **run.parts(), step=1, extra=extra)
-            after = everything(run)
-            for key in before:
-                record(f"{mode}_{key}", [before[key], after[key]])
-            record(f"{mode}_extra", [{"kept": [1, 2], "t": torch.ones(2)}, plain(extra)])
+            for key, value in everything(run).items():
+                record(f"{mode}_{key}", value)
+            record(f"{mode}_extra", plain(extra))
     run = Run(given, record.device, 1)
     with record.step("parents"):
         target = place / "parents" / "a" / "b" / "last.pt"
@@ -646,24 +730,18 @@ def probe_file(code, given, record):
 
 def probe_mismatch(code, given, record):
     place = folder("mismatch")
-    options = {"none": {}, "scheduler": {"schedule": "torch"}, "scaler": {"scaler": True}}
-    options["both"] = {"schedule": "own", "scaler": True}
-    for name, chosen in options.items():
+    for name, chosen in PARTS.items():
         run = Run(given, record.device, 1, dropout=0.2, **chosen)
         run.train(3)
         with record.step(f"save_{name}"):
             code.save_checkpoint(place / f"{name}.pt", **run.parts(), step=3)
     for saved, wanted in given["mismatches"]:
         with record.step(f"{saved}_into_{wanted}"):
-            disturb()
-            fresh = Run(given, record.device, 2, lr=0.4, **options[wanted])
-            fresh.train(1)
-            before = everything(fresh)
+            fresh = run_to_refuse(given, record.device, wanted)
             record.raises(
                 "load",
                 lambda saved=saved, fresh=fresh: code.load_checkpoint(place / f"{saved}.pt", **fresh.parts()),
             )
-            record("before", before)
             record("after", everything(fresh))
 
 

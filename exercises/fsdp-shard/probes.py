@@ -8,6 +8,7 @@ from torch.multiprocessing.reductions import StorageWeakRef
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from quizapp.judge.testing.memory import MemoryGauge
 from quizapp.judge.testing.probes import distributed, filled_linear
 from quizapp.judge.testing.ranks import calls, together, watch
 from quizapp.judge.testing.traffic import close_side_channels
@@ -102,6 +103,7 @@ def groups():
 
 
 SUB, ALONE = groups()
+gauge = MemoryGauge()
 if watch():
     close_side_channels()
 
@@ -288,6 +290,28 @@ def probe_memory(code, given, record):
             out = model(x)
             out.backward(torch.ones(size))
         record("backward", seen.alive(x, out, x.grad, *shards, *(shard.grad for shard in shards), wait=wait))
+
+
+OCCUPIED = 12 << 20
+
+
+def constant_linear(size):
+    layer = nn.utils.skip_init(nn.Linear, size, size, bias=False)
+    nn.init.constant_(layer.weight, 0.01)
+    return layer
+
+
+@distributed
+def probe_occupied(code, given, record):
+    """How much memory twelve layers of 1 MiB occupy, in whatever form: once built, and after the forward pass."""
+    with together(record, "all"):
+        before = gauge.occupied()
+        layers = [code.ShardedLinear(constant_linear(512)) for _ in range(12)]
+        limit = before + OCCUPIED
+        record("built", gauge.settled(limit) - before)
+        outs = [layer(torch.ones(3, 512)) for layer in layers]
+        record("forward", gauge.settled(limit) - before)
+        sum(outs).sum().backward()
 
 
 @distributed

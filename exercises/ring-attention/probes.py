@@ -4,6 +4,12 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
+from quizapp.judge.testing.memory import MemoryGauge
+from quizapp.judge.testing.traffic import close_side_channels
+
+gauge = MemoryGauge()
+close_side_channels()
+
 B, HEADS, DIM = 2, 3, 5
 
 
@@ -270,6 +276,22 @@ def probe_growth(code, given, record):
         out = code.ring_attention(case["q"], source(), causal=True, q_start=200)
     record("out", out)
     record("most", max(counts))
+
+
+def probe_occupied(code, given, record):
+    """How much the occupied memory grows over twelve blocks of 2 MiB, in whatever form they are kept."""
+    occupied = []
+
+    def source():
+        for i in range(16):
+            if i in (3, 15):
+                limit = occupied[0] + (1 << 20) if occupied else 0
+                occupied.append(gauge.settled(limit) if limit else gauge.occupied())
+            yield 4096 * i, *(torch.randn(1, 2, 4096, 32, device=record.device) for _ in "kv")
+
+    with record.step("large"), torch.no_grad():
+        code.ring_attention(torch.randn(1, 2, 2, 32, device=record.device), source())
+    record("growth", [after - before for before, after in zip(occupied, occupied[1:], strict=False)])
 
 
 def probe_gradients(code, given, record):

@@ -5,8 +5,7 @@ from torch import nn
 
 from quizapp.judge.testing.probes import distributed, filled_linear
 from quizapp.judge.testing.ranks import calls, first_and_last, together, watch
-
-watch()
+from quizapp.judge.testing.traffic import Wire, close_side_channels
 
 D, H, K = 5, 12, 7  # H splits over 2, 3 and 4 ranks
 LEADS = [(), (3,), (2, 3), (2, 1, 3)]
@@ -74,6 +73,8 @@ def describe_layer(record, name, layer, source):
 
 
 SUB = first_and_last()  # before anything is locked up
+if watch():
+    close_side_channels()
 
 
 @distributed
@@ -190,6 +191,20 @@ def probe_blocks(code, given, record):
                     code.RowParallelLinear(full(block["down"]), SUB),
                 )
             record("out", down(torch.tanh(up(block["x"].cpu()))))
+
+
+@distributed
+def probe_wire(code, given, record):
+    """What leaves the process in two passes through a pair of layers with weights of 120 KiB each."""
+    with together(record, "large"):
+        up = code.ColumnParallelLinear(nn.Linear(128, 240, bias=False))
+        down = code.RowParallelLinear(nn.Linear(240, 128, bias=False))
+        wire = Wire()
+        for name in ("first", "second"):
+            before = wire.sent()
+            down(torch.relu(up(torch.ones(2, 128, requires_grad=True)))).sum().backward()
+            after = wire.sent()
+            record(name, None if before is None or after is None else after - before)
 
 
 @distributed

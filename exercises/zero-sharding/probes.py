@@ -4,10 +4,10 @@ import torch
 import torch.distributed as dist
 from torch import nn
 
+from quizapp.judge.testing.memory import MemoryGauge
 from quizapp.judge.testing.probes import distributed
 from quizapp.judge.testing.ranks import first_and_last, together, watch
-
-watch()
+from quizapp.judge.testing.traffic import close_side_channels
 
 RANKS, STEPS = 3, 4
 SHAPES = [(5, 3), (7,), (6, 4), ()]
@@ -98,6 +98,9 @@ def spied(name):
 
 
 SUB = first_and_last()  # before anything is locked up
+gauge = MemoryGauge()
+if watch():
+    close_side_channels()
 
 
 def train(code, record, data, optimizer, group=None):
@@ -145,6 +148,39 @@ def probe_train(code, given, record):
             with together(record, name, SUB):
                 if dist.get_rank(SUB) >= 0:
                     train(code, record, given[data], "adam", SUB)
+
+
+class Hoarder(torch.optim.Optimizer):
+    """An optimizer whose state is eight times as large as its parameters, so that it shows in the memory."""
+
+    def __init__(self, params, lr):
+        super().__init__(params, {"lr": lr})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    state = self.state[p]
+                    for k in range(8):
+                        state[str(k)] = state.get(str(k), 0.0) + p.grad
+                    p.sub_(state["0"], alpha=group["lr"])
+
+
+@distributed
+def probe_occupied(code, given, record):
+    """How much memory two steps leave occupied, in whatever form. The unsharded state has 36 MiB."""
+    with together(record, "large"):
+        params = [nn.Parameter(torch.ones(3 << 16)) for _ in range(6)]
+        before = gauge.occupied()
+        sharded = code.ShardedOptimizer(params, Hoarder, lr=0.1)
+        for _ in range(2):
+            for p in params:
+                p.grad = torch.ones_like(p)
+            sharded.step()
+            for p in params:
+                p.grad = None
+        record("growth", gauge.settled(before + (36 << 20) // record.world + (13 << 20)) - before)
 
 
 @distributed

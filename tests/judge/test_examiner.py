@@ -49,7 +49,7 @@ def grade(session, value, source=b"x = 1"):
     try:
         link.ask(PrepareRequest(session, folder, source, "cpu", [5]), PreparedGrade)
         transcript = encode(WorkerAnswer("nonce", {"value": value}).as_message())
-        link.ask(EvidenceRequest(session, 0, "nonce", [transcript], "/none"), EvidenceReply)
+        link.ask(EvidenceRequest(session, 0, "nonce", [transcript], ("value",), "/none"), EvidenceReply)
         result = link.ask(TestRequest(session, 0), RunResult)
     except ExaminerLost as error:
         return type(error).__name__, ""

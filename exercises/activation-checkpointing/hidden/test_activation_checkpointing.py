@@ -138,6 +138,16 @@ def test_activations_are_released(observe):
 
 
 @behaviour(2)
+def test_memory_is_released(observe):
+    occupied = observe["occupied/large/forward"]
+    expect(
+        occupied < 4 << 20,
+        "The activations inside fn, or copies of them, still occupy memory after forward.",
+        f"fn computes 8 MiB and returns 1 MiB; {occupied / 2**20:.1f} MiB more are occupied",
+    )
+
+
+@behaviour(2)
 def test_fn_runs_twice(observe):
     for name in ("leaf", "computed", "raw"):
         expect(

@@ -396,6 +396,30 @@ def test_no_full_weight_survives_the_forward_pass(observe):
         check_memory(observe[f"{path}/forward"], smallest, graph, graph, where)
 
 
+def check_occupied(observe, name, says):
+    whole = 12 << 20
+    for world, rank, path, where in places("occupied", "all"):
+        growth, share = observe[f"{path}/{name}"], whole / len(world)
+        # Gloo keeps what it gathered last for a while. A copy of everything occupies more than that, since
+        # the share is there as well.
+        expect(
+            growth < whole,
+            says,
+            f"{where}: twelve weights of 1 MiB occupy {growth / 2**20:.1f} MiB, "
+            f"the shards have {share / 2**20:.1f} MiB",
+        )
+
+
+@behaviour(1)
+def test_memory_once_built(observe):
+    check_occupied(observe, "built", "The constructor keeps the full weight in memory, in some form.")
+
+
+@behaviour(8)
+def test_memory_after_the_forward_pass(observe):
+    check_occupied(observe, "forward", "The layer keeps the full weight in memory, in some form.")
+
+
 @behaviour(8)
 def test_no_full_gradient_survives_the_backward_pass(observe):
     _, smallest = full_bytes(observe)

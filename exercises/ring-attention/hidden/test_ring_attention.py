@@ -387,6 +387,16 @@ def test_blocks_are_released(observe):
 
 
 @behaviour(7)
+def test_memory_does_not_grow(observe):
+    (growth,) = observe["occupied/growth"]
+    expect(
+        growth < 8 << 20,
+        "All blocks were in memory together, in some form; the ring exists to avoid that.",
+        f"over twelve blocks of 2 MiB the occupied memory grew by {growth / 2**20:.1f} MiB",
+    )
+
+
+@behaviour(7)
 def test_blocks_come_from_a_generator(observe):
     q, k, v = (t[:, :, :12] for t in tensors(observe.given["ring"]))
     for causal in (0, 1):

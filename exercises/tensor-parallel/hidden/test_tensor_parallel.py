@@ -376,6 +376,20 @@ def test_traffic_of_a_pair(observe):
 
 
 @behaviour(7)
+def test_bytes_on_the_wire(observe):
+    for world in WORLDS:
+        for rank in range(world):
+            for name in ("first", "second"):
+                sent = observe[f"wire/world{world}/rank{rank}/large/{name}"]
+                # One kibibyte of activations each way, and gloo's own few bytes for each message.
+                expect(
+                    sent is None or sent < 16 << 10,
+                    "Weights stay where they are, only activations travel.",
+                    f"{name} pass, rank {rank} of {world}: {sent} bytes left the process; the weights have 245760",
+                )
+
+
+@behaviour(7)
 def test_traffic_without_gradients(observe):
     block = observe.given["blocks"][3]
     for _, _, path, where in places("blocks", "quiet"):

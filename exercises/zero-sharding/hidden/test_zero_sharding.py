@@ -268,6 +268,21 @@ def check_bytes(observe, step, world):
             expect(type(got) is int and got == want, says, where)
 
 
+@behaviour(5)
+def test_memory_is_that_of_a_share(observe):
+    whole = 36 << 20
+    for world in WORLDS:
+        for rank in range(world):
+            growth = observe[f"occupied/world{world}/rank{rank}/large/growth"]
+            # Some buffers of 4.5 MiB for all gradients are fine, in addition to the share.
+            expect(
+                growth < whole / world + (13 << 20),
+                "Every rank keeps the state of all parameters, in some form.",
+                f"an optimizer with 36 MiB of state for 4.5 MiB of parameters: rank {rank} of {world} occupies "
+                f"{growth / 2**20:.1f} MiB more after the steps, its share is {whole / world / 2**20:.0f} MiB",
+            )
+
+
 @behaviour(6)
 def test_state_bytes(observe):
     for step in ("adam", "sgd", "double"):

@@ -38,6 +38,6 @@ def observe(request: pytest.FixtureRequest) -> Observe:
     loaded = load_exercise_code(folder)
     given = loaded.probes.inputs(Draw(_SEED))
     evidence = RunEvidence()
-    for group in run.groups:
-        evidence.add_transcripts(group, run.nonce, loaded.exercise.module, folder)
+    for probes, transcripts in run.groups:
+        evidence.add_transcripts(transcripts, probes, run.nonce, loaded.exercise.module, folder)
     return Observe(given, evidence.values, evidence.errors, loaded.exercise.module, "cpu")

@@ -44,17 +44,28 @@ class RunEvidence:
         if self.failure is None:
             self.failure = failure
 
-    def add_transcripts(self, transcripts: Sequence[bytes], nonce: str, module: str, scratch: Path) -> None:
+    def add_transcripts(
+        self, transcripts: Sequence[bytes], probes: Sequence[str], nonce: str, module: str, scratch: Path
+    ) -> None:
         """Add what one group of workers sent: a single worker, or the ranks of a process group.
 
-        ``scratch`` is the folder in which they worked.
+        Evidence of other probes than ``probes``, which this group ran, is left out. ``scratch`` is the folder
+        in which they worked.
         """
+        names = {*probes, CARRIED.rstrip("/")}
         for rank, transcript in enumerate(transcripts):
-            self._add_transcript(transcript, nonce, module, scratch, rank, len(transcripts))
+            self._add_transcript(transcript, names, nonce, module, scratch, (rank, len(transcripts)))
 
     def _add_transcript(
-        self, transcript: bytes, nonce: str, module: str, scratch: Path, rank: int, world: int
+        self,
+        transcript: bytes,
+        probes: set[str],
+        nonce: str,
+        module: str,
+        scratch: Path,
+        place: tuple[int, int],
     ) -> None:
+        rank, world = place
         try:
             answer = WorkerAnswer.from_message(decode(transcript))
             if answer.nonce != nonce:
@@ -74,6 +85,8 @@ class RunEvidence:
         for source, target in ((answer.values, self.values), (answer.errors, self.errors)):
             for path, value in source.items():
                 name, _, below = str(path).partition("/")
+                if name not in probes:
+                    continue
                 key = f"{name}/world{world}/rank{rank}/{below}".rstrip("/")
                 target[key if world > 1 else str(path)] = value
 

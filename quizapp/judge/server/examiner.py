@@ -59,13 +59,14 @@ class PrepareRequest(msgspec.Struct, tag=True):
 class EvidenceRequest(msgspec.Struct, tag=True):
     """Add to a run what one group of workers sent: one transcript, or those of all ranks.
 
-    ``scratch`` is the folder in which they worked.
+    ``probes`` names those that the group ran. ``scratch`` is the folder in which they worked.
     """
 
     session: str
     run: int
     nonce: str
     transcripts: list[bytes]
+    probes: tuple[str, ...]
     scratch: str
 
 
@@ -107,6 +108,7 @@ class PreparedGrade(msgspec.Struct, tag=True):
     names: tuple[str, ...]
     distributed_names: tuple[str, ...]
     new_process_names: tuple[str, ...]
+    reference_names: tuple[str, ...]
     probe_code: bytes
     preload: list[str]
     forbidden: tuple[tuple[tuple[str, ...], str], ...]
@@ -227,6 +229,7 @@ class Examiner:
             names=loaded.probe_names,
             distributed_names=loaded.distributed_names,
             new_process_names=loaded.new_process_names,
+            reference_names=loaded.reference_names,
             probe_code=loaded.probe_code,
             preload=loaded.preload,
             forbidden=tuple((rule.names, rule.says) for rule in exercise.forbidden),
@@ -244,7 +247,11 @@ def _encoded_inputs(given: object, size: int) -> list[bytes]:
 def _add_evidence(session: _Session, run: SeededRun, request: EvidenceRequest) -> None:
     try:
         run.evidence.add_transcripts(
-            request.transcripts, request.nonce, session.loaded.exercise.module, Path(request.scratch)
+            request.transcripts,
+            request.probes,
+            request.nonce,
+            session.loaded.exercise.module,
+            Path(request.scratch),
         )
     except MemoryError:
         run.evidence.fail(problem_failure(WorkerProblem.TOO_MUCH, Path()))

@@ -33,6 +33,7 @@ class LoadedExercise:
     probe_names: tuple[str, ...]
     distributed_names: tuple[str, ...]
     new_process_names: tuple[str, ...]
+    reference_names: tuple[str, ...]
 
 
 _Stamp = tuple[tuple[str, int, int], ...]
@@ -82,8 +83,9 @@ def load_exercise_code(folder: Path) -> LoadedExercise:
         marshal.dumps(compile(probe_code_without_inputs(text), str(path), "exec", dont_inherit=True)),
         _imports(text),
         tuple(probe_names(probes)),
-        tuple(probe_names(probes, distributed=True)),
-        tuple(probe_names(probes, new_process=True)),
+        tuple(probe_names(probes, "distributed")),
+        tuple(probe_names(probes, "new_process")),
+        tuple(probe_names(probes, "without_submission")),
     )
 
 

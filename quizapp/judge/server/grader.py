@@ -90,7 +90,7 @@ class GradedRun:
     inputs: list[bytes]
     nonce: str = field(default_factory=lambda: secrets.token_hex(16))
     printed: str = ""
-    groups: list[list[bytes]] = field(default_factory=list)
+    groups: list[tuple[tuple[str, ...], list[bytes]]] = field(default_factory=list)
     failure: RunFailure | None = None
     result: RunResult | None = None
 
@@ -129,6 +129,7 @@ class _Group:
     names: tuple[str, ...]
     world: int = 1
     new_process: bool = False
+    without_submission: bool = False
 
 
 class GradingEngine:
@@ -242,6 +243,7 @@ class GradingEngine:
         exercise = task.exercise
         groups = [_Group(exercise.names)]
         groups += [_Group(exercise.distributed_names, world) for world in exercise.ranks]
+        groups += [_Group(exercise.reference_names, without_submission=True)]
         groups += [_Group(exercise.new_process_names, new_process=True)]
         for group in groups:
             if group.names and not any(run.failure for run in runs):
@@ -267,7 +269,7 @@ class GradingEngine:
                 reports = self._run_workers(task, runs, group, left)
             except ZygoteLost:
                 continue
-            self._add_evidence(task, runs, reports)
+            self._add_evidence(task, runs, reports, group)
             return
         runs[0].fail(_ZYGOTE_LOST)
 
@@ -295,30 +297,32 @@ class GradingEngine:
         return [reports[i * group.world : (i + 1) * group.world] for i in range(len(runs))]
 
     def _add_evidence(
-        self, task: GradingTask, runs: list[GradedRun], reports: list[list[WorkerReport]]
+        self, task: GradingTask, runs: list[GradedRun], all_reports: list[list[WorkerReport]], group: _Group
     ) -> None:
         failed = None
         undecided = (WorkerState.COMPLETE, WorkerState.STOPPED)
-        for run, group in zip(runs, reports, strict=True):
-            if task.canceled.is_set() or any(report.state not in undecided for report in group):
+        for run, reports in zip(runs, all_reports, strict=True):
+            if task.canceled.is_set() or any(report.state not in undecided for report in reports):
                 failed = run
-            if failed is run or all(report.state == WorkerState.COMPLETE for report in group):
-                self._add_group(task, run, group)
+            if failed is run or all(report.state == WorkerState.COMPLETE for report in reports):
+                self._add_group(task, run, reports, group.names)
         if failed is None or failed.failure is None:
             return
-        for run, group in zip(runs, reports, strict=True):
-            if any(report.state == WorkerState.STOPPED for report in group):
+        for run, reports in zip(runs, all_reports, strict=True):
+            if any(report.state == WorkerState.STOPPED for report in reports):
                 # It was stopped because the other run failed, so it gets the same reason.
                 run.fail(failed.failure)
 
-    def _add_group(self, task: GradingTask, run: GradedRun, group: list[WorkerReport]) -> None:
-        run.printed += "".join(report.printed_text(len(group)) for report in group)
-        failure = explain_failure(group, task.exercise.module, task.text, task.seconds)
+    def _add_group(
+        self, task: GradingTask, run: GradedRun, reports: list[WorkerReport], probes: tuple[str, ...]
+    ) -> None:
+        run.printed += "".join(report.printed_text(len(reports)) for report in reports)
+        failure = explain_failure(reports, task.exercise.module, task.text, task.seconds)
         if failure is None:
-            transcripts = [report.transcript for report in group]
-            run.groups.append(transcripts)
-            scratch = str(group[0].worker.scratch.base)
-            request = EvidenceRequest(task.session, run.number, run.nonce, transcripts, scratch)
+            transcripts = [report.transcript for report in reports]
+            run.groups.append((probes, transcripts))
+            scratch = str(reports[0].worker.scratch.base)
+            request = EvidenceRequest(task.session, run.number, run.nonce, transcripts, probes, scratch)
             failure = self._examiner.ask(request, EvidenceReply).failure
         if failure is not None:
             run.fail(failure)
@@ -346,7 +350,7 @@ def _job(task: GradingTask, run: GradedRun, group: _Group, rank: int, scratch: S
         tier=task.tier,
         seconds=task.seconds,
         nonce=run.nonce,
-        source=task.source,
+        source=b"" if group.without_submission else task.source,
         probes=task.exercise.probe_code,
         given=run.given(rank),
     )

@@ -117,7 +117,7 @@ def _outcome(reports: list[WorkerReport], nonce: str, module: str, source: str, 
         return ProgramRun(ProgramOutcome.ERROR, "it ended without a result")
     else:
         transcripts = [report.transcript for report in reports]
-        evidence.add_transcripts(transcripts, nonce, module, reports[0].worker.scratch.base)
+        evidence.add_transcripts(transcripts, (_PROBE,), nonce, module, reports[0].worker.scratch.base)
     if any(report.state == WorkerState.TIMED_OUT for report in reports):
         return ProgramRun(ProgramOutcome.TIMEOUT, f"it does not end within {seconds:g} s")
     if any(report.state == WorkerState.ENDED and report.signal is None for report in reports):

@@ -15,6 +15,8 @@ from quizapp.judge.worker.transcript import MAX_DEPTH
 F = TypeVar("F", bound=Callable[..., None])
 
 
+_MARKS = ("distributed", "new_process", "without_submission")
+
 CARRIED = "carried/"
 """What the paths of values begin with that `Recorder.carry` hands on."""
 
@@ -149,6 +151,15 @@ def _where(trace: TracebackType | None, filename: str) -> str:
     return "backward" if "backward" in names else "construct" if names else "call"
 
 
+# Bound before a submission is imported, so that patching torch.Tensor changes nothing here. The methods of
+# TensorBase are written in C, and `DisableTorchFunction` suspends modes that a submission has left on.
+_detach: Callable[[Tensor], Tensor] = torch._C.TensorBase.detach
+_clone: Callable[[Tensor], Tensor] = torch._C.TensorBase.clone
+_device: Callable[[Tensor], torch.device] = torch._C.TensorBase.device.__get__
+_no_overrides = torch._C.DisableTorchFunction
+_no_grad = torch.no_grad
+
+
 def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
     """Copy tensors and containers, so that later in-place changes do no harm. Other objects are not copied.
 
@@ -156,8 +167,8 @@ def snapshot(value: Any, inside: tuple[int, ...] = ()) -> Any:
     ``inside`` holds the ids of the containers around ``value``.
     """
     if isinstance(value, Tensor):
-        with torch._C.DisableTorchFunctionSubclass(), torch.no_grad():
-            return value.detach().clone() if value.device.type != "meta" else value
+        with _no_overrides(), _no_grad():
+            return _clone(_detach(value)) if _device(value).type != "meta" else value
     if id(value) in inside or len(inside) > MAX_DEPTH:
         return value
     inside = (*inside, id(value))
@@ -208,6 +219,17 @@ def new_process(probe: F) -> F:
     return probe
 
 
+def without_submission(probe: F) -> F:
+    """Mark a probe that runs in a worker of its own in which the submission is never imported.
+
+    What it records are therefore facts that a submission cannot change: what happens without it. Hidden tests
+    compare evidence with that, never with other evidence from the submission's worker. The probe's argument
+    ``code`` is an empty module.
+    """
+    probe.without_submission = True  # type: ignore[attr-defined]
+    return probe
+
+
 def to_device(value: Any, device: torch.device) -> Any:
     """``value`` with every tensor in it moved to ``device``."""
     if isinstance(value, Tensor):
@@ -219,14 +241,16 @@ def to_device(value: Any, device: torch.device) -> Any:
     return value
 
 
-def probe_names(probes: ModuleType, *, distributed: bool = False, new_process: bool = False) -> list[str]:
-    """The names of the module's probes without the prefix ``probe_``, in the order of the file."""
-    wanted = (distributed, new_process)
+def probe_names(probes: ModuleType, mark: str = "") -> list[str]:
+    """The names of the module's probes with this mark, without the prefix ``probe_``, in the file's order.
+
+    ``mark`` is the name of a decorator of this module; an empty one asks for the probes without any.
+    """
     return [
         name.removeprefix("probe_")
         for name, value in vars(probes).items()
         if name.startswith("probe_")
-        and (getattr(value, "distributed", False), getattr(value, "new_process", False)) == wanted
+        and [other for other in _MARKS if getattr(value, other, False)] == ([mark] if mark else [])
     ]
 
 

@@ -155,6 +155,9 @@ def _watched(name: str, original: Callable[..., Any]) -> Callable[..., Any]:
         finally:
             _state["busy"] = False
 
+    # functools.wraps leaves the original here, and with it a way around this watch.
+    del call.__wrapped__
+    call.__signature__ = signature  # type: ignore[attr-defined]
     return call
 
 

@@ -24,7 +24,7 @@ from quizapp.judge.sandbox import layers
 from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import COLUMN, adopt_orphans, die_with_parent
 from quizapp.judge.testing.probes import Recorder, run_probes
-from quizapp.judge.worker import call_guard
+from quizapp.judge.worker import call_guard, introspection_guard
 from quizapp.judge.worker.job import HELLO, HELLO_MAGIC, WorkerAnswer, WorkerJob, WorkerProblem, read_job
 from quizapp.judge.worker.preload import warm, warm_device
 from quizapp.judge.worker.transcript import TranscriptError, decode, encode
@@ -135,6 +135,7 @@ def _run(job: WorkerJob, *, own_network: bool) -> WorkerAnswer:
     record = Recorder(device, str(path), job.rank, job.world)
     layers.apply(job.tier, base / "work", job.seconds, sockets=own_network and job.world > 1)
     call_guard.install(job.forbidden, str(path))
+    introspection_guard.install(probes)
     try:
         code = _import(path)
     except BaseException as error:  # noqa: BLE001 - importing a submission may raise anything
@@ -152,6 +153,7 @@ def _arrange_stack_dump(path: Path) -> None:
 
 def _load_probes(job: WorkerJob) -> ModuleType:
     module = ModuleType("_probes")
+    module.__builtins__ = vars(introspection_guard.copy_of_builtins())  # type: ignore[attr-defined]
     sys.modules["_probes"] = module
     code = marshal.loads(job.probes)  # noqa: S302 - from the judge, which compiled it
     assert isinstance(code, CodeType)
@@ -164,6 +166,9 @@ def _import(path: Path) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    # A submission may replace builtins, but only its own.
+    sys.modules["builtins"] = shown = introspection_guard.copy_of_builtins()
+    module.__builtins__ = vars(shown)  # type: ignore[attr-defined]
     sys.modules[path.stem] = module
     spec.loader.exec_module(module)
     return module

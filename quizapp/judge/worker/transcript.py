@@ -43,11 +43,11 @@ DTYPES = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 # Bound before a submission is imported, so that patching torch.Tensor changes nothing here.
-_detach: Callable[..., Tensor] = torch.Tensor.detach
-_to: Callable[..., Tensor] = torch.Tensor.to
-_contiguous: Callable[..., Tensor] = torch.Tensor.contiguous
-_resolve: Callable[..., Tensor] = torch.Tensor.resolve_conj
-_no_overrides = torch._C.DisableTorchFunctionSubclass
+_detach: Callable[..., Tensor] = torch._C.TensorBase.detach
+_to: Callable[..., Tensor] = torch._C.TensorBase.to
+_contiguous: Callable[..., Tensor] = torch._C.TensorBase.contiguous
+_resolve: Callable[..., Tensor] = torch._C.TensorBase.resolve_conj
+_no_overrides = torch._C.DisableTorchFunction
 _string_at = ctypes.string_at
 _cpu = torch.device("cpu")
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
