@@ -14,7 +14,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.interview.killing import kill_once
+from quizapp.interview.rounds.round_table import ROUNDS
+from tests.interview.killing import kill_once, kill_round
 
 
 def main() -> int:
@@ -22,8 +23,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--round", choices=list(ROUNDS), help="kill this round, and its marking too")
     options = parser.parse_args()
     rng = random.Random(options.seed)
+    if options.round:
+        return _kill_round(options.round, options.kills, rng)
     lost, failed, shown, gone = [], 0, 0, 0
     with tempfile.TemporaryDirectory() as name:
         for number in range(options.kills):
@@ -47,6 +51,30 @@ def main() -> int:
     }
     print(json.dumps(figures, indent=2))
     return int(bool(figures["over_two_seconds"] or failed or gone))
+
+
+def _kill_round(name: str, kills: int, rng: random.Random) -> int:
+    """Kill a round at random moments; each child goes on with what the last one left."""
+    lost, missing, acknowledged, finished = [], [], 0, 0
+    with tempfile.TemporaryDirectory() as place:
+        for _ in range(kills):
+            folder = Path(place) / str(finished)
+            folder.mkdir(exist_ok=True)
+            killed = kill_round(folder, name, rng.uniform(0.0, 2.0))
+            lost.append(killed.lost)
+            acknowledged += killed.acknowledged
+            missing += killed.missing
+            finished += killed.over
+    figures = {
+        "round": name,
+        "kills": kills,
+        "rounds_recorded": finished,
+        "most_typing_lost_s": round(max(lost), 3),
+        "acknowledged": acknowledged,
+        "lost": missing,
+    }
+    print(json.dumps(figures, indent=2))
+    return int(bool(missing) or max(lost) > 2)
 
 
 if __name__ == "__main__":

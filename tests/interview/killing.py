@@ -54,3 +54,74 @@ def kill_once(folder: Path, wait: float, *, scenario: bool = False) -> Killed:
         kept = {row["reading"] for item in items for row in item["bought"]}
         shown = {line.split()[1] for line in lines if line.endswith("\n") and line.startswith("bought")}
         return Killed(lost, study.stats().reviews == 0, len(shown), len(shown - kept))
+
+
+ROUND_CHILD = (sys.executable, "-m", "tests.interview.round_child")
+
+
+class KilledRound(NamedTuple):
+    """Seconds of typing lost, what was acknowledged, and the acknowledged lines that are not on the disk.
+
+    ``over`` says that the round was recorded, so that the next child would begin another.
+    """
+
+    lost: float
+    acknowledged: int
+    missing: list[str]
+    over: bool
+
+
+def kill_round(folder: Path, round_name: str, wait: float) -> KilledRound:
+    """Run the child of a round until ``wait`` seconds after it began, kill it, and look for what it did."""
+    command = [*ROUND_CHILD, str(folder), round_name]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        if not first.startswith("begun"):
+            raise AssertionError(f"the child of {round_name} did not begin")
+        time.sleep(wait)
+        process.send_signal(signal.SIGKILL)
+        rest = process.stdout.read().splitlines(keepends=True)
+    lines = [line.split() for line in rest if line.endswith("\n") and not line.startswith("begun")]
+    with Store.open(folder / "quizapp.db") as store:
+        store.db.check()
+        study = Study(small_bank(), store, Settings())
+        stored = {mock.id: mock for mock in study.mocks()}
+        missing = [" ".join(line) for line in lines if line[0] != "words" and not _is_kept(line, stored)]
+        words = [line for line in lines if line[0] == "words"]
+        lost = 0.0
+        if words:
+            last = float(lines[-1][2]) if lines[-1][0] == "words" else float(words[-1][2])
+            late = [float(line[2]) for line in words if _typed(line, stored) < int(line[4])]
+            lost = last - min(late) if late else 0.0
+        over = archive.running(study) is None
+    return KilledRound(lost, len(lines), missing, over)
+
+
+def _items(mock_id: str, stored: dict) -> list[dict]:
+    document = stored[mock_id].document
+    return document["running"]["items"] if "running" in document else document["items"]
+
+
+def _typed(line: list[str], stored: dict) -> int:
+    return len(_items(line[1], stored)[int(line[3])]["typed"])
+
+
+def _is_kept(line: list[str], stored: dict) -> bool:
+    """Whether what a line acknowledges is stored."""
+    what, mock_id, *rest = line
+    if mock_id not in stored:
+        return False
+    if what == "recorded":
+        return stored[mock_id].state == "done"
+    items = _items(mock_id, stored)
+    item = items[int(rest[0])]
+    if what == "closed":
+        return item["state"] in ("frozen", "cut", "probe")
+    if what == "submitted":
+        return len(item["submissions"]) >= int(rest[1])
+    if what == "judged":
+        return item.get("judged") is not None
+    document = stored[mock_id].document
+    marking = document["running"]["marking"][int(rest[0])] if "running" in document else item["marking"]
+    return marking["points"][int(rest[1])]["held"] == float(rest[2])
