@@ -1,4 +1,6 @@
-"""Activation checkpointing: recompute in backward what was not kept in forward."""
+"""Activation checkpointing: recompute in backward what was not kept in
+forward.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,7 +14,11 @@ def checkpoint(fn: Callable[..., torch.Tensor], *args: Any) -> torch.Tensor:
 
 
 def checkpoint_sequential(
-    blocks: Sequence[Callable[[torch.Tensor], torch.Tensor]], segments: int, x: torch.Tensor
+    blocks: Sequence[Callable[[torch.Tensor], torch.Tensor]],
+    segments: int,
+    x: torch.Tensor,
 ) -> torch.Tensor:
-    """The chain of blocks, in ``segments`` groups of nearly equal size that are each checkpointed."""
+    """The chain of blocks, in ``segments`` groups of nearly equal size that are
+    each checkpointed.
+    """
     raise NotImplementedError

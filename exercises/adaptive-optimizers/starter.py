@@ -2,7 +2,11 @@ import torch
 
 
 def adagrad_step(
-    param: torch.Tensor, grad: torch.Tensor, state: dict, lr: float = 1e-2, eps: float = 1e-10
+    param: torch.Tensor,
+    grad: torch.Tensor,
+    state: dict,
+    lr: float = 1e-2,
+    eps: float = 1e-10,
 ) -> tuple[torch.Tensor, dict]:
     """One step of Adagrad; returns the new parameter and the new state."""
     raise NotImplementedError

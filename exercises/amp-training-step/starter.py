@@ -17,5 +17,7 @@ def amp_step(
     amp_dtype: torch.dtype = torch.float16,
     lr_scheduler: LRScheduler | None = None,
 ) -> dict[str, float | bool]:
-    """One optimizer step; returns {"loss": float, "grad_norm": float, "skipped": bool}."""
+    """One optimizer step; returns {"loss": float, "grad_norm": float,
+    "skipped": bool}.
+    """
     raise NotImplementedError

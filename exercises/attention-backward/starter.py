@@ -9,7 +9,11 @@ from typing import Any
 from torch import Tensor
 
 
-def linear_forward(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> tuple[Tensor, Any]:
+def linear_forward(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+) -> tuple[Tensor, Any]:
     """y = x @ weight.T + bias.
 
     x (..., I), weight (O, I), bias (O,) or None. Returns y (..., O), cache.
@@ -17,12 +21,20 @@ def linear_forward(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> tup
     raise NotImplementedError
 
 
-def linear_backward(grad_out: Tensor, cache: Any) -> tuple[Tensor, Tensor, Tensor | None]:
+def linear_backward(
+    grad_out: Tensor,
+    cache: Any,
+) -> tuple[Tensor, Tensor, Tensor | None]:
     """Gradients of x, weight and bias (None without bias)."""
     raise NotImplementedError
 
 
-def layer_norm_forward(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-5) -> tuple[Tensor, Any]:
+def layer_norm_forward(
+    x: Tensor,
+    weight: Tensor,
+    bias: Tensor,
+    eps: float = 1e-5,
+) -> tuple[Tensor, Any]:
     """Normalize the last dimension, then apply weight and bias.
 
     x (..., D), weight and bias (D,). Returns y (..., D), cache.
@@ -30,7 +42,10 @@ def layer_norm_forward(x: Tensor, weight: Tensor, bias: Tensor, eps: float = 1e-
     raise NotImplementedError
 
 
-def layer_norm_backward(grad_out: Tensor, cache: Any) -> tuple[Tensor, Tensor, Tensor]:
+def layer_norm_backward(
+    grad_out: Tensor,
+    cache: Any,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of x, weight and bias."""
     raise NotImplementedError
 
@@ -51,6 +66,9 @@ def attention_forward(
     raise NotImplementedError
 
 
-def attention_backward(grad_out: Tensor, cache: Any) -> tuple[Tensor, Tensor, Tensor]:
+def attention_backward(
+    grad_out: Tensor,
+    cache: Any,
+) -> tuple[Tensor, Tensor, Tensor]:
     """Gradients of q, k and v from grad_out (B, H, S, E)."""
     raise NotImplementedError

@@ -17,7 +17,12 @@ class CausalSelfAttention(nn.Module):
     (h + 1) * head_dim - 1 of its projection.
     """
 
-    def __init__(self, d_model: int, n_heads: int, n_kv_heads: int | None = None):
+    def __init__(
+        self,
+        d_model: int,
+        n_heads: int,
+        n_kv_heads: int | None = None,
+    ):
         """Without `n_kv_heads` every query head has its own keys and values."""
         super().__init__()
         raise NotImplementedError

@@ -33,5 +33,7 @@ class Value:
         raise NotImplementedError
 
     def backward(self) -> None:
-        """Add the derivative of this value to the ``grad`` of every Value that it was computed from."""
+        """Add the derivative of this value to the ``grad`` of every Value that
+        it was computed from.
+        """
         raise NotImplementedError

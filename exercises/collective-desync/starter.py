@@ -1,4 +1,6 @@
-"""Data-parallel training loop. Broken: it hangs, or ranks drift apart, once the ranks' data differ."""
+"""Data-parallel training loop. Broken: it hangs, or ranks drift apart, once the
+ranks' data differ.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -54,4 +56,8 @@ def train(
                 on_eval(iterations, val_loss)
             if val_loss <= target_loss:
                 break
-    return {"iterations": iterations, "skipped": skipped, "val_losses": val_losses}
+    return {
+        "iterations": iterations,
+        "skipped": skipped,
+        "val_losses": val_losses,
+    }

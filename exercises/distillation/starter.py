@@ -10,7 +10,9 @@ def distillation_loss(
     alpha: float = 0.5,
     ignore_index: int = -100,
 ) -> Tensor:
-    """Mean of alpha * T^2 * KL(teacher || student) + (1 - alpha) * cross-entropy over the counted positions."""
+    """Mean of alpha * T^2 * KL(teacher || student) + (1 - alpha) *
+    cross-entropy over the counted positions.
+    """
     raise NotImplementedError
 
 

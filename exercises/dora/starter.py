@@ -2,7 +2,9 @@ from torch import Tensor, nn
 
 
 class DoRALinear(nn.Module):
-    """A frozen linear layer whose weight rows get a trained length and a low-rank change of direction."""
+    """A frozen linear layer whose weight rows get a trained length and a
+    low-rank change of direction.
+    """
 
     def __init__(self, base: nn.Linear, rank: int, alpha: float):
         super().__init__()

@@ -2,9 +2,14 @@ import torch
 
 
 def dropout(
-    x: torch.Tensor, p: float = 0.5, training: bool = True, generator: torch.Generator | None = None
+    x: torch.Tensor,
+    p: float = 0.5,
+    training: bool = True,
+    generator: torch.Generator | None = None,
 ) -> torch.Tensor:
-    """Zero each element of x with probability p and scale the survivors; x itself if not training."""
+    """Zero each element of x with probability p and scale the survivors; x
+    itself if not training.
+    """
     raise NotImplementedError
 
 

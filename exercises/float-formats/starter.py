@@ -4,7 +4,9 @@ def format_info(exp_bits: int, man_bits: int) -> dict[str, float]:
 
 
 def decode(bits: int, exp_bits: int, man_bits: int) -> float:
-    """The value of a bit pattern: sign, exponent, mantissa from the highest bit to the lowest."""
+    """The value of a bit pattern: sign, exponent, mantissa from the highest bit
+    to the lowest.
+    """
     raise NotImplementedError
 
 

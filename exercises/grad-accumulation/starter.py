@@ -15,7 +15,9 @@ def accumulate_step(
     micro_batches: Sequence[Batch],
     max_norm: float | None = None,
 ) -> float:
-    """One step as if the micro-batches were one batch; return the mean loss over all examples."""
+    """One step as if the micro-batches were one batch; return the mean loss
+    over all examples.
+    """
     raise NotImplementedError
 
 
@@ -27,5 +29,7 @@ def train_epoch(
     accum_steps: int,
     max_norm: float | None = None,
 ) -> int:
-    """Step once per window of ``accum_steps`` batches; return the number of optimizer steps."""
+    """Step once per window of ``accum_steps`` batches; return the number of
+    optimizer steps.
+    """
     raise NotImplementedError

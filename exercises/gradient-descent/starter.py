@@ -12,5 +12,7 @@ def gradient_descent(
     steps: int,
     tol: float = 0.0,
 ) -> tuple[torch.Tensor, list[float]]:
-    """Take at most ``steps`` steps from ``x0`` down the gradient of ``f``; return the last x and the losses."""
+    """Take at most ``steps`` steps from ``x0`` down the gradient of ``f``;
+    return the last x and the losses.
+    """
     raise NotImplementedError

@@ -2,13 +2,18 @@ import torch
 
 
 class LayerNorm(torch.nn.Module):
-    """Normalises over the trailing dimensions, then scales by weight and shifts by bias."""
+    """Normalises over the trailing dimensions, then scales by weight and shifts
+    by bias.
+    """
 
     weight: torch.nn.Parameter | None
     bias: torch.nn.Parameter | None
 
     def __init__(
-        self, normalized_shape: int | tuple[int, ...], eps: float = 1e-5, affine: bool = True
+        self,
+        normalized_shape: int | tuple[int, ...],
+        eps: float = 1e-5,
+        affine: bool = True,
     ) -> None:
         super().__init__()
         raise NotImplementedError
@@ -19,7 +24,9 @@ class LayerNorm(torch.nn.Module):
 
 
 class RMSNorm(torch.nn.Module):
-    """Divides by the root mean square of the last dimension, then scales by weight."""
+    """Divides by the root mean square of the last dimension, then scales by
+    weight.
+    """
 
     weight: torch.nn.Parameter
 

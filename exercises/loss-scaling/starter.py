@@ -5,7 +5,9 @@ from torch.optim import Optimizer
 
 
 class DynamicLossScaler:
-    """Scales the loss, unscales gradients, skips steps that overflowed, and adapts the scale."""
+    """Scales the loss, unscales gradients, skips steps that overflowed, and
+    adapts the scale.
+    """
 
     def __init__(
         self,
@@ -22,11 +24,15 @@ class DynamicLossScaler:
         raise NotImplementedError
 
     def scale(self, loss: Tensor) -> Tensor:
-        """The loss times the scale; half-precision losses are multiplied in float32."""
+        """The loss times the scale; half-precision losses are multiplied in
+        float32.
+        """
         raise NotImplementedError
 
     def unscale_(self, optimizer: Optimizer) -> None:
-        """Divide the gradients of the optimizer's parameters by the scale, in place."""
+        """Divide the gradients of the optimizer's parameters by the scale, in
+        place.
+        """
         raise NotImplementedError
 
     def step(self, optimizer: Optimizer) -> bool:
@@ -34,7 +40,9 @@ class DynamicLossScaler:
         raise NotImplementedError
 
     def update(self) -> None:
-        """End the iteration: back off after an overflow, grow after enough clean iterations."""
+        """End the iteration: back off after an overflow, grow after enough
+        clean iterations.
+        """
         raise NotImplementedError
 
     def state_dict(self) -> dict:

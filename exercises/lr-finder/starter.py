@@ -14,10 +14,16 @@ def lr_range_test(
     num_steps: int = 50,
     stop_factor: float = 4.0,
 ) -> tuple[list[float], list[float]]:
-    """Run SGD with a growing rate; return rates and losses, and leave the model as it was."""
+    """Run SGD with a growing rate; return rates and losses, and leave the model
+    as it was.
+    """
     raise NotImplementedError
 
 
-def suggest_lr(lrs: Sequence[float], losses: Sequence[float], beta: float = 0.0) -> float:
+def suggest_lr(
+    lrs: Sequence[float],
+    losses: Sequence[float],
+    beta: float = 0.0,
+) -> float:
     """The rate at the steepest fall of the smoothed losses."""
     raise NotImplementedError

@@ -3,18 +3,33 @@
 from collections.abc import Sequence
 
 
-def step_decay(step: int, base_lr: float, milestones: Sequence[int], gamma: float = 0.1) -> float:
+def step_decay(
+    step: int,
+    base_lr: float,
+    milestones: Sequence[int],
+    gamma: float = 0.1,
+) -> float:
     """The rate at ``step`` when every milestone multiplies it by ``gamma``."""
     raise NotImplementedError
 
 
-def cosine_restarts(step: int, base_lr: float, period: int, mult: int = 1, min_lr: float = 0.0) -> float:
-    """The rate at ``step`` of a cosine that restarts, each cycle ``mult`` times as long as the last."""
+def cosine_restarts(
+    step: int,
+    base_lr: float,
+    period: int,
+    mult: int = 1,
+    min_lr: float = 0.0,
+) -> float:
+    """The rate at ``step`` of a cosine that restarts, each cycle ``mult`` times
+    as long as the last.
+    """
     raise NotImplementedError
 
 
 class ReduceOnPlateau:
-    """Reduces ``lr`` when a metric (lower is better) has not improved for more than ``patience`` steps."""
+    """Reduces ``lr`` when a metric (lower is better) has not improved for more
+    than ``patience`` steps.
+    """
 
     lr: float
 

@@ -2,14 +2,28 @@ from collections.abc import Sequence
 
 
 def flops_per_token(
-    params: int, layers: int = 0, hidden: int = 0, seq_len: int = 0, *, causal: bool = False
+    params: int,
+    layers: int = 0,
+    hidden: int = 0,
+    seq_len: int = 0,
+    *,
+    causal: bool = False,
 ) -> float:
-    """FLOPs of one forward and backward pass for one token of a dense decoder."""
+    """FLOPs of one forward and backward pass for one token of a dense
+    decoder.
+    """
     raise NotImplementedError
 
 
-def tokens_per_second(step_seconds: Sequence[float], tokens_per_step: int, *, warmup: int = 0) -> float:
-    """Throughput of all devices together, from the median step after the warm-up."""
+def tokens_per_second(
+    step_seconds: Sequence[float],
+    tokens_per_step: int,
+    *,
+    warmup: int = 0,
+) -> float:
+    """Throughput of all devices together, from the median step after the
+    warm-up.
+    """
     raise NotImplementedError
 
 

@@ -4,9 +4,13 @@ import torch
 
 
 def mixup(
-    x: torch.Tensor, y: torch.Tensor, alpha: float = 0.2
+    x: torch.Tensor,
+    y: torch.Tensor,
+    alpha: float = 0.2,
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, float]:
-    """Blend a batch with a permutation of itself; returns mixed_x, y_a, y_b, lam."""
+    """Blend a batch with a permutation of itself; returns mixed_x, y_a, y_b,
+    lam.
+    """
     raise NotImplementedError
 
 

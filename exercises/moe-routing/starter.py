@@ -5,7 +5,11 @@ from collections.abc import Callable, Sequence
 from torch import Tensor
 
 
-def route(logits: Tensor, k: int, bias: Tensor | None = None) -> tuple[Tensor, Tensor]:
+def route(
+    logits: Tensor,
+    k: int,
+    bias: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
     """Choose k experts for each token.
 
     logits: (T, E); bias: (E,), steers the selection only.

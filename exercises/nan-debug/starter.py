@@ -1,7 +1,8 @@
 """Numerics and training step of a small sequence tagger.
 
-The mathematics in the docstrings is right; the code fails on hard inputs. Repair it with
-small changes: keep every name, argument, default and docstring, and the results on easy inputs.
+The mathematics in the docstrings is right; the code fails on hard inputs.
+Repair it with small changes: keep every name, argument, default and docstring,
+and the results on easy inputs.
 """
 
 import torch
@@ -16,7 +17,9 @@ def log_softmax(logits: Tensor) -> Tensor:
 
 
 def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
-    """Mean of -[t log sigmoid(z) + (1 - t) log(1 - sigmoid(z))] over all elements."""
+    """Mean of -[t log sigmoid(z) + (1 - t) log(1 - sigmoid(z))] over all
+    elements.
+    """
     p = torch.sigmoid(logits)
     positive = p.log().clamp(min=-100.0)
     negative = (1.0 - p).log().clamp(min=-100.0)
@@ -24,13 +27,17 @@ def binary_cross_entropy(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
-    """Mean of the values where the boolean mask is True, and 0 where nothing is selected."""
+    """Mean of the values where the boolean mask is True, and 0 where nothing is
+    selected.
+    """
     weights = mask.to(values.dtype)
     return (values * weights).sum() / weights.sum()
 
 
 def standardize(x: Tensor, eps: float = 1e-5) -> Tensor:
-    """(x - mean) / sqrt(var + eps) for each column of a (batch, features) tensor, biased variance."""
+    """(x - mean) / sqrt(var + eps) for each column of a (batch, features)
+    tensor, biased variance.
+    """
     mean = x.mean(0)
     std = (x.pow(2).mean(0) - mean.pow(2)).sqrt()
     return (x - mean) / (std + eps)
@@ -50,15 +57,17 @@ def train_step(
     max_norm: float = 1.0,
     ignore_index: int = -100,
 ) -> float | None:
-    """One step on the mean cross-entropy of the targets that are not ignore_index.
+    """One step on the mean cross-entropy of the targets besides ignore_index.
 
-    The true gradient is clipped to the global norm max_norm. Returns the loss, or None where a
-    non-finite loss or gradient made the step impossible, which leaves the parameters unchanged.
+    The true gradient is clipped to the global norm max_norm. Returns the loss,
+    or None where a non-finite loss or gradient made the step impossible, which
+    leaves the parameters unchanged.
     """
     optimizer.zero_grad()
     log_probs = log_softmax(model(inputs))
     mask = targets != ignore_index
-    nll = -log_probs.gather(-1, targets.masked_fill(~mask, 0).unsqueeze(-1)).squeeze(-1)
+    picked = targets.masked_fill(~mask, 0).unsqueeze(-1)
+    nll = -log_probs.gather(-1, picked).squeeze(-1)
     loss = masked_mean(nll, mask)
     scaler.scale(loss).backward()
     nn.utils.clip_grad_norm_(model.parameters(), max_norm)

@@ -5,7 +5,9 @@ from torch import Tensor, nn
 
 
 def quantize_nf4(weight: Tensor, block_size: int = 64) -> tuple[Tensor, Tensor]:
-    """Two codes per byte (uint8), and the largest absolute value of every block (float32)."""
+    """Two codes per byte (uint8), and the largest absolute value of every block
+    (float32).
+    """
     raise NotImplementedError
 
 

@@ -15,5 +15,7 @@ def overfit_one_batch(
     lr: float = 1e-2,
     threshold: float = 0.05,
 ) -> dict:
-    """Train a copy of ``model`` on the batch and report "passed", "reason", "losses" and "idle"."""
+    """Train a copy of ``model`` on the batch and report "passed", "reason",
+    "losses" and "idle".
+    """
     raise NotImplementedError

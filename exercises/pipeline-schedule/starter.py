@@ -1,6 +1,7 @@
 """Pipeline schedules: GPipe, 1F1B and the bubble."""
 
-Schedule = list[list[tuple[str, int]]]  # schedule[stage] = that stage's operations in order
+# schedule[stage] = that stage's operations in order
+Schedule = list[list[tuple[str, int]]]
 
 
 def gpipe(stages: int, microbatches: int) -> Schedule:
@@ -9,15 +10,23 @@ def gpipe(stages: int, microbatches: int) -> Schedule:
 
 
 def one_f_one_b(stages: int, microbatches: int) -> Schedule:
-    """Warm-up forwards, then one forward and one backward in turns, then the remaining backwards."""
+    """Warm-up forwards, then one forward and one backward in turns, then the
+    remaining backwards.
+    """
     raise NotImplementedError
 
 
 def peak_in_flight(schedule: Schedule) -> list[int]:
-    """Per stage, the largest number of micro-batches between their forward and their backward."""
+    """Per stage, the largest number of micro-batches between their forward and
+    their backward.
+    """
     raise NotImplementedError
 
 
-def bubble_fraction(schedule: Schedule, forward_time: float = 1.0, backward_time: float = 2.0) -> float:
+def bubble_fraction(
+    schedule: Schedule,
+    forward_time: float = 1.0,
+    backward_time: float = 2.0,
+) -> float:
     """The idle share of all stages until the last operation ends."""
     raise NotImplementedError

@@ -9,7 +9,12 @@ class ResidualBlock(torch.nn.Module):
     fc2: torch.nn.Linear
     shortcut: torch.nn.Module
 
-    def __init__(self, in_dim: int, hidden: int, out_dim: int | None = None) -> None:
+    def __init__(
+        self,
+        in_dim: int,
+        hidden: int,
+        out_dim: int | None = None,
+    ) -> None:
         super().__init__()
         raise NotImplementedError
 

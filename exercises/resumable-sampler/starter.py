@@ -4,15 +4,25 @@ import torch
 
 
 class ResumableSampler(torch.utils.data.Sampler[int]):
-    """Shares one order of range(length) per epoch among the ranks and can be resumed after any index."""
+    """Shares one order of range(length) per epoch among the ranks and can be
+    resumed after any index.
+    """
 
     def __init__(
-        self, length: int, *, seed: int = 0, shuffle: bool = True, rank: int = 0, world_size: int = 1
+        self,
+        length: int,
+        *,
+        seed: int = 0,
+        shuffle: bool = True,
+        rank: int = 0,
+        world_size: int = 1,
     ):
         raise NotImplementedError
 
     def __iter__(self) -> Iterator[int]:
-        """This rank's indices, from the current position to the end of the epoch."""
+        """This rank's indices, from the current position to the end of the
+        epoch.
+        """
         raise NotImplementedError
 
     def __len__(self) -> int:
@@ -20,7 +30,9 @@ class ResumableSampler(torch.utils.data.Sampler[int]):
         raise NotImplementedError
 
     def set_epoch(self, epoch: int) -> None:
-        """Go to the beginning of an epoch; the current one keeps its position."""
+        """Go to the beginning of an epoch; the current one keeps its
+        position.
+        """
         raise NotImplementedError
 
     def state_dict(self) -> dict:

@@ -18,6 +18,11 @@ class SGD(torch.optim.Optimizer):
     ) -> None:
         raise NotImplementedError
 
-    def step(self, closure: Callable[[], torch.Tensor] | None = None) -> torch.Tensor | None:
-        """Update every parameter that has a gradient; return the closure's value, if there is a closure."""
+    def step(
+        self,
+        closure: Callable[[], torch.Tensor] | None = None,
+    ) -> torch.Tensor | None:
+        """Update every parameter that has a gradient; return the closure's
+        value, if there is a closure.
+        """
         raise NotImplementedError

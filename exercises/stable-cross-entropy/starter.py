@@ -9,7 +9,12 @@ def log_softmax(logits: torch.Tensor, dim: int = -1) -> torch.Tensor:
 
 
 def cross_entropy(
-    logits: torch.Tensor, targets: torch.Tensor, reduction: str = "mean", ignore_index: int = -100
+    logits: torch.Tensor,
+    targets: torch.Tensor,
+    reduction: str = "mean",
+    ignore_index: int = -100,
 ) -> torch.Tensor:
-    """Minus the log-probability of the target classes; ``reduction`` is "mean", "sum" or "none"."""
+    """Minus the log-probability of the target classes; ``reduction`` is "mean",
+    "sum" or "none".
+    """
     raise NotImplementedError

@@ -9,7 +9,9 @@ def global_grad_norm(model: nn.Module) -> float:
 
 
 class ActivationMonitor:
-    """A context manager that writes statistics of every leaf's output into ``stats``."""
+    """A context manager that writes statistics of every leaf's output into
+    ``stats``.
+    """
 
     stats: dict[str, dict[str, float]]
 
@@ -18,5 +20,7 @@ class ActivationMonitor:
 
 
 def first_nonfinite(model: nn.Module, *inputs) -> str | None:
-    """The name of the first module to finish with an inf or NaN in its output."""
+    """The name of the first module to finish with an inf or NaN in its
+    output.
+    """
     raise NotImplementedError

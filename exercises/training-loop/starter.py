@@ -6,7 +6,11 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 
-def evaluate(model: nn.Module, batches: Iterable[tuple[Tensor, Tensor]], loss_fn) -> dict[str, float]:
+def evaluate(
+    model: nn.Module,
+    batches: Iterable[tuple[Tensor, Tensor]],
+    loss_fn,
+) -> dict[str, float]:
     """The mean "loss" and the "accuracy" over all samples."""
     raise NotImplementedError
 
@@ -23,5 +27,7 @@ def fit(
     max_norm: float | None = None,
     scheduler=None,
 ) -> list[dict[str, float]]:
-    """Train, and return "epoch", "train_loss", "val_loss" and "val_accuracy" of every epoch."""
+    """Train, and return "epoch", "train_loss", "val_loss" and "val_accuracy" of
+    every epoch.
+    """
     raise NotImplementedError

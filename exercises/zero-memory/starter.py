@@ -10,7 +10,9 @@ def model_state_bytes(
     grad_bytes: float = 2,
     optim_bytes: float = 12,
 ) -> float:
-    """Bytes of parameters, gradients and optimizer state on one of ``world_size`` ranks."""
+    """Bytes of parameters, gradients and optimizer state on one of
+    ``world_size`` ranks.
+    """
     raise NotImplementedError
 
 
@@ -24,7 +26,9 @@ def lowest_stage_that_fits(
     grad_bytes: float = 2,
     optim_bytes: float = 12,
 ) -> int | None:
-    """The smallest stage at which model states and activations fit on a GPU, or None."""
+    """The smallest stage at which model states and activations fit on a GPU, or
+    None.
+    """
     raise NotImplementedError
 
 

@@ -14,7 +14,9 @@ def partition(numels: Sequence[int], world_size: int) -> list[list[int]]:
 
 
 class ShardedOptimizer:
-    """Averages gradients over the ranks and keeps only this rank's share of the optimizer state."""
+    """Averages gradients over the ranks and keeps only this rank's share of the
+    optimizer state.
+    """
 
     def __init__(
         self,

@@ -84,7 +84,11 @@ def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
     right = sum(parts) / max(1, len(question.steps) - 1)
     if sorted(sequence) != list(range(len(question.steps))):
         return Mark(0.0, "The order must name every step once.", parts)
-    note = "Right order." if right == 1 else f"{sum(parts)} of {len(parts)} neighbors are in the right order."
+    note = (
+        "Right order."
+        if right == 1
+        else f"{sum(parts)} of {len(parts)} steps come right after the one that they should follow."
+    )
     return Mark(right, note, parts)
 
 

@@ -51,6 +51,8 @@ def _new(slug: str | None) -> int:
 
     if not slug:
         raise QuizError("name the exercise to scaffold, such as 'quizapp exercise new my-exercise'")
+    if slug in load_user_bank().exercises:
+        raise QuizError(f"there is an exercise '{slug}' already; choose another name")
     sys.stdout.write(f"created {scaffold(Path('exercises') / slug)}\n")
     return DONE
 

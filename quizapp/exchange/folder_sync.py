@@ -98,6 +98,8 @@ def sync(study: "Study", folder: Path) -> SyncResult:
         folder.mkdir(exist_ok=True)
         paths = sorted(path for path in folder.glob(f"*{SUFFIX}") if path.name != file.name)
     except OSError as error:
+        if folder.is_file():
+            raise QuizError(f"{folder} is a file; name the folder that your devices share") from None
         raise QuizError(f"{folder} cannot be used: {error.strerror}; name a folder that exists") from None
     for path in paths:
         try:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from quizapp.bank.model import Exercise
+from quizapp.errors import QuizError
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, NEW, REVIEW, CardRow, Rating
 from quizapp.scheduling.events import Draft, EventType, Moment, new_id
 from quizapp.scheduling.rating_rules import (
@@ -158,13 +159,43 @@ def record(
     return recorder.recorded(event, row.lapses, recorder.row(name), effort.submissions) if rating else None
 
 
+def rerate(recorder: ActRecorder, event_id: str, rating: Rating) -> RecordedReview:
+    """Undo the grade of an exercise and record it again with another rating, in one transaction.
+
+    Raises `QuizError` if the exercise was graded or rated again since.
+    """
+    store, now = recorder.store, recorder.time.now()
+    with store.transaction():
+        old = store.log.find(event_id)
+        standing = store.log.standing(EventType(old.type), old.card) if old else []
+        if old is None or not standing or standing[-1].id != event_id:
+            raise QuizError("There is a later grade, so the rating of this one stays as it is.")
+        store.append(Draft(EventType.UNDO, now, target=event_id))
+        row = recorder.row(old.card)
+        proposed = None if old.proposed is None else Rating(old.proposed)
+        evidence = Evidence(old.ms / 1000, proposed, hints=old.hints, source=old.source)
+        draft = recorder.draft_review(row, rating, now, evidence, kind=EventType(old.type), data=old.details)
+        draft = draft._replace(id=new_id())
+        slug = old.card.removeprefix(EXERCISE)
+        linked = _linked_questions(recorder, slug, now, draft.id, recall=False)
+        event, *_ = store.append(draft, *linked)
+        for graded in store.documents.submissions(slug):
+            if graded.event == event_id:
+                store.documents.add_submission(slug, now.time, graded.verdict, graded.source, event.id)
+        submissions = int(old.details.get("submissions", 0))
+    return recorder.recorded(event, row.lapses, recorder.row(old.card), submissions)
+
+
 def record_code_review(
     recorder: ActRecorder,
     slug: str,
     document: Mapping[str, object],
     outcome: CodeReviewOutcome,
 ) -> RecordedReview | None:
-    """Append a code review and its effects in one transaction; see ``Study.record_code_review``."""
+    """Append a code review and its effects in one transaction; see ``Study.record_code_review``.
+
+    The exercise's due questions wait until tomorrow after a good one, and come tomorrow after a bad one.
+    """
     name = recorder.resolve(CODE_REVIEW + slug)
     now = recorder.time.now()
     with recorder.store.transaction():

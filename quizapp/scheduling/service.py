@@ -271,13 +271,15 @@ class Study:
         attempt = exercises.SubmissionFacts(asked, hints, opened_solution, seconds, tuple(found_faults))
         return exercises.record(self._recorder, slug, verdict, source_text, attempt)
 
+    def rerate(self, review: RecordedReview, rating: Rating) -> RecordedReview:
+        """Give the last grade of an exercise another rating. Raises `QuizError` if it is not the last."""
+        self.queue.outdated()
+        return exercises.rerate(self._recorder, review.event, rating)
+
     def record_code_review(
         self, slug: str, document: Mapping[str, object], outcome: exercises.CodeReviewOutcome
     ) -> RecordedReview | None:
-        """Store a code review and schedule the next one of that exercise; return the review if it was due.
-
-        The exercise's due questions wait until tomorrow after a good one, and come tomorrow after a bad one.
-        """
+        """Store a code review and schedule the next one of that exercise; return the review if it was due."""
         self.queue.outdated()
         return exercises.record_code_review(self._recorder, slug, document, outcome)
 

@@ -364,6 +364,11 @@ class QuizApp(App[int]):
         """Leave the program; Textual itself calls this name."""
         self.action_leave()
 
+    def on_input_changed(self) -> None:
+        """Take away complaints about what was typed: it is being changed."""
+        for notice in [notice for notice in self._notifications if notice.severity == "error"]:
+            self._unnotify(notice)
+
     def say(self, text: str, *, bad: bool = False) -> None:
         """Show a short notice, with no markup in it interpreted. A repeated notice replaces the first one."""
         for shown in [notice for notice in self._notifications if notice.message == text]:

@@ -1,4 +1,4 @@
-"""No two grades ask an exercise the same: the inputs of its probes follow from the seed."""
+"""What every exercise has: inputs that follow from the seed, and a starter that fits the editor."""
 
 from pathlib import Path
 
@@ -16,3 +16,8 @@ EXERCISES = Path(__file__).parents[2] / "exercises"
 def test_every_seed_draws_other_inputs(slug: str) -> None:
     make_inputs = load_exercise_code(EXERCISES / slug).probes.inputs
     assert encode(make_inputs(Draw(1))) != encode(make_inputs(Draw(2)))
+
+
+@pytest.mark.parametrize("path", sorted(EXERCISES.glob("*/starter.py")), ids=lambda path: path.parent.name)
+def test_a_starter_fits_into_eighty_columns(path: Path) -> None:
+    assert [line for line in path.read_text("utf-8").splitlines() if len(line) > 80] == []

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from quizapp.judge.server.test_runner import run_test, run_tests
-from quizapp.judge.testing.checks import Finding, Observe, alike, close, expect
+from quizapp.judge.testing.checks import Finding, Observe, alike, behaviour, close, expect
 from quizapp.judge.worker.transcript import decode, encode
 
 
@@ -141,3 +141,20 @@ def test_no_error_is_measured_to_a_value_that_is_not_finite() -> None:
     with pytest.raises(Finding) as caught:
         close(1.0, math.nan, "Nothing.")
     assert str(caught.value) == "Nothing. Got 1, expected nan."
+
+
+def test_a_message_that_presumes_a_simpler_test_refers_to_it_while_that_fails() -> None:
+    @behaviour(1)
+    def test_values(observe: Observe) -> None:
+        close(observe["probe/got"], 3.0, "The sum is wrong.")
+
+    @behaviour(2, presumes=("values",))
+    def test_views(observe: Observe) -> None:
+        close(observe["probe/got"], 4.0, "A view gives another sum.", mistakes={"Yours is doubled.": 8.0})
+
+    def message(value: float) -> str:
+        return run_tests([test_values, test_views], observe(value))[1].message
+
+    assert message(5.0) == "This cannot hold while a simpler check fails: The sum is wrong."
+    assert message(3.0).startswith("A view gives another sum. Got 3")
+    assert message(8.0).startswith("Yours is doubled. Got 8")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from quizapp.bank.model import Bank, Stage
+from quizapp.errors import QuizError
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.events import Draft, EventType
 from quizapp.scheduling.rating_rules import is_submission
@@ -80,6 +81,21 @@ def test_an_undone_submission_does_not_count(tmp_path: Path) -> None:
         recorded = desk.record_verdict("lora", verdict(True), source_text="x")
         assert recorded is not None
         assert recorded.submissions == 1
+
+
+def test_a_changed_rating_replaces_the_proposed_one_and_the_last_grade_only(tmp_path: Path) -> None:
+    with study(tmp_path) as desk:
+        first = desk.record_verdict("lora", verdict(True), source_text="x")
+        assert first is not None
+        hard = desk.rerate(first, Rating.HARD)
+        assert (hard.rating, hard.submissions) == (Rating.HARD, first.submissions)
+        assert hard.interval < first.interval
+        assert desk.exercise_state("lora").state == "passed"
+        with pytest.raises(QuizError, match="later grade"):
+            desk.rerate(first, Rating.EASY)
+        before = desk.store.tables.card("exercise:lora")
+        desk.store.rebuild()
+        assert desk.store.tables.card("exercise:lora") == before
 
 
 def test_hints_of_an_earlier_sitting_count(tmp_path: Path) -> None:

@@ -44,6 +44,20 @@ async def press(pilot: Pilot, *pressed: str) -> None:
     await pilot.pause()
 
 
+async def test_enter_without_a_proposal_asks_for_a_rating_and_zero_rates_again(
+    app: App, study: Study
+) -> None:
+    running = app("drill", flt=only("state-growth"))
+    async with running.run_test() as pilot:
+        await pilot.pause()
+        await press(pilot, "space", "enter")
+        assert [note.message for note in running._notifications] == [
+            "You only looked, so no rating is proposed: rate yourself with 1 to 4."
+        ]
+        await press(pilot, "0")
+        assert study.card("state-growth").history[0].rating == Rating.AGAIN
+
+
 @pytest.mark.parametrize("key", ["space", "enter"])
 async def test_reveal_then_digit_rates_and_shows_the_next_card(app: App, study: Study, key: str) -> None:
     running = app("drill")

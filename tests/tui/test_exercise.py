@@ -8,7 +8,9 @@ import pytest
 
 from quizapp.errors import QuizError
 from quizapp.judge.submission import user_path
-from quizapp.judge.verdict import TestResult, Verdict
+from quizapp.judge.verdict import StageResult, TestResult, Verdict
+from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.events import EventType
 from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
 from quizapp.tui.judge_bridge import OnResult, PendingSubmission
@@ -278,6 +280,94 @@ async def test_find_and_indentation(judged) -> None:
         assert running.focused is editor
 
 
+async def test_lines_are_commented_and_uncommented_and_all_is_selected(judged) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        editor = screen(running).editor
+        editor.load_text("def f(x):\n    y = x\n\n    return y\n")
+        editor.focus()
+        await pilot.press("down", "ctrl+underscore")
+        assert editor.text == "def f(x):\n    # y = x\n\n    return y\n"
+        await pilot.press("ctrl+a", "ctrl+underscore")
+        assert editor.text == "# def f(x):\n#     # y = x\n\n#     return y\n"
+        await pilot.press("ctrl+a", "ctrl+underscore")
+        assert editor.text == "def f(x):\n    # y = x\n\n    return y\n"
+        await pilot.press("ctrl+a", "x")
+        assert editor.text == "x"
+
+
+@pytest.mark.parametrize(("size", "together"), [((120, 30), False), ((120, 50), True), ((200, 30), True)])
+async def test_task_and_verdict_take_turns_where_they_would_be_short(judged, size, together: bool) -> None:
+    running, _ = judged()
+    async with running.run_test(size=size) as pilot:
+        await pilot.pause()
+        panes = screen(running).panes
+        await pilot.press("f4")
+        await pilot.pause()
+        assert panes.pane("verdict").region.height > 10
+        assert panes.pane("verdict").region.x == 0 or size[0] == 200
+        assert panes.pane("prompt").display is together
+        await pilot.press("f2")
+        await pilot.pause()
+        assert panes.pane("prompt").display
+        assert panes.pane("verdict").display is together
+
+
+async def test_the_pane_that_takes_the_keys_fills_the_screen_and_shrinks_again(judged) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(120, 50)) as pilot:
+        await pilot.pause()
+        panes = screen(running).panes
+        screen(running).editor.focus()
+        await pilot.press("f12")
+        await pilot.pause()
+        assert panes.pane("code").region.width == 120
+        await pilot.press("x")
+        assert "x" in screen(running).editor.text
+        await pilot.press("f4")
+        await pilot.pause()
+        assert panes.pane("verdict").region.width == 120
+        await pilot.press("f12")
+        await pilot.pause()
+        assert all(panes.pane(name).display for name in ("prompt", "code", "verdict"))
+
+
+async def test_a_long_line_is_wrapped(judged) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        screen(running).editor.load_text("x = [" + ", ".join(map(str, range(100, 140))) + "]\n")
+        await pilot.press("f3")
+        await pilot.pause()
+        assert "139]" in text(running)
+
+
+async def test_ctrl_end_and_ctrl_home_go_to_the_ends_of_the_code(judged) -> None:
+    running, _ = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        editor = screen(running).editor
+        editor.load_text("a = 1\nb = 2\n")
+        editor.focus()
+        await pilot.press("ctrl+end", "z")
+        assert editor.text == "a = 1\nb = 2\nz"
+        await pilot.press("ctrl+home", "ctrl+shift+end", "x")
+        assert editor.text == "x"
+
+
+async def test_a_verdict_whose_core_holds_says_so(judged) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        core = tuple(StageResult(stage.name, stage.is_core) for stage in screen(running).exercise.stages)
+        failed = replace(verdict(True, False), stages=(*core, StageResult("robust", False)))
+        judge.answer(failed)
+        await pilot.pause()
+        assert "✓ core passed  1 of 2 tests" in text(running)
+
+
 async def test_a_cold_judge_says_that_pytorch_starts(judged) -> None:
     running, judge = judged()
     judge.is_warm = False
@@ -354,6 +444,24 @@ async def test_a_save_that_fails_is_no_submission_and_a_grade_is_one(judged, stu
             await pilot.pause()
         assert "Rated Good after 2 submissions" in text(running)
         assert len(study.submissions("double")) == 4
+
+
+async def test_the_proposed_rating_of_a_pass_can_be_changed(judged, study: Study) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        screen(running).editor.load_text(RIGHT)
+        await pilot.press("ctrl+r")
+        judge.answer(verdict(True, True))
+        await pilot.pause()
+        assert "f4, then r: another rating" in text(running)
+        await pilot.press("f4", "r", "home", "down", "enter")
+        await pilot.pause()
+        assert "Rated Hard after 1 submission" in text(running)
+    (event,) = study.store.log.standing(EventType.VERDICT, "exercise:double")
+    assert event.rating == Rating.HARD
+    assert event.proposed == Rating.GOOD
+    assert study.exercise_state("double").state == "passed"
 
 
 async def test_the_next_exercise_is_one_key_away_and_leads_back_home(study: Study) -> None:

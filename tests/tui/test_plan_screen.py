@@ -66,6 +66,9 @@ async def test_a_wrong_date_is_a_sentence_and_stays_in_the_field(app: App, typed
         assert any(sentence in notice.message for notice in running._notifications)
         assert running.screen.query_one("#date", Input).value == typed
         assert not paths.config().exists()
+        await pilot.press("1")
+        await pilot.pause()
+        assert not running._notifications
 
 
 async def test_minutes_role_and_target_go_into_the_file(app: App, study: Study) -> None:

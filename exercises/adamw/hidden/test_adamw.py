@@ -262,7 +262,7 @@ def test_own_options(observe):
     )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("own_options",))
 def test_options_are_read_at_every_step(observe):
     options = observe.given["options"]
     says = "The options must be read from param_groups at every step: a change there had no effect."
@@ -389,7 +389,11 @@ def test_step_without_closure_returns_none(observe):
     expect(observe["closure/without/returned"] is None, "step() without a closure should return None.")
 
 
-@behaviour(10, on_error="The state could not be saved and loaded.")
+@behaviour(
+    10,
+    on_error="The state could not be saved and loaded.",
+    presumes=("missing_gradients", "options_are_read_at_every_step"),
+)
 def test_resumed_trajectory(observe):
     says = "After resuming from the state dict, moments restart from zero."
     expect(observe["resume/state_size"] == 3, f"{says} Keep them in self.state.")

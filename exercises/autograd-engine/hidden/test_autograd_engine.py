@@ -237,7 +237,7 @@ def test_derivatives_of_operations(observe):
         )
 
 
-@behaviour(2)
+@behaviour(2, presumes=("values_made_from_ints",))
 def test_equal_numbers_are_two_values(observe):
     x = observe.given["x"]
     for name, slopes in SLOPES.items():

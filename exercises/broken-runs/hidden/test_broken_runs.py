@@ -171,7 +171,7 @@ def test_scale_of_the_norm(observe):
             )
 
 
-@behaviour(13)
+@behaviour(13, presumes=("scale_of_the_norm",))
 def test_tiny_scale_of_the_norm(observe):
     for cause in CAUSES:
         for plain, *_, tiny in answers_of(observe, "scaled", cause):

@@ -256,7 +256,7 @@ def test_all_reduce(observe):
             )
 
 
-@behaviour(4)
+@behaviour(4, presumes=("all_reduce",))
 def test_all_ranks_get_the_same_bits(observe):
     for i, case in enumerate(observe.given["reduce"]):
         for world in WORLDS:
@@ -524,7 +524,7 @@ LIMITS = {
 }
 
 
-@behaviour(10)
+@behaviour(10, presumes=("sharded_matmul", "scattered_product"))
 def test_dtypes(observe):
     for dtype, (limits, says) in LIMITS.items():
         case = observe.given["typed"][dtype]

@@ -299,7 +299,7 @@ def test_groups_with_other_shingles(observe):
     )
 
 
-@behaviour(5)
+@behaviour(5, presumes=("groups", "shingles"))
 def test_default_shingle_length(observe):
     texts = observe.given["cycles"]
     got, want = observe["near/cycles/groups"], groups_of(texts, 0.7)
@@ -378,7 +378,7 @@ def test_contaminated(observe):
     check_found(observe["contaminated/single"], train, [evals[5]], 1, says)
 
 
-@behaviour(7)
+@behaviour(7, presumes=("shingles",))
 def test_short_evaluation_texts(observe):
     train = observe.given["train"]
     says = "A question shorter than n words can leak too: look for it as a whole."

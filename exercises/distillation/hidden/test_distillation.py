@@ -311,7 +311,7 @@ def test_leading_dimensions(observe):
         )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("leading_dimensions",))
 def test_transposed_views(observe):
     c = observe.given["shapes"][2]
     close(
@@ -369,7 +369,7 @@ def test_half_precision(observe):
         )
 
 
-@behaviour(9)
+@behaviour(9, presumes=("mixed_loss",))
 def test_other_dtypes_are_kept(observe):
     for i, c in plain_cases(observe):
         dtype = c["student"].dtype

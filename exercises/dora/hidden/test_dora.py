@@ -124,7 +124,7 @@ def test_output_follows_the_formula(observe):
             )
 
 
-@behaviour(10, on_error="The input need not be contiguous.")
+@behaviour(10, on_error="The input need not be contiguous.", presumes=("output_follows_the_formula",))
 def test_strided_input(observe):
     for i, case in cases(observe):
         x = case["x"][2]
@@ -138,7 +138,7 @@ def test_strided_input(observe):
         )
 
 
-@behaviour(2)
+@behaviour(2, presumes=("output_follows_the_formula",))
 def test_output_follows_later_changes(observe):
     for i, case in cases(observe):
         x = case["x"][1]
@@ -154,7 +154,7 @@ def test_output_follows_later_changes(observe):
             )
 
 
-@behaviour(2)
+@behaviour(2, presumes=("output_follows_the_formula",))
 def test_output_without_autograd(observe):
     for i, case in cases(observe):
         close(
@@ -295,7 +295,7 @@ def test_gradients_of_magnitude_and_input(observe):
                 check_gradient(observe, i, case, step, name, f"The gradient to {name} is wrong.")
 
 
-@behaviour(4)
+@behaviour(4, presumes=("gradients_of_magnitude_and_input", "trainable_parameters"))
 def test_gradients_in_eval_mode(observe):
     for i, case in cases(observe):
         for name in ("A", "B", "magnitude", "x"):
@@ -341,7 +341,7 @@ def test_row_of_zeros(observe):
             close(out[:, dead], torch.full((4,), bias), "A row of zeros must give zeros, plus bias.", **LOOSE)
 
 
-@behaviour(6)
+@behaviour(6, presumes=("output_follows_later_changes",))
 def test_row_of_zeros_after_training(observe):
     case = observe.given["rows"]
     out = observe.tensor("rows/longer/out", "The output is a tensor.")
@@ -447,7 +447,7 @@ def test_merged_output(observe):
             )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("merged_output",))
 def test_merge_changes_nothing(observe):
     for i, case in cases(observe):
         before, after = observe[f"merge/{i}/before"], observe[f"merge/{i}/after"]

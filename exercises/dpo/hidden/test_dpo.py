@@ -78,7 +78,11 @@ def test_sum_over_scored_labels(observe):
     )
 
 
-@behaviour(2, on_error="A batch may hold one sequence only, and logits may be a transposed view.")
+@behaviour(
+    2,
+    on_error="A batch may hold one sequence only, and logits may be a transposed view.",
+    presumes=("sum_over_scored_labels",),
+)
 def test_batches_of_every_kind(observe):
     case = observe.given["masked"]
     want = expected_logprobs(case["logits"], case["labels"])
@@ -102,7 +106,7 @@ def test_batches_of_every_kind(observe):
     )
 
 
-@behaviour(13, on_error="Logits and labels need not be contiguous.")
+@behaviour(13, on_error="Logits and labels need not be contiguous.", presumes=("sum_over_scored_labels",))
 def test_transposed_logits(observe):
     case = observe.given["masked"]
     close(
@@ -169,7 +173,7 @@ def test_gradient_of_the_scored_positions(observe):
         )
 
 
-@behaviour(4)
+@behaviour(4, presumes=("sum_over_scored_labels",))
 def test_half_precision_is_widened(observe):
     for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
         out = observe.tensor(f"half/{name}/out")

@@ -307,7 +307,7 @@ def test_step_leaves_the_model_alone(observe):
         expect(not wrong, "step changed gradients of the model.", ", ".join(wrong))
 
 
-@behaviour(6)
+@behaviour(6, presumes=("state_is_copied",))
 def test_restore_can_be_used_again(observe):
     for mode in ("min", "max"):
         for name in ("first", "second"):

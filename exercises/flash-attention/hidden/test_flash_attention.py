@@ -394,7 +394,7 @@ def test_autograd(observe):
     check_gradients(observe, "attention/summed", summed, says, **limits(case), function="flash_attention")
 
 
-@behaviour(9)
+@behaviour(9, presumes=("backward",))
 def test_gradcheck(observe):
     error = observe.error("attention/gradcheck")
     if error is not None:

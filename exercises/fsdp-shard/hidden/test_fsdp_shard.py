@@ -577,7 +577,7 @@ def test_a_group_of_one(observe):
             check_group(observe, f"groups/world{world}/rank{rank}/alone", [rank], rank, where, world, says)
 
 
-@behaviour(11, on_error="Buffers must have the dtype of the shard.")
+@behaviour(11, on_error="Buffers must have the dtype of the shard.", presumes=("a_part_of_the_ranks",))
 def test_dtypes(observe):
     for dtype, case in observe.given["typed"].items():
         limits = (LIMITS[dtype], LIMITS[dtype])

@@ -259,7 +259,7 @@ def test_in_place(observe):
                 )
 
 
-@behaviour(6)
+@behaviour(6, presumes=("global_norm",))
 def test_half_precision_norm(observe):
     for name in ("float16", "bfloat16"):
         for path, grads in (
@@ -302,7 +302,7 @@ def test_half_precision_gradients_are_clipped(observe):
         check_scaled(observe, f"half/{name}_wide/grads", wide, factor, 1e-2, f"{name} gradients of size 300")
 
 
-@behaviour(6)
+@behaviour(6, presumes=("half_precision_gradients_are_clipped",))
 def test_large_limit_for_half_precision(observe):
     for name in ("float16", "bfloat16"):
         for got in observe[f"large_limit/{name}/grads"]:
@@ -316,7 +316,7 @@ def test_large_limit_for_half_precision(observe):
             )
 
 
-@behaviour(6)
+@behaviour(6, presumes=("half_precision_norm",))
 def test_mixed_dtypes(observe):
     grads = [torch.tensor([20.0, -10.0]), *(torch.full((1,), 300.0) for _ in range(3))]
     for name, ordered in (("float32_first", grads), ("float16_first", grads[::-1])):

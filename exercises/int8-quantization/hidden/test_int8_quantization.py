@@ -453,21 +453,21 @@ def test_values(observe):
             )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("values",))
 def test_values_without_gradients(observe):
     says = "Under torch.no_grad() the result is another one: x is rounded in every mode."
     for i, case in grids(observe):
         close(observe[f"fake/{i}/no_grad"], quantized(case), says, rtol=0.0, atol=1e-5, call=grid_call(case))
 
 
-@behaviour(11)
+@behaviour(11, presumes=("values_without_gradients",))
 def test_values_of_any_layout(observe):
     says = "A non-contiguous x gives another result than its copy."
     for i, case in grids(observe):
         close(observe[f"fake/{i}/turned"], quantized(case), says, rtol=0.0, atol=1e-5, call=grid_call(case))
 
 
-@behaviour(10)
+@behaviour(10, presumes=("values",))
 def test_values_far_beyond_the_range(observe):
     for name in ("plain", "trained"):
         close(

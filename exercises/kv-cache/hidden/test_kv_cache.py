@@ -552,7 +552,7 @@ def test_no_graph(observe):
         )
 
 
-@behaviour(10)
+@behaviour(10, presumes=("slots",))
 def test_buffers_stay(observe):
     for i, case in cases(observe):
         reference = Reference(case)

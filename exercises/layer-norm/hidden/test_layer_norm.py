@@ -108,7 +108,7 @@ def test_normalises_trailing_dimensions(observe):
             )
 
 
-@behaviour(11)
+@behaviour(11, presumes=("normalises_trailing_dimensions",))
 def test_non_contiguous_input(observe):
     for i, case in each(observe):
         x = case["x"][2]
@@ -123,7 +123,7 @@ def test_non_contiguous_input(observe):
             )
 
 
-@behaviour(1)
+@behaviour(1, presumes=("normalises_trailing_dimensions",))
 def test_train_and_eval_agree(observe):
     for i, case in each(observe):
         x = case["x"][2]
@@ -148,7 +148,7 @@ def test_train_and_eval_agree(observe):
         )
 
 
-@behaviour(1)
+@behaviour(1, presumes=("normalises_trailing_dimensions",))
 def test_samples_stand_alone(observe):
     for i, case in each(observe):
         x = case["x"][2]
@@ -218,7 +218,7 @@ def check_float64_input(observe, name, want):
     close(out, want, says, rtol=1e-10, atol=1e-10, device=observe.device, call="parameters in float32")
 
 
-@behaviour(10)
+@behaviour(10, presumes=("normalises_trailing_dimensions",))
 def test_float64_input_of_a_float32_layer(observe):
     check_float64_input(observe, "layer", normalise(observe.given["flat"]["wide"], 1))
 
@@ -270,7 +270,11 @@ def test_scale_and_shift(observe):
         )
 
 
-@behaviour(3, on_error="State dicts should be interchangeable with torch.nn.LayerNorm.")
+@behaviour(
+    3,
+    on_error="State dicts should be interchangeable with torch.nn.LayerNorm.",
+    presumes=("train_and_eval_agree", "scale_and_shift"),
+)
 def test_state_dicts_are_interchangeable(observe):
     for i, case in each(observe):
         x = case["x"][1]
@@ -402,7 +406,7 @@ def test_rms_parameters(observe):
         expect(names == ["weight"], says, f"parameters: {names}")
 
 
-@behaviour(10)
+@behaviour(10, presumes=("rms_eps",))
 def test_float64_input_of_a_float32_rms(observe):
     check_float64_input(observe, "rms", rms(observe.given["flat"]["wide"]))
 
@@ -507,7 +511,7 @@ def half_outputs(observe):
         yield f"half/plain_{name}/out", x, normalise(x, 1), f"LayerNorm(affine=False), {x.dtype} input"
 
 
-@behaviour(6)
+@behaviour(6, presumes=("scale_and_shift", "rms_formula"))
 def test_half_precision_values(observe):
     for path, x, want, call in half_outputs(observe):
         low = 2e-2 if x.dtype == torch.bfloat16 else 4e-3
@@ -524,7 +528,7 @@ def test_half_precision_dtype(observe):
         expect(out.dtype == x.dtype, "The result should have the dtype of the input.", f"{call}: {out.dtype}")
 
 
-@behaviour(7)
+@behaviour(7, presumes=("normalises_trailing_dimensions",))
 def test_large_offset(observe):
     x = observe.given["offset"]
     close(

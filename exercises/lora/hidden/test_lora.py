@@ -346,7 +346,7 @@ def test_dropout_on_the_low_rank_input(observe):
     )
 
 
-@behaviour(6)
+@behaviour(6, presumes=("output_follows_the_formula",))
 def test_no_dropout_in_eval_mode(observe):
     case = observe.given["drop"]
     for name in ("first", "second"):
@@ -411,7 +411,7 @@ def test_merged_output(observe):
             )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("merged_output",))
 def test_merge_in_train_mode(observe):
     case = observe.given["drop"]
     close(
@@ -424,7 +424,7 @@ def test_merge_in_train_mode(observe):
     )
 
 
-@behaviour(8)
+@behaviour(8, presumes=("output_follows_the_formula",))
 def test_merge_leaves_the_adapter_alone(observe):
     for i, case in each(observe):
         before, after = observe[f"merge_again/{i}/before"], observe[f"merge_again/{i}/after"]
@@ -454,7 +454,7 @@ def test_merge_leaves_the_adapter_alone(observe):
         )
 
 
-@behaviour(8)
+@behaviour(8, presumes=("merged_output",))
 def test_merge_can_be_repeated(observe):
     for i, case in each(observe):
         x = case["x"][1]

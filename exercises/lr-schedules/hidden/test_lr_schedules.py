@@ -294,7 +294,7 @@ def test_floor(observe):
     )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("long_runs",))
 def test_nan(observe):
     scenes = [(name, *observe.given["scenes"][name]) for name in ("nan_first", "nan_later", "nan_counts")]
     scenes += [

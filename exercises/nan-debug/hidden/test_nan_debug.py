@@ -179,7 +179,7 @@ def test_empty_mask(observe):
 SELECT = "inf times 0 is NaN: select the values instead of multiplying them away."
 
 
-@behaviour(4)
+@behaviour(4, presumes=("mean_of_the_selected",))
 def test_nothing_leaks_from_outside_the_mask(observe):
     check_mean(
         observe,
@@ -552,7 +552,7 @@ def test_scaler_backs_off(observe):
             )
 
 
-@behaviour(10)
+@behaviour(10, presumes=("training_equals_unscaled_training",))
 def test_training_goes_on_after_a_bad_gradient(observe):
     for name, what in GRADIENTS.items():
         for when in ("first", "later"):
@@ -580,7 +580,7 @@ def test_loss_is_returned(observe):
             )
 
 
-@behaviour(11)
+@behaviour(11, presumes=("loss_is_returned",))
 def test_ignore_index_and_other_shapes(observe):
     batch = observe.given["batch"]
     other = batch["y"][0].masked_fill(batch["y"][0] == -100, 2)

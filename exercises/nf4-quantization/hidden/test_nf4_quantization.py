@@ -401,7 +401,7 @@ def test_other_dtypes(observe):
         )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("blocks_of_zeros",))
 def test_float64_below_the_range_of_float32(observe):
     case = known(observe.given["underflow"])
     says = "A float64 weight must give what its float32 copy gives: 1e-50 is 0 there, so absmax is 0 and the code 7."
@@ -409,7 +409,7 @@ def test_float64_below_the_range_of_float32(observe):
     check_codes(observe, "typed/underflow", case, says, one_scale=False)
 
 
-@behaviour(7)
+@behaviour(7, presumes=("nearest_level_beside_the_middle",))
 def test_half_precision_weights_are_widened_first(observe):
     for name, given in observe.given["middles"].items():
         w = given.double().reshape(-1)
@@ -636,7 +636,11 @@ def test_base_is_not_changed(observe):
         )
 
 
-@behaviour(10, on_error="The state_dict of one layer must load into another of the same sizes.")
+@behaviour(
+    10,
+    on_error="The state_dict of one layer must load into another of the same sizes.",
+    presumes=("layer_output",),
+)
 def test_state_dict_is_complete(observe):
     for i, case in layers(observe):
         close(

@@ -190,7 +190,7 @@ NEW = (
 )
 
 
-@behaviour(6, on_error=NEW)
+@behaviour(6, on_error=NEW, presumes=("state_resumes_with_the_next_index",))
 def test_state_resumes_in_a_new_process(observe):
     first, second, third = epochs(observe)
     k = observe.given["stop"]
@@ -227,7 +227,7 @@ def test_resume_in_a_later_epoch(observe):
     expect(after[0] == order[3:], mistake(order, 3, after[0]), "rank 1 of 2, epoch 1")
 
 
-@behaviour(6)
+@behaviour(6, presumes=("state_resumes_with_the_next_index",))
 def test_state_into_a_used_sampler(observe):
     order = epochs(observe)[1]
     after = observe["resume/used/after"]
@@ -237,7 +237,7 @@ def test_state_into_a_used_sampler(observe):
     expect(after[1] == epochs(observe)[2], says, "the next epoch")
 
 
-@behaviour(6)
+@behaviour(6, presumes=("state_resumes_with_the_next_index",))
 def test_resume_of_a_fresh_sampler(observe):
     expect(
         observe["resume/untouched/after"] == epochs(observe)[:2],
@@ -250,7 +250,7 @@ def test_resume_of_a_fresh_sampler(observe):
     )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("resume_in_a_later_epoch",))
 def test_other_world_size(observe):
     n, k = observe.given["n"], observe.given["late"]
     order = epochs(observe)[0]

@@ -73,7 +73,7 @@ def test_block_attention(observe):
         )
 
 
-@behaviour(1)
+@behaviour(1, presumes=("block_attention",))
 def test_transposed_heads(observe):
     if observe.error("block/strided") is not None:
         return  # views refused loudly are no wrong attention
@@ -263,7 +263,7 @@ def test_large_scores_in_a_block(observe):
             )
 
 
-@behaviour(5)
+@behaviour(5, presumes=("merge_gives_the_union",))
 def test_large_lse_in_merge(observe):
     says = "exp(10000) overflows: subtract the larger log-sum-exp first."
     a, b = (lse.double().clone() for lse in observe.given["lse"])
@@ -545,7 +545,7 @@ def test_values_are_summed_in_float32(observe):
         )
 
 
-@behaviour(9)
+@behaviour(9, presumes=("causal_ring", "block_attention"))
 def test_float64_stays_float64(observe):
     for key, want in zip(("out", "lse"), attention(*tensors(observe.given["double"])), strict=True):
         got = observe.tensor(f"block/double/{key}")

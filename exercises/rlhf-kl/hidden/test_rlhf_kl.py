@@ -293,7 +293,7 @@ def test_advantages(observe):
         )
 
 
-@behaviour(4)
+@behaviour(4, presumes=("advantages",))
 def test_gamma_and_lam_at_their_limits(observe):
     case = observe.given["cases"][0]
     check_gae(
@@ -602,7 +602,11 @@ def test_gradient_is_that_of_the_loss(observe):
     )
 
 
-@behaviour(9, on_error="old_logprobs and advantages may require a gradient; they are constants all the same.")
+@behaviour(
+    9,
+    on_error="old_logprobs and advantages may require a gradient; they are constants all the same.",
+    presumes=("gradient",),
+)
 def test_constants_get_no_gradient(observe):
     for i, case in losses(observe):
         for name in ("old", "advantages"):

@@ -218,7 +218,7 @@ def test_missing_gradients(observe):
         )
 
 
-@behaviour(6)
+@behaviour(6, presumes=("momentum",))
 def test_own_velocity(observe):
     start = observe.given["starts"]
     check(
@@ -392,7 +392,11 @@ def test_step_without_closure_returns_none(observe):
     )
 
 
-@behaviour(9, on_error="The state could not be saved and loaded.")
+@behaviour(
+    9,
+    on_error="The state could not be saved and loaded.",
+    presumes=("options_are_read_at_every_step", "missing_gradients"),
+)
 def test_resumed_trajectory(observe):
     says = "After loading the state dict the momentum is gone."
     expect(observe["resume/state_size"] == 3, f"{says} Keep the velocity in self.state.")

@@ -206,7 +206,11 @@ def test_pair_equals_the_unsharded_pair(observe):
         expect(got.dtype == block["x"].dtype, "The output changed its dtype.", f"got {got.dtype}, {where}")
 
 
-@behaviour(4, on_error="The pair must work in eval mode and under torch.no_grad(), too.")
+@behaviour(
+    4,
+    on_error="The pair must work in eval mode and under torch.no_grad(), too.",
+    presumes=("pair_equals_the_unsharded_pair",),
+)
 def test_pair_without_gradients(observe):
     block = observe.given["blocks"][3]
     for _, _, path, where in places("blocks", "quiet"):

@@ -105,7 +105,7 @@ def test_norm_of_all_gradients(observe):
         )
 
 
-@behaviour(1)
+@behaviour(1, presumes=("norm_of_all_gradients",))
 def test_norm_in_bfloat16(observe):
     close(
         observe["norm/brain/norm"],
@@ -171,7 +171,7 @@ def test_norm_without_gradients(observe):
         )
 
 
-@behaviour(2)
+@behaviour(2, presumes=("norm_of_all_gradients",))
 def test_norm_does_not_overflow(observe):
     given = observe.given
     half = "1000 squared does not fit in float16. Measure in higher precision and leave the gradients alone."
@@ -285,7 +285,7 @@ def test_statistics_of_strided_outputs(observe):
         check_entry(stats[f"box.{name}"], values, f"box.{name}, which is not contiguous", observe)
 
 
-@behaviour(4)
+@behaviour(4, presumes=("statistics_of_any_shape_and_dtype",))
 def test_output_that_is_changed_in_place_later(observe):
     stats = observe["monitor/inplace/stats"]
     for name, values in tree(observe.given, observe.given["x"]).items():
@@ -360,7 +360,7 @@ def test_finite_is_of_the_last_pass(observe):
     expect(observe["monitor/recovered/finite"] is True, says)
 
 
-@behaviour(6)
+@behaviour(6, presumes=("every_leaf_once",))
 def test_stats_after_the_block(observe):
     names = sorted(observe["monitor/tree/after"])
     expect(names == LEAVES, "stats should still be there after the block.", f"got {names}")
@@ -514,7 +514,7 @@ def test_tuples_and_lists(observe):
     expect(got is None, "A tuple of finite tensors, None and plain values is sound.", f"got {got!r}")
 
 
-@behaviour(12)
+@behaviour(12, presumes=("tuples_and_lists",))
 def test_nested_tuples(observe):
     for name, form in (("nested", "(x, (x, bad))"), ("deep", "(x, [None, (x, (bad,))])")):
         for kind in ("name", "inf"):

@@ -73,8 +73,9 @@ def group_failures(verdict: "Verdict") -> FailureGroups:
 
 
 def messages_of(tests: "Sequence[TestResult]") -> list[str]:
-    """The messages of those of ``tests`` that failed, without repetitions."""
-    return list(dict.fromkeys(test.message for test in tests if not test.passed and test.message))
+    """The messages of those of ``tests`` that failed, without repetitions; recognized mistakes come first."""
+    failed = [test for test in tests if not test.passed and test.message]
+    return list(dict.fromkeys(test.message for test in sorted(failed, key=lambda test: not test.recognized)))
 
 
 def _all(pattern: re.Pattern[str], messages: Sequence[str]) -> bool:

@@ -5,6 +5,7 @@ import textwrap
 from quizapp.bank.model import Exercise
 from quizapp.judge.render.failures import group_failures, messages_of
 from quizapp.judge.verdict import NO_CUDA_NOTE, Verdict, VerdictStatus, isolation
+from quizapp.util.text import plural
 
 WIDTH = 96
 """The columns that a verdict is wrapped to if the terminal is wide enough."""
@@ -16,6 +17,8 @@ _HEADS = {
 }
 CONSEQUENCE = "Probably a consequence"
 """What views say above the failures that probably follow from the first one."""
+CORE_PASSED = "core passed"
+"""What views say where every core stage holds and a stage beyond the core fails."""
 _PRINTED_LINES = 20
 _BOLD, _GREEN, _RED, _GRAY = "1", "32", "1;31", "2"
 
@@ -38,8 +41,10 @@ def verdict_text(
         return [f"\x1b[{style}m{line}\x1b[0m" if line else line for line in lines] if color else lines
 
     count = f": {verdict.held} of {len(verdict.tests)} tests hold" if verdict.tests else ""
-    head = f"{exercise.title}: {_HEADS.get(verdict.status, verdict.status)}{count}"
-    lines = paint(_wrapped(head, "  ", width, first=""), _GREEN if verdict.passed else _RED)
+    finding = CORE_PASSED if core_holds(verdict, exercise) else _HEADS.get(verdict.status, verdict.status)
+    good = verdict.passed or finding == CORE_PASSED
+    head = f"{exercise.title}: {finding}{count}"
+    lines = paint(_wrapped(head, "  ", width, first=""), _GREEN if good else _RED)
     if verdict.error:
         lines += _wrapped(verdict.error, "  ", width)
     lines += paint(_stages(verdict, width), _BOLD)
@@ -49,10 +54,12 @@ def verdict_text(
     shown: set[str] = set()
 
     def in_full(number: int) -> list[str]:
-        """A behavior with its messages, except those that are on the page already."""
+        """A behavior with its message, or with all that are not on the page already."""
         head = _wrapped(f"✗ {number or '-'}  {_sentence(number, exercise)}", "     ", width, first="  ")
         messages = messages_of([test for test in verdict.tests if test.behaviour == number])
         new = [message for message in messages if message not in shown]
+        if not every_message and len(new) > 1:
+            new = [new[0], f"({plural(len(new) - 1, 'more message')} with --all)"]
         shown.update(new)
         return ["", *paint(head, _RED), *(line for each in new for line in _wrapped(each, "       ", width))]
 
@@ -75,6 +82,13 @@ def verdict_text(
     end = f"{verdict.seconds:.2f} s on {verdict.device}, --seed {verdict.seed}"
     lines += paint([*_wrapped(end, "  ", width), *_wrapped(isolation(verdict.tier), "  ", width)], _GRAY)
     return "\n".join(lines)
+
+
+def core_holds(verdict: Verdict, exercise: Exercise) -> bool:
+    """Whether the verdict failed although every core stage of the exercise holds."""
+    held = {stage.name for stage in verdict.stages if stage.passed}
+    core = [stage.name for stage in exercise.stages if stage.is_core]
+    return verdict.status == VerdictStatus.FAILED and bool(core) and held.issuperset(core)
 
 
 def _sentence(number: int, exercise: Exercise) -> str:

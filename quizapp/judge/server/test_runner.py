@@ -4,10 +4,12 @@ The limit is needed because the submission chooses the evidence, and a test may 
 """
 
 import ctypes
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +21,7 @@ HiddenTest = Callable[[Observe], None]
 CPU_SECONDS = 10.0  # ten times what the slowest exercise needs on a slow machine
 _TOO_LONG = "Looking at what your code returned took too long: it is far more than was asked for."
 _TOO_MUCH = "Looking at what your code returned took too much memory: it is far more than was asked for."
+PRESUMED = "This cannot hold while a simpler check fails:"
 
 _raise_in_thread = ctypes.pythonapi.PyThreadState_SetAsyncExc
 _raise_in_thread.argtypes = (ctypes.c_ulong, ctypes.py_object)
@@ -101,9 +104,25 @@ def behaviour_of(test: HiddenTest) -> int:
 def run_tests(
     tests: Iterable[HiddenTest], observe: Observe, seconds: float = CPU_SECONDS
 ) -> list[TestResult]:
-    """Run hidden tests on the evidence. Once ``seconds`` are spent, the remaining tests fail."""
+    """Run hidden tests on the evidence. Once ``seconds`` are spent, the remaining tests fail.
+
+    A failed test whose message presumes that others pass refers to the one that fails, unless its result is
+    the one that a known mistake produces.
+    """
+    tests = list(tests)
     with CpuTimeLimit(seconds) as limit:
-        return [run_test(test, observe, limit) for test in tests]
+        results = [run_test(test, observe, limit) for test in tests]
+    failed = {result.name: result for result in results if not result.passed}
+    for place, (test, result) in enumerate(zip(tests, results, strict=True)):
+        simpler = next((failed[name] for name in getattr(test, "presumes", ()) if name in failed), None)
+        if simpler is not None and not result.passed and not result.recognized:
+            message = f"{PRESUMED} {_first_sentence(simpler.message)}"
+            results[place] = replace(result, message=message)
+    return results
+
+
+def _first_sentence(message: str) -> str:
+    return re.split(r"(?<=\.) (?=[A-Z(])", message, maxsplit=1)[0]
 
 
 def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = None) -> TestResult:

@@ -275,16 +275,18 @@ def _worst(actual: Tensor, expected: Tensor, rtol: float, atol: float) -> str:
     return f"Got {got:.7g}{where}, expected {want:.7g}" + (f" ({details})." if details else ".")
 
 
-def behaviour(number: int, *, on_error: str = "") -> Callable[[F], F]:
+def behaviour(number: int, *, on_error: str = "", presumes: tuple[str, ...] = ()) -> Callable[[F], F]:
     """Mark a hidden test with the number of the behavior that it checks.
 
     ``on_error`` is a sentence to show before the exception if the submission raised one instead of
-    returning a value.
+    returning a value. ``presumes`` names simpler hidden tests of the exercise, without ``test_``. While one
+    of them fails, this test's own message would blame the wrong thing, so it refers to that test instead.
     """
 
     def mark(test: F) -> F:
         test.behaviour = number  # type: ignore[attr-defined]
         test.on_error = on_error  # type: ignore[attr-defined]
+        test.presumes = presumes  # type: ignore[attr-defined]
         return test
 
     return mark

@@ -141,8 +141,8 @@ def changes(plan: StudyPlan, settings: Settings) -> list[SettingChange]:
     wanted = plan.settings(settings.new_per_day, settings.reviews_per_day)
     present: dict[str, tuple[str, float]] = {
         "desired_retention": ("Desired retention", settings.desired_retention),
-        "new_per_day": ("New cards per day", settings.new_per_day),
-        "reviews_per_day": ("Reviews per day", settings.reviews_per_day),
+        "new_per_day": ("New cards a day at most", settings.new_per_day),
+        "reviews_per_day": ("Reviews a day at most", settings.reviews_per_day),
     }
     return [
         SettingChange(key, title, before, wanted[key], _why(key, wanted[key] > before))

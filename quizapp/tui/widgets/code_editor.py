@@ -1,13 +1,14 @@
 """The built-in code editor. Its colors need no compiled grammars, unlike those of Textual."""
 
 import re
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.style import Style as RichStyle
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.color import Color
 from textual.widgets import TextArea
-from textual.widgets.text_area import TextAreaTheme
+from textual.widgets.text_area import Selection, TextAreaTheme
 
 from quizapp.tui.rendering.highlight import STYLES, tokens
 
@@ -15,7 +16,7 @@ INDENT = 4
 
 
 class CodeEditor(TextArea):
-    """A text area for Python, with colors, automatic indentation and search."""
+    """A text area for Python, with colors, automatic indentation, comments and search."""
 
     DEFAULT_CSS = """
     CodeEditor { height: 1fr; border: none; padding: 0; background: $background; }
@@ -24,9 +25,16 @@ class CodeEditor(TextArea):
     CodeEditor .text-area--cursor-gutter { color: $text; }
     """
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+home", "go_to_end('start')", "start of the code", show=False),
+        Binding("ctrl+end", "go_to_end('end')", "end of the code", show=False),
+        Binding("ctrl+shift+home", "go_to_end('start', True)", "select to the start", show=False),
+        Binding("ctrl+shift+end", "go_to_end('end', True)", "select to the end", show=False),
+    ]
+
     def __init__(self, **options: Any) -> None:
         super().__init__(
-            "", soft_wrap=False, tab_behavior="indent", show_line_numbers=True, compact=True, **options
+            "", soft_wrap=True, tab_behavior="indent", show_line_numbers=True, compact=True, **options
         )
         self.indent_width = INDENT
 
@@ -90,6 +98,36 @@ class CodeEditor(TextArea):
             self.delete((row, column - INDENT), (row, column))
             return
         super().action_delete_left()
+
+    def action_go_to_end(self, end: str, select: bool = False) -> None:
+        """Go to the start or the end of the code, and select what is between."""
+        self.move_cursor((0, 0) if end == "start" else self.document.end, select=select)
+
+    def toggle_comment(self) -> None:
+        """Comment the lines of the selection, or of the cursor; if all are comments, uncomment them."""
+        first, last = sorted((self.selection.start, self.selection.end))
+        bottom = last[0] - (
+            last[0] > first[0] and last[1] == 0
+        )  # a selection up to a line leaves that line out
+        rows = range(first[0], bottom + 1)
+        lines = [self.document.get_line(row) for row in rows]
+        filled = [line for line in lines if line.strip()]
+        if not filled:
+            return
+        if all(line.lstrip().startswith("#") for line in filled):
+            changed = [re.sub(r"^(\s*)# ?", r"\1", line) for line in lines]
+        else:
+            depth = min(len(line) - len(line.lstrip()) for line in filled)
+            changed = [f"{line[:depth]}# {line[depth:]}" if line.strip() else line for line in lines]
+        selection = self.selection
+        self.replace(
+            "\n".join(changed), (rows[0], 0), (rows[-1], len(lines[-1])), maintain_selection_offset=False
+        )
+        if len(rows) > 1:
+            self.selection = Selection((rows[0], 0), (rows[-1], len(changed[-1])))
+        else:
+            column = max(0, selection.end[1] + len(changed[0]) - len(lines[0]))
+            self.move_cursor((rows[0], column))
 
     def find(self, words: str) -> bool:
         """Select the next match of ``words``, ignoring case and wrapping at the end; False without one."""

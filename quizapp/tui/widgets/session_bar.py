@@ -59,7 +59,10 @@ class SessionBar(Widget):
         bar = meter([(self.done / total if total else 0, "$success", "█")], 10 if width >= 70 else 5)
         figures = f" {self.done} done  {self._left_text(width)}  {clock(self.seconds)}"
         if self.done:
-            figures += f"  {percent(self.right / self.done)}" + " recalled" * (width >= 100)
+            recalled = (
+                f"{percent(self.right / self.done)} recalled" if width >= 100 else f"{self.right} right"
+            )
+            figures += f"  {recalled}"
         left = bar.append(figures)
         room = width - left.cell_length - 2
         about = self._about(room) if room > 8 else Content("")

@@ -7,7 +7,7 @@ from textual.content import Content
 
 from quizapp.bank.model import Exercise
 from quizapp.judge.render.failures import MEANS, group_failures, messages_of
-from quizapp.judge.render.text import CONSEQUENCE
+from quizapp.judge.render.text import CONSEQUENCE, CORE_PASSED, core_holds
 from quizapp.judge.verdict import NO_CUDA_NOTE, isolation
 from quizapp.tui.rendering.layout import hanging, lay_out
 from quizapp.tui.rendering.markdown import parse
@@ -83,6 +83,8 @@ class VerdictView(Lines):
 
     def _verdict(self, verdict: "Verdict", width: int) -> list[Content]:
         name, color = _FINDINGS.get(verdict.status, (verdict.status, "$warning"))
+        if self.exercise is not None and core_holds(verdict, self.exercise):
+            name, color = f"✓ {CORE_PASSED}", "$success"
         head = Content.styled(name, f"bold {color}")
         if verdict.tests:
             head = head.append(f"  {verdict.held} of {len(verdict.tests)} tests")
@@ -120,10 +122,13 @@ class VerdictView(Lines):
         lines: list[Content] = []
         shown: set[str] = set()
 
+        def messages(number: int) -> list[str]:
+            return messages_of([test for test in verdict.tests if test.behaviour == number])
+
         def in_full(number: int) -> list[Content]:
-            """A behavior with its messages, except those that are on the page already."""
-            messages = messages_of([test for test in verdict.tests if test.behaviour == number])
-            new = [message for message in messages if message not in shown]
+            """A behavior with its message, or with all that are not on the page already."""
+            new = [message for message in messages(number) if message not in shown]
+            new = new if self.every_message else new[:1]
             shown.update(new)
             head = self._behaviour(number, width, passed=False)
             return [Content(""), *head, *(line for each in new for line in _block(each, width, "  "))]
@@ -139,7 +144,7 @@ class VerdictView(Lines):
                 lines += [line for number in numbers for line in in_full(number)]
                 continue
             lines += [self._behaviour(number, width, passed=False, whole=False)[0] for number in numbers]
-        if groups.unwritten or groups.consequences:
+        if groups.unwritten or groups.consequences or any(len(messages(n)) > 1 for n in groups.causes):
             does = "fewer messages" if self.every_message else "all messages"
             lines += [Content(""), link(f"f4, then a: {does}", "screen.all_messages", "$text-muted")]
         broken = verdict.failing_behaviours

@@ -48,6 +48,13 @@ class Attempt:
         elif self.unknown or not self.skipped:
             self.proposal = propose_mark(self.mark, self.revealed_after, 0)
 
+    @property
+    def rating_request(self) -> str:
+        """What to ask of a learner who accepts a rating where none is proposed."""
+        if self.card.kind == "recall" and self.card.question.key_points:
+            return "Tick what you said, or rate yourself with 1 to 4."
+        return "You only looked, so no rating is proposed: rate yourself with 1 to 4."
+
     def record(
         self, study: "Study", rating: int, now: float, *, ticks: Sequence[int], typed: str
     ) -> "RecordedReview":

@@ -293,7 +293,7 @@ class DrillScreen(Place):
         if self.attempt.proposal is not None:
             self.action_rate(int(self.attempt.proposal.rating))
         else:
-            self.quiz.say("Tick what you said, or rate yourself with 1 to 4.")
+            self.quiz.say(self.attempt.rating_request)
 
     def action_rate(self, rating: int) -> None:
         """Write the rating; it is on disk before the next card is drawn."""

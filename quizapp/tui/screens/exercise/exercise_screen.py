@@ -232,6 +232,10 @@ class ExerciseScreen(Place):
         self.view.changed()
         self.panes.show("verdict")
 
+    def action_rating(self) -> None:
+        """Choose another rating for the last grade."""
+        self.grading.choose_rating()
+
     def action_cancel(self) -> None:
         """Stop the grading at once."""
         self.grading.cancel()
@@ -264,7 +268,7 @@ class ExerciseScreen(Place):
     # past code and the solution
 
     def action_past(self) -> None:
-        """Past submissions, the newest first."""
+        """Past versions of the code, the newest first."""
         self._past.choose()
 
     def action_diff(self) -> None:
@@ -340,6 +344,16 @@ class ExerciseScreen(Place):
         if self._save():
             self.quiz.go("review", slug=self.slug)
 
+    # editing
+
+    def action_select_all(self) -> None:
+        """Select all of the code."""
+        self.editor.select_all()
+
+    def action_toggle_comment(self) -> None:
+        """Comment the selected lines, or uncomment them."""
+        self.editor.toggle_comment()
+
     # finding
 
     def action_find(self) -> None:
@@ -364,6 +378,10 @@ class ExerciseScreen(Place):
     def action_show(self, pane: str) -> None:
         """Bring a pane to the front."""
         self.panes.show(pane)
+
+    def action_enlarge(self) -> None:
+        """Let the pane that takes the keys fill the screen, or bring the others back."""
+        self.panes.enlarge("code" if self.focused is not None else self.panes.current)
 
     def refresh_keys(self) -> None:
         """Mark the pane that takes the keys as well."""

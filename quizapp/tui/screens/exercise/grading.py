@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.tui.screens.exercise.worked_file import GradeEffort, WorkedFile
+from quizapp.scheduling.cards import Rating
+from quizapp.tui.screens.choose import Choose
+from quizapp.tui.screens.exercise.worked_file import GradeEffort, WorkedFile, rated_sentence
 from quizapp.tui.widgets.verdict_view import VerdictView
 
 if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
+    from quizapp.scheduling.views import RecordedReview
     from quizapp.tui.app import QuizApp
     from quizapp.tui.judge_bridge import PendingSubmission
 
@@ -19,6 +22,13 @@ DEVICES = (
     ("cpu", "cpu"),
     ("cuda", "cuda: an NVIDIA or ROCm GPU"),
     ("mps", "mps: Apple's GPU"),
+)
+
+RATINGS = (
+    ("1", "Again: not without the solution"),
+    ("2", "Hard: with effort or with help"),
+    ("3", "Good: on your own"),
+    ("4", "Easy: on your own, and at once"),
 )
 
 
@@ -53,6 +63,8 @@ class ExerciseGrading:
         self.passed = quiz.study.exercise_state(exercise.slug).state in {"passed", "complete"}
         self.hints = 0
         """Hints shown since the last pass."""
+        self.review: RecordedReview | None = None
+        """How the last grade was rated; None if it was not."""
         view.exercise = exercise
         view.changed()
 
@@ -76,7 +88,7 @@ class ExerciseGrading:
         self.revealed = False
         view = self._view
         view.running, view.message, view.verdict, view.stale, view.note = 0.0, "", None, False, ""
-        view.warning = ""
+        view.warning, self.review = "", None
         view.warming, view.tone = not self._quiz.judge.is_warm, "$error"
         view.changed()
         on_result = partial(self._on_result, asked=asked)
@@ -106,10 +118,32 @@ class ExerciseGrading:
             self._quiz.say(str(error), bad=True)
             return
         self._view.note, self._view.warning = effect.note, effect.warning
-        self.revealed = effect.revealed
+        self.revealed, self.review = effect.revealed, effect.review
         if effect.passed:
             self.passed = True
             self.hints = 0
+
+    def choose_rating(self) -> None:
+        """Let the user give the last grade another rating than the proposed one."""
+        review = self.review
+        if review is None:
+            self._quiz.say("The last grade was not rated, so there is no rating to change.")
+            return
+
+        def chosen(number: str | None) -> None:
+            if number:
+                self._rerate(review, Rating(int(number)))
+
+        self._quiz.push_screen(Choose("How did it go?", RATINGS, str(int(review.rating))), chosen)
+
+    def _rerate(self, review: "RecordedReview", rating: Rating) -> None:
+        try:
+            self.review = self._quiz.study.rerate(review, rating)
+        except QuizError as error:
+            self._quiz.say(str(error), bad=True)
+            return
+        self._view.note = rated_sentence(self.review)
+        self._view.changed()
 
     def cancel(self) -> None:
         """Stop the grading at once."""

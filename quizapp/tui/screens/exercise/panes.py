@@ -1,4 +1,7 @@
-"""The panes of an exercise (task, code, verdict), side by side on wide screens and in tabs on others."""
+"""The panes of an exercise (task, code, verdict), side by side on wide screens and in tabs on others.
+
+On a wide but low screen, task and verdict take turns beside the code. Any pane can fill the screen.
+"""
 
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
@@ -13,6 +16,10 @@ from quizapp.tui.widgets.verdict_view import VerdictView
 PANES = (("prompt", "f2", "Task"), ("code", "f3", "Code"), ("verdict", "f4", "Verdict"))
 SIDE_BY_SIDE = 118
 """The width from which the style sheet shows all panes at once."""
+LOW = 44
+"""The height below which task and verdict, one above the other, would be too short to read."""
+VERY_WIDE = 170
+"""The width from which the style sheet has a column for each pane, so that none is short."""
 
 
 class ExercisePanes(Vertical):
@@ -21,6 +28,7 @@ class ExercisePanes(Vertical):
     def __init__(self) -> None:
         super().__init__()
         self.current = "code"
+        self._beside = "prompt"  # the pane that is beside the code where task and verdict take turns
 
     def compose(self) -> ComposeResult:
         """Tabs for narrow screens, then the panes."""
@@ -62,13 +70,36 @@ class ExercisePanes(Vertical):
     def show(self, pane: str, *, focus: bool = True) -> None:
         """Bring a pane to the front."""
         self.current = pane
+        if pane != "code":
+            self._beside = pane
         names = [name for name, _, _ in PANES]
         for name in names:
             self.pane(name).set_class(name == pane, "current")
+            self.pane(name).set_class(name not in ("code", self._beside), "behind")
         tabs = [f"{key} {title}" for _, key, title in PANES]
         self.query_one(TabStrip).show(tabs, names.index(pane), lambda index: f"screen.show('{names[index]}')")
         if focus:  # at once and not after the next frame, because the next key may already be on its way
             self.screen.set_focus(self.editor if pane == "code" else None)
+
+    def on_resize(self) -> None:
+        """On a wide but low screen, let task and verdict take turns."""
+        size = self.app.size
+        takes_turns = size.height < LOW and size.width < VERY_WIDE
+        panes = self.query_one("#panes")
+        if takes_turns != panes.has_class("low"):
+            # The grid is filled in this order, and both are to be on the left of the code.
+            verdict, code = self.pane("verdict"), self.pane("code")
+            panes.move_child(verdict, before=code) if takes_turns else panes.move_child(verdict, after=code)
+        panes.set_class(takes_turns, "low")
+        for name, key, title in PANES:
+            others = [f"{k} {t}" for n, k, t in PANES if n not in (name, "code")]
+            has_tab = takes_turns and name != "code"
+            self.pane(name).border_title = f"{key} {title} · {others[0]}" if has_tab else title
+
+    def enlarge(self, pane: str) -> None:
+        """Let a pane fill the screen, or bring the others back."""
+        fills = self.query_one("#panes").toggle_class("enlarged").has_class("enlarged")
+        self.show(pane if fills else self.current)
 
     def mark_focus(self, *, writing: bool) -> None:
         """Mark the pane that receives the keys, which is the code while a field has the focus."""

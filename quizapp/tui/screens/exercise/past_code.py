@@ -37,9 +37,16 @@ class PastCode:
 
     def choose(self) -> None:
         """Offer the past versions, the newest first."""
-        past = {str(one.id): one for one in reversed(self._versions())}
+        versions = self._versions()
+        # A changed rating stores the submission again; it is still one version.
+        later = [*versions[1:], None]
+        past = {
+            str(one.id): one
+            for one, after in reversed([*zip(versions, later, strict=True)])
+            if after is None or (one.source, one.verdict) != (after.source, after.verdict)
+        }
         if not past:
-            self._quiz.say("Nothing was submitted yet.")
+            self._quiz.say("Nothing was graded yet.")
             return
 
         def chosen(value: str | None) -> None:
@@ -47,7 +54,7 @@ class PastCode:
                 self._reopen(past[value])
 
         entries = [(value, past_line(submission)) for value, submission in past.items()]
-        self._quiz.push_screen(Choose("Past submissions", entries), chosen)
+        self._quiz.push_screen(Choose("Past versions", entries), chosen)
 
     def _reopen(self, submission: "Submission") -> None:
         ways = [
@@ -64,15 +71,15 @@ class PastCode:
             elif way == "back":
                 self._replace(submission.source)
 
-        self._quiz.push_screen(Choose("This submission", ways), chosen)
+        self._quiz.push_screen(Choose("This version", ways), chosen)
 
     def compare(self) -> None:
-        """Show what changed since the last submission."""
+        """Show what changed since the last grade."""
         past = [one for one in self._versions() if one.source != self._editor.text]
         if not past:
-            self._quiz.say("Nothing differs from what was submitted.")
+            self._quiz.say("Nothing differs from what was graded.")
             return
-        self._quiz.read("Since the last submission", diff(past[-1].source, self._editor.text))
+        self._quiz.read("Since the last grade", diff(past[-1].source, self._editor.text))
 
     def reset(self) -> None:
         """Ask, keep the code as a past version, and put the starter into the editor."""

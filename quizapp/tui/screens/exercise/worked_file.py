@@ -29,12 +29,16 @@ class GradeEffort(NamedTuple):
 
 
 class GradeEffect(NamedTuple):
-    """What a recorded grade means: good news, bad news, whether the exercise is passed, and a new brief."""
+    """What a recorded grade means: good news, bad news, whether the exercise is passed, and a new brief.
+
+    ``review`` is how the grade was rated, if it was.
+    """
 
     note: str = ""
     warning: str = ""
     passed: bool = False
     revealed: bool = False
+    review: RecordedReview | None = None
 
 
 class WorkedFile(Protocol):
@@ -105,11 +109,11 @@ class OwnWork:
         )
         if not progress_of(document, self._exercise).passed:
             return GradeEffect()
-        notes = [_rated(review)] if review else []
+        notes = [rated_sentence(review)] if review else []
         open_stage = self._study.exercise_state(slug).open_stage
         if open_stage and not verdict.passed:
             notes.append(open_stage_sentence(open_stage))
-        return GradeEffect(" ".join(notes), passed=True)
+        return GradeEffect(" ".join(notes), passed=True, review=review)
 
 
 class StagedWork:
@@ -156,8 +160,9 @@ class StagedWork:
         sentence = outcome_sentence(outcome)
         if not outcome.green:
             return GradeEffect(warning=sentence)
-        note = f"{sentence} {_rated(review)}" if review else sentence
-        return GradeEffect(note, passed=self._files.run.core_held, revealed=outcome.revealed is not None)
+        note = f"{sentence} {rated_sentence(review)}" if review else sentence
+        revealed = outcome.revealed is not None
+        return GradeEffect(note, passed=self._files.run.core_held, revealed=revealed, review=review)
 
 
 class DebugWork:
@@ -214,7 +219,8 @@ class DebugWork:
         if not outcome.passed:
             return GradeEffect(warning=sentence)
         faults = [fault.why for fault in self._files.program.faults if fault.why]
-        return GradeEffect(" ".join([sentence, *([_rated(review)] if review else []), *faults]), passed=True)
+        rated = [rated_sentence(review)] if review else []
+        return GradeEffect(" ".join([sentence, *rated, *faults]), passed=True, review=review)
 
 
 def open_work(
@@ -226,7 +232,8 @@ def open_work(
     return StagedWork(study, exercise) if mode == PracticeMode.STAGES else DebugWork(study, exercise)
 
 
-def _rated(review: RecordedReview) -> str:
+def rated_sentence(review: RecordedReview) -> str:
+    """How a grade was rated, when the exercise comes back, and how to rate it otherwise."""
     effort = f" after {plural(review.submissions, 'submission')}" if review.submissions else ""
     effort += f" and {plural(review.hints, 'hint')}" if review.hints else ""
-    return f"Rated {review.rating.label}{effort}; comes back in {review.text}."
+    return f"Rated {review.rating.label}{effort}; comes back in {review.text}. f4, then r: another rating."

@@ -45,6 +45,7 @@ class MockScreen(StartScreen):
     ) -> None:
         super().__init__()
         self.role = role or ""
+        self._is_role_open = False  # whether nothing says which role is rehearsed
         self.in_loop = round_name == LOOP
         self.loop: Loop | None = None
         self.round = find_round(RoundName.MIXED if self.in_loop else round_name)
@@ -86,8 +87,10 @@ class MockScreen(StartScreen):
             return
         self.returned()
         if not self.role:
-            tracks = self.quiz.study.settings.tracks
-            self.role = archive.first_role(self.blueprint, tracks, self.reports)
+            settings = self.quiz.study.settings
+            wanted = [settings.plan.role or "", *settings.tracks]
+            self.role = archive.first_role(self.blueprint, wanted, self.reports)
+            self._is_role_open = not self.reports and self.role not in wanted
         self._look_for_loop()
         self._show()
 
@@ -158,9 +161,10 @@ class MockScreen(StartScreen):
 
     def _values(self) -> dict[str, str]:
         assert self.blueprint is not None
+        hint = ", or another: ← →" if self._is_role_open else ""
         random = "random, or type a number" if self._on_seed else "random"
         return {
-            "role": self.blueprint.roles[self.role].title,
+            "role": self.blueprint.roles[self.role].title + hint,
             "round": f"Loop, round {self.loop.place}: {self.round.title}" if self.loop else self.round.title,
             "minutes": f"{self.minutes} minutes",
             "manner": self._manner(),
@@ -199,6 +203,7 @@ class MockScreen(StartScreen):
             return
         name = FIELDS[self.cursor]
         if name == "role":
+            self._is_role_open = False
             roles = list(self.blueprint.roles)
             self.role = roles[(roles.index(self.role) + step) % len(roles)]
             self._look_for_loop()
