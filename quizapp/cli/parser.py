@@ -263,7 +263,7 @@ def _add_content(parser: CommandParser) -> None:
     )
     check.add_argument("--seeds", type=_count, default=3, metavar="N", help="seeds for each submission")
     check.add_argument(
-        "--sample", type=float, metavar="SHARE", help="judge only this share of the submissions"
+        "--sample", type=float, metavar="SHARE", help="judge only this fraction of the submissions"
     )
 
 

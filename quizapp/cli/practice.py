@@ -147,7 +147,7 @@ def _begin_faults(bank: Bank, chosen: Exercise, options: Namespace) -> str:
 
 
 def _behaviour_text(chosen: Exercise, number: int) -> str:
-    text = f"  ✗ {number}  {chosen.behaviours.get(number, 'Only what the task allows is used.')}"
+    text = f"  ✗ {number}  {chosen.behaviours.get(number, 'The code uses only what the task allows.')}"
     return textwrap.fill(text, WIDTH, subsequent_indent="     ", break_on_hyphens=False)
 
 

@@ -134,7 +134,7 @@ def _settings_lines(plan: "StudyPlan", settings: Settings, config: str, width: i
         return [f"{best}; your settings fit the plan."]
     lines = [
         *textwrap.wrap(
-            f"{best}. To make the drill follow the plan on an average day, press 1 on the screen of the plan "
+            f"{best}. To make the drill follow the plan on an average day, press 1 on the plan screen "
             "(p on the home screen), or set above the first [table] of",
             width,
         ),

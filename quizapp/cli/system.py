@@ -15,7 +15,7 @@ from quizapp.util.text import plural
 if TYPE_CHECKING:
     from quizapp.cli.parser import CommandParser
 
-_AFTER_LIST = "'quizapp restore NAME' restores one of them and keeps the present database as well\n"
+_AFTER_LIST = "'quizapp restore NAME' restores one of them and keeps the current database as well\n"
 
 
 def doctor(_options: Namespace) -> int:
@@ -49,7 +49,7 @@ def restore(options: Namespace) -> int:
         raise QuizError(f"there is no backup '{options.backup}'; 'quizapp restore' lists them")
     kept = put_back(paths.database(), chosen.path, paths.backups(), now=datetime.now(UTC))
     sys.stdout.write(
-        f"restored {options.backup}" + (f"; the database before is kept as {kept}" if kept else "") + "\n"
+        f"restored {options.backup}" + (f"; the previous database is kept as {kept}" if kept else "") + "\n"
     )
     return DONE
 

@@ -109,7 +109,11 @@ class SubmissionFacts(NamedTuple):
 def record(
     recorder: ActRecorder, slug: str, verdict: Mapping[str, object], source: str, attempt: SubmissionFacts
 ) -> RecordedReview | None:
-    """Append the verdict and its effects in one transaction; see ``Study.record_verdict``."""
+    """Append the verdict and its effects in one transaction; see ``Study.record_verdict``.
+
+    A verdict passes the exercise if all core stages hold. After a pass the exercise's due questions wait
+    until tomorrow, after an opened solution they come tomorrow. A pass of debugged code is rated Hard.
+    """
     name = recorder.resolve(EXERCISE + slug)
     now = recorder.time.now()
     exercise = recorder.bank.exercises[slug]

@@ -262,10 +262,8 @@ class Study:
         """Store a submission and schedule the exercise by its verdict; return the review if there was one.
 
         ``asked`` is False for a save that nobody asked to grade. ``hints`` and ``seconds`` count since the
-        exercise was opened. A verdict passes the exercise if all core stages hold. A pass is rated by effort,
-        and the exercise's due questions wait until tomorrow. An opened solution is rated Again, and its
-        questions come tomorrow. A failure, or a pass before the exercise is due, is only stored.
-        ``found_faults`` names the mutants in code that was given to be debugged: such a pass is rated Hard.
+        exercise was opened. ``found_faults`` names the mutants in code that was given to be debugged. A pass
+        is rated by effort, an opened solution Again. Else, and before it is due, a verdict is only stored.
         """
         self.queue.outdated()
         attempt = exercises.SubmissionFacts(asked, hints, opened_solution, seconds, tuple(found_faults))

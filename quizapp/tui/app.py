@@ -250,7 +250,7 @@ class QuizApp(App[int]):
         """Open the exercise that comes next in place of the one on the screen, ``slug``."""
         following = self.study.next_exercise()
         if following in {None, slug}:
-            self.say("No other exercise comes next: you have passed all that are due.")
+            self.say("No exercise is next: you have passed all that are due.")
         else:
             self.replace_screen("exercise", slug=following)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from quizapp.tui.app import QuizApp
 
 GOES = (
-    ("home", "Go: home", "What is due, streak, topics."),
+    ("home", "Go: home", "What is left today, and whether you are on track."),
     ("drill", "Go: drill", "Drill what is due."),
     ("exercises", "Go: exercises", "The list of exercises."),
     ("review", "Go: code review", "Plausible code to judge, prove and fix against the clock."),

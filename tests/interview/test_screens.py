@@ -196,7 +196,7 @@ async def test_too_short_a_time_offers_no_code(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         fields = app.screen.query_one("#fields")
-        assert "without code in so short a time" in fields.visual.plain
+        assert "without code: the time is too short" in fields.visual.plain
         await pilot.press("down", "down", "right")
         assert "with code" in fields.visual.plain
     made.close()

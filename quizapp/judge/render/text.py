@@ -92,7 +92,7 @@ def core_holds(verdict: Verdict, exercise: Exercise) -> bool:
 
 
 def _sentence(number: int, exercise: Exercise) -> str:
-    return " ".join(exercise.behaviours.get(number, "Only what the task allows is used.").split())
+    return " ".join(exercise.behaviours.get(number, "The code uses only what the task allows.").split())
 
 
 def _one_line(mark: str, number: int, exercise: Exercise, width: int) -> str:

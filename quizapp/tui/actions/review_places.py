@@ -18,7 +18,7 @@ REVIEW_PLACES: Mapping[str, PlaceActions] = {
         A("decide('faulty')", "x", "faulty", "Say that the code has a fault.", ("decide",), 10),
         *CONFIDENCE,
         A("reconsider", "escape", "change", "Change the decision.", ("confidence",), 8),
-        A("point", "space", "point", "Point at the line under the cursor, or no longer.", ("point",), 10),
+        A("point", "space", "point", "Point at the line under the cursor, or take it back.", ("point",), 10),
         A("next_step", "enter,ctrl+n", "next", "Go to the next step.", ("point", "code"), 9),
         A("next_field", "ctrl+n", "next", "Go to the next step.", (TYPING,), 9, True),
         A("run_test", "ctrl+r", "run test", "Run your test on the code shown, or on your fix.", _ANSWERING, 7,

@@ -102,7 +102,7 @@ def groups(stats: StudyStatistics, names: Mapping[str, str], width: int) -> Cont
     column = 32 if width >= 84 else 28 if width >= 74 else 20
     bar = max(8, min(50, width - column - 26))
     colors = Content.assemble(
-        ("█", "$success"), " learned  ", ("▒", "$warning"), " seen  ", ("░", REST), " new"
+        ("█", "$success"), " learned  ", ("▒", "$warning"), " learning  ", ("░", REST), " not seen yet"
     )
     beside = bar > colors.cell_length
     lines: list[Content] = [] if beside else [colors]

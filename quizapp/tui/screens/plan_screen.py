@@ -117,7 +117,7 @@ class PlanScreen(Place):
         width = min(_WIDEST, self.size.width) - 8
         head = Content.styled("Plan", "bold $primary")
         if self.phase == "loading":
-            head = head.append(Content.styled("  computing, some seconds…", "$accent"))
+            head = head.append(Content.styled("  computing, a few seconds…", "$accent"))
         self.query_one("#head", Static).update(head)
         self._fill("interview", self._interview_lines(width))
         plan = self._plan
@@ -144,7 +144,7 @@ class PlanScreen(Place):
     def _interview_lines(self, width: int) -> list[Content]:
         plan, today = self._settings.plan, self.quiz.study.today()
         if plan.until is None:
-            when = "not set; with a date, the days until it are planned"
+            when = "not set; set it to plan the days until then"
         else:
             days = (plan.until - today).days
             when = f"{plan.until:%A}, {plan.until.day} {plan.until:%B %Y}: "

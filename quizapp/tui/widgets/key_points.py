@@ -57,7 +57,7 @@ class KeyPoints(RowList):
         )
         body = phrase(point.text, "bold" if here else "")
         if point in self.musts:
-            body = body.append(Content.styled("  must", "$warning"))
+            body = body.append(Content.styled("  essential", "$warning"))
         elif point.kind != "core":
             body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
         lines = hanging(box, body, width)

@@ -84,7 +84,7 @@ class Rubric(RowList):
         text, style = _BOX[point.held]
         body = plain(point.text)
         if point.weight == 3:
-            body = body.append(Content.styled("  must", "$warning"))
+            body = body.append(Content.styled("  essential", "$warning"))
         elif point.kind != "core":
             body = body.append(Content.styled(f"  {point.kind}", "$text-muted"))
         lines = hanging(here.append(Content.styled(text, style)), body, width)

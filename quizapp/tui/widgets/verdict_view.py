@@ -157,7 +157,7 @@ class VerdictView(Lines):
 
     def _behaviour(self, number: int, width: int, *, passed: bool, whole: bool = True) -> list[Content]:
         """A behavior's sentence with its mark; without ``whole``, one line."""
-        sentence = self._behaviours().get(number, "Only the means that the task allows are used.")
+        sentence = self._behaviours().get(number, "The code uses only what the task allows.")
         mark = Content.styled("✓ " if passed else "✗ ", "$success bold" if passed else "$error bold")
         if not whole:
             return [mark.append(plain(one_line(sentence)).truncate(width - 2, ellipsis=True))]

@@ -169,4 +169,4 @@ def _ways_on(rest: DayRest) -> Iterator[str]:
     if rest.apart:
         named = ", ".join(f"`{name}`" for name in rest.apart[:_NAMED])
         others = f" and {len(rest.apart) - _NAMED} more" if len(rest.apart) > _NAMED else ""
-        yield f"- `r` shows what is kept apart until tomorrow, beside related cards: {named}{others}."
+        yield f"- `r` shows cards that wait until tomorrow because related ones came today: {named}{others}."

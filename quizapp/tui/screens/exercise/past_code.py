@@ -67,7 +67,7 @@ class PastCode:
             if way == "read":
                 self._quiz.read(past_line(submission), f"```python\n{submission.source}\n```")
             elif way == "diff":
-                self._quiz.read("From then to now", diff(submission.source, self._editor.text))
+                self._quiz.read("Changes since this version", diff(submission.source, self._editor.text))
             elif way == "back":
                 self._replace(submission.source)
 
@@ -77,7 +77,7 @@ class PastCode:
         """Show what changed since the last grade."""
         past = [one for one in self._versions() if one.source != self._editor.text]
         if not past:
-            self._quiz.say("Nothing differs from what was graded.")
+            self._quiz.say("The code is the same as in every grade.")
             return
         self._quiz.read("Since the last grade", diff(past[-1].source, self._editor.text))
 

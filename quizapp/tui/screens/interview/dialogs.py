@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 NOTICES = {
     "mark-50": "Half of the time for this question is used.",
-    "mark-90": "Nine tenths of the time for this question are used.",
-    "lost": "The terminal was away; the clock kept running.",
+    "mark-90": "90 % of the time for this question is used.",
+    "lost": "The terminal was suspended; the clock kept running.",
     "last": "No other question of this phase is open.",
 }
 CUT = "What you wrote stands and counts; the next question is open."

@@ -48,7 +48,9 @@ class PastLines(Lines):
     def lines(self, width: int) -> list[Content]:
         """All three parts, or a sentence if there is no interview yet."""
         if not self.reports:
-            text = "No interview yet. The first will show its marks here, the second how they move."
+            text = (
+                "No interviews yet. After the first you see its marks here, after the second how they change."
+            )
             return Content.styled(text, "$text-muted").wrap(width)
         return [*self._above(width), *self._interviews(width), Content(""), *self._topics(width)]
 
@@ -81,7 +83,7 @@ class PastLines(Lines):
         lines += [self._trend_row(row, sparks, shown) for row in rows]
         text = "Change: the newest against the mean of up to three before it."
         if not several:
-            text = "One interview so far; the next shows how marks move."
+            text = "One interview so far; after the next one you see how your marks change."
         return [*lines, Content.styled(text, "$text-muted")] if width >= _ROOMY or not several else lines
 
     def _days(self) -> list[str]:

@@ -89,6 +89,6 @@ class ReviewJudging:
         ways = [
             ("again", "Try again"),
             ("later", "Mark it later; everything is stored"),
-            ("without", "Go on: tests and fixes count nothing"),
+            ("without", "Go on; tests and fixes do not count"),
         ]
         self._screen.quiz.push_screen(Choose("The judge could not run your tests and fixes", ways), chosen)

@@ -157,11 +157,11 @@ class MockScreen(StartScreen):
             return "typed"
         whole = self.blueprint.plan(self.role, self.minutes, round_name=self.round.name)
         code = "with code" if self.code else "without code"
-        return code if whole.counts["coding"] else "without code in so short a time"
+        return code if whole.counts["coding"] else "without code: the time is too short"
 
     def _values(self) -> dict[str, str]:
         assert self.blueprint is not None
-        hint = ", or another: ← →" if self._is_role_open else ""
+        hint = " (no role is set)" if self._is_role_open else ""
         random = "random, or type a number" if self._on_seed else "random"
         return {
             "role": self.blueprint.roles[self.role].title + hint,
