@@ -40,10 +40,15 @@ class InstantJudge:
                 if b"kill the judge" in order.source:
                     self.returncode = -9
                     return
+                if b"stop the judge" in order.source:
+                    self.returncode = 1
+                    return
                 verdict = Verdict("blend", order.file, "cpu", VerdictStatus.PASSED)
                 reply = GradeReply(ReplyKind.VERDICT, request.ticket, verdict)
                 if b"break the judge" in order.source:
                     reply = GradeReply(ReplyKind.BROKEN, request.ticket, text="a traceback")
+                if b"refuse" in order.source:
+                    reply = GradeReply(ReplyKind.REFUSED, request.ticket, text="no such thing", exit_code=2)
                 if b"slow" in order.source:
                     threading.Timer(0.1, self._send, (reply,)).start()
                 else:
@@ -95,7 +100,7 @@ READABLE = {name for name, content in CONTENTS.items() if content in (GOOD, b"")
 @pytest.fixture
 def odd_folder(tmp_path: Path) -> Path:
     """Files of every kind that a folder of submissions can have."""
-    folder = tmp_path / "submissions"
+    folder = tmp_path / "x.py"  # named like a file
     folder.mkdir()
     for name, content in CONTENTS.items():
         (folder / name).write_bytes(content)
@@ -174,6 +179,30 @@ def test_only_what_kills_the_judge_is_blamed_for_it(blend: Exercise, tmp_path: P
     assert {name for name, verdict in verdicts.items() if verdict.passed} == {"a", "c", "e", "f"}
     assert "must not kill its parent" in (verdicts["b"].error or "")
     assert len(verdicts) == len(sources)
+
+
+@pytest.mark.usefixtures("instant_judge")
+@pytest.mark.parametrize("jobs", [1, 2, 4])
+def test_what_goes_wrong_after_the_first_verdict_costs_no_other_file_its_own(
+    blend: Exercise, tmp_path: Path, jobs: int
+) -> None:
+    sources = {"a": GOOD, "b": b"# refuse", "c": GOOD, "d": b"# stop the judge", "e": GOOD}
+    for name, source in sources.items():
+        (tmp_path / f"{name}.py").write_bytes(source)
+    verdicts = {Path(v.file).stem: v for v in grade_folder(blend, tmp_path, jobs=jobs)}
+    assert {name for name, verdict in verdicts.items() if verdict.passed} == {"a", "c", "e"}
+    assert verdicts["b"].error == "no such thing"
+    assert "stopped by itself" in (verdicts["d"].error or "")
+
+
+@pytest.mark.usefixtures("instant_judge")
+@pytest.mark.parametrize("source", [b"# refuse", b"# stop the judge"])
+def test_where_nothing_can_be_graded_one_error_says_so(
+    blend: Exercise, tmp_path: Path, source: bytes
+) -> None:
+    (tmp_path / "a.py").write_bytes(source)
+    with pytest.raises(QuizError, match=r"no such thing|stopped by itself"):
+        list(grade_folder(blend, tmp_path))
 
 
 @pytest.mark.usefixtures("instant_judge")

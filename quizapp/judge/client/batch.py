@@ -80,6 +80,7 @@ class _Batch:
         self._under_way: dict[int, _Attempt] = {}
         self._suspects: deque[_Attempt] = deque()
         self._tickets = itertools.count(1)
+        self._has_verdict = False
         self._process, self._sock = start_judge(tier=tier)
 
     @property
@@ -101,7 +102,11 @@ class _Batch:
             protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, attempt.order))
 
     def next_verdict(self) -> Verdict:
-        """Wait for the next verdict. Raises `QuizError` if an order's options allow no grading."""
+        """Wait for the next verdict.
+
+        Raises `QuizError` if an order's options allow no grading, or if the judge cannot run. Once there is a
+        verdict, the other files get theirs whatever happens: what is wrong then stands in it.
+        """
         while True:
             if self._suspects and not self._under_way:
                 self._send(self._suspects.popleft())
@@ -110,30 +115,41 @@ class _Batch:
             except OSError:
                 reply = None
             if reply is None:
-                guilty = self._replace_judge()
-                if guilty is not None:
-                    return guilty.lost_verdict(self._exercise)
+                lost = self._replace_judge()
+                if lost is not None:
+                    return lost
                 continue
             order = self._under_way.pop(reply.ticket).order
             try:
-                return reply.verdict_or_raise()
-            except JudgeFailed as error:  # an internal error on one file must not lose the other verdicts
-                return _error_verdict(self._exercise, order.file, order.device, order.seed, error)
+                verdict = reply.verdict_or_raise()
+            except QuizError as error:
+                if not self._has_verdict and not isinstance(error, JudgeFailed):
+                    raise
+                return self._error_verdict(order, error)
+            self._has_verdict = True
+            return verdict
 
-    def _replace_judge(self) -> GradeOrder | None:
-        """Start another judge. Returns the order that certainly killed the last two judges, if there is one.
+    def _error_verdict(self, order: GradeOrder, error: QuizError) -> Verdict:
+        return _error_verdict(self._exercise, order.file, order.device, order.seed, error)
 
-        Raises `JudgeFailed` if the judge stopped by itself.
+    def _replace_judge(self) -> Verdict | None:
+        """Start another judge. Returns the verdict on the order that certainly ended the last two, if any.
+
+        Raises `JudgeFailed` if the judge stopped by itself before the first verdict.
         """
         self._sock.close()
         end_judge(self._process)
-        if stopped_by_itself(self._process):
+        by_itself = stopped_by_itself(self._process)
+        if by_itself and not self._has_verdict:
             raise judge_stopped()
         self._process, self._sock = start_judge(tier=self._tier)
         attempts = list(self._under_way.values())
         self._under_way.clear()
         if len(attempts) == 1 and attempts[0].number > 1:
-            return attempts[0].order
+            order = attempts[0].order
+            if by_itself:
+                return self._error_verdict(order, judge_stopped())
+            return order.lost_verdict(self._exercise)
         again = [replace(attempt, number=attempt.number + 1) for attempt in attempts]
         self._suspects.extendleft(reversed(again))
         return None

@@ -26,7 +26,8 @@ MAX_VALUES = 25_000
 MAX_DEPTH = 24
 _MAX_DIMENSIONS = 16
 _MAX_EXTENT = 2**40
-# A tensor without elements needs no bytes, yet tolist() of shape (25_000_000, 0) makes as many lists.
+# Tensors without elements need no bytes, yet tolist() of shape (25_000_000, 0) makes as many lists. This bounds
+# the product of the other extents, summed over a message.
 _MAX_EMPTY = 2**16
 _MAX_BITS = 4096  # of an integer
 _MAX_STRING = 20_000
@@ -76,6 +77,7 @@ class Encoder:
         self.chunks: list[bytes] = []
         self.size = 0
         self._values = 0
+        self._empty = 0
 
     def node(self, value: Any, depth: int = 0) -> Any:
         """The JSON node of ``value``. Anything unknown becomes an `Opaque`. Raises `TranscriptError`."""
@@ -120,8 +122,10 @@ class Encoder:
         if plain.device.type == "meta":
             return {"m": [name, shape]}
         size = math.prod(shape) * plain.dtype.itemsize
-        if size == 0 and _extents(shape) > _MAX_EMPTY:
-            return {"o": ["torch.Tensor", f"a tensor without elements, of shape {tuple(shape)}"]}
+        if size == 0:
+            if self._empty + _extents(shape) > _MAX_EMPTY:
+                return {"o": ["torch.Tensor", f"a tensor without elements, of shape {tuple(shape)}"]}
+            self._empty += _extents(shape)
         if size > MAX_TENSOR:
             raise TranscriptError(f"a tensor of more than {MAX_TENSOR >> 20} MiB")
         if self.size + size > MAX_BYTES:
@@ -209,6 +213,7 @@ class Decoder:
         self._read = 0
         self._tensors = 0
         self._values = 0
+        self._empty = 0
 
     def value(self, node: Any, depth: int = 0) -> Any:
         """The value of ``node``. Raises `TranscriptError`, or another exception for malformed data."""
@@ -254,8 +259,9 @@ class Decoder:
         if offset + size > len(self._raw):
             raise TranscriptError("a tensor is outside the message")
         if size == 0:
-            if _extents(shape) > _MAX_EMPTY:
-                raise TranscriptError("a tensor without elements is too large")
+            self._empty += _extents(shape)
+            if self._empty > _MAX_EMPTY:
+                raise TranscriptError("tensors without elements are too large")
             return torch.empty(shape, dtype=dtype)
         self._read += size
         raw = bytearray(self._raw[offset : self._read])
