@@ -56,7 +56,7 @@ def test_failures_without_messages_are_never_folded() -> None:
 
 
 def test_the_text_folds_consequences_and_repeats_no_message() -> None:
-    same = "Your code raised ValueError: no (line 3 of blend.py)"
+    same = 'Your code raised ValueError: "no" (line 3 of blend.py)'
     tests = failed(1, same), failed(2, same), failed(3, "Wrong value.")
     short = verdict_text(verdict(*tests), exercise("blend"))
     assert short.count(same) == 1

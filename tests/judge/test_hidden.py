@@ -40,7 +40,7 @@ def test_evidence_that_a_message_quotes_is_cut() -> None:
         expect(False, "Not this.", f"got {observe['probe/got']}")
 
     result = run_test(test_it, observe("\u202e" * 1_000_000))
-    assert result.message.startswith("Not this. (got \u202e")
+    assert result.message.startswith('Not this. (got "\u202e')
     assert len(result.message) < 3000
 
 

@@ -67,7 +67,7 @@ def test_a_bad_test_harms_nothing(client: LearnerTestClient, test: str, outcome:
 def test_a_program_that_cannot_be_imported_is_an_error(client: LearnerTestClient) -> None:
     (run,) = client.run(exercise("lora"), GOOD, ["import torch\nraise ValueError('no')\n"])
     assert run.outcome == ProgramOutcome.ERROR
-    assert "ValueError on import: no" in run.text
+    assert 'ValueError on import: "no"' in run.text
 
 
 def test_every_rank_of_a_group_runs_the_test(client: LearnerTestClient) -> None:

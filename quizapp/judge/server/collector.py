@@ -288,6 +288,6 @@ def code_location(stack: str, module: str, source: str) -> str:
     lines = source.splitlines()
     if not number:
         return ""
-    text = lines[number - 1].strip() if number <= len(lines) else ""
+    text = lines[number - 1].strip().replace("`", "'") if number <= len(lines) else ""
     shown = f": `{text if len(text) <= 90 else text[:87] + '...'}`" if text else ""
     return f" at line {number} of {module}{shown}"

@@ -9,6 +9,7 @@ from quizapp.judge.sandbox import limits
 from quizapp.judge.sandbox.scratch import MAX_BYTES
 from quizapp.judge.server.collector import MAX_THREADS, WorkerReport, WorkerState, code_location
 from quizapp.judge.testing.checks import Raised
+from quizapp.judge.testing.quoting import quoted
 from quizapp.judge.verdict import VerdictStatus
 from quizapp.judge.worker.job import WorkerProblem
 from quizapp.judge.worker.transcript import MAX_BYTES as MAX_EVIDENCE
@@ -68,7 +69,7 @@ def import_failure(raised: Raised, module: str) -> RunFailure:
     if raised.is_memory:
         return memory_failure(raised, module)
     where = f" (line {raised.line})" if raised.line else ""
-    message = f": {raised.message}" if raised.message else ""
+    message = f": {quoted(raised.message)}" if raised.message else ""
     tail = ": your module must not end the program." if raised.is_a("SystemExit") else ""
     return RunFailure(VerdictStatus.ERROR, f"{raised.types[0]} on import{message}{where}{tail}")
 

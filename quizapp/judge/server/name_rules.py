@@ -7,6 +7,7 @@ a method.
 
 import ast
 import builtins
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -19,6 +20,8 @@ MAX_NAME = 300
 # Where torch offers its public functions, and where it keeps the private ones that they call.
 _PUBLIC_PLACES = ("", "torch", "torch.nn.functional", "torch.special")
 _PRIVATE_PLACES = ("torch._", "torch.ops.")
+
+_AFTER_NAME = re.compile(r"[^\w.].*", re.DOTALL)
 
 NameUse = tuple[str, int]
 """A dotted name and the line that uses it."""
@@ -209,7 +212,8 @@ def first_forbidden(uses: Iterable[NameUse], names: Iterable[str]) -> NameUse | 
             parts = used.split(".", depth)[:depth]
             prefixes = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
         if prefixes & wanted or (used.startswith(_PRIVATE_PLACES) and _uses_operator(used, operators)):
-            hits.append((used[:100].lstrip("."), line))
+            # A text that the source gives to `getattr` may go on with more than a name.
+            hits.append((_AFTER_NAME.sub("", used.lstrip("."))[:100], line))
     return min(hits, key=lambda hit: hit[1], default=None)
 
 

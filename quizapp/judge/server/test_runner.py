@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Self
 
 from quizapp.judge.testing.checks import MAX_MESSAGE, CodeRaised, Finding, Observe
+from quizapp.judge.testing.quoting import quote_texts
 from quizapp.judge.verdict import TestResult
 
 HiddenTest = Callable[[Observe], None]
@@ -150,6 +151,8 @@ def run_test(test: HiddenTest, observe: Observe, limit: CpuTimeLimit | None = No
         passed, message = False, f"The result has an unexpected form ({type(error).__name__}: {error})."
         if "can't allocate memory" in message:  # how torch says it
             message = _TOO_MUCH
+    if message:
+        message = quote_texts(message[: 4 * MAX_MESSAGE], observe.texts)
     if len(message) > MAX_MESSAGE:
         message = f"{message[:MAX_MESSAGE]}..."
     number = behaviour_of(test)

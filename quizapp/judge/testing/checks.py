@@ -6,11 +6,13 @@ Exercise authors import this module. The judge runs the tests with `quizapp.judg
 import cmath
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
+from quizapp.judge.testing.quoting import quoted, texts_in
 from quizapp.judge.worker.transcript import Opaque
 
 F = TypeVar("F", bound=Callable[..., None])
@@ -62,7 +64,6 @@ class Raised:
         self.types = tuple(_type_name(name) for name in details["types"])
         if not self.types:
             raise ValueError("an exception has a type")
-        # On one line, because a message with paragraphs of its own could pass for the judge's words.
         self.message = " ".join(str(details["message"])[:MAX_MESSAGE].split())
         if "gloo/transport" in self.message and "imed out" not in self.message:
             self.message = "the connection to another rank closed: it ended or failed without this call"
@@ -91,7 +92,7 @@ class Raised:
             if self.line
             else stage.get(self.where, "").replace(",", "", 1)
         )
-        text = f": {self.message}" if self.message else ""
+        text = f": {quoted(self.message)}" if self.message else ""
         return f"{self.types[0]}{text}{where}"
 
 
@@ -114,6 +115,11 @@ class Observe:
         self.device = device
         self._values = values
         self._errors = {path: Raised(details, module) for path, details in errors.items()}
+
+    @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """The texts of the submission that the evidence contains."""
+        return tuple(texts_in(self._values))
 
     def __contains__(self, path: str) -> bool:
         return path in self._values

@@ -26,8 +26,8 @@ MAX_VALUES = 25_000
 MAX_DEPTH = 24
 _MAX_DIMENSIONS = 16
 _MAX_EXTENT = 2**40
-# Tensors without elements need no bytes, yet tolist() of shape (25_000_000, 0) makes as many lists. This bounds
-# the product of the other extents, summed over a message.
+# Tensors without elements need no bytes, yet tolist() of shape (25_000_000, 0) makes as many lists. This
+# bounds the product of the other extents, summed over a message.
 _MAX_EMPTY = 2**16
 _MAX_BITS = 4096  # of an integer
 _MAX_STRING = 20_000
