@@ -173,7 +173,8 @@ def fuzz_transcripts(count: int, chance: random.Random) -> dict[str, object]:
         EvidenceRequest,
         Examiner,
         PrepareRequest,
-        RunResult,
+        RunTranscripts,
+        TestReply,
         TestRequest,
     )
 
@@ -191,14 +192,14 @@ def fuzz_transcripts(count: int, chance: random.Random) -> dict[str, object]:
         folder, nonce, (probes, (transcript, *_)) = chance.choice(honest)
         session = str(number)
         examiner.answer(PrepareRequest(session, str(folder), b"", "cpu", [7]))
-        mutated = mutated_transcript(chance, transcript)
-        evidence = EvidenceRequest(session, 0, nonce, [mutated], probes, "/none")
+        group = RunTranscripts(0, nonce, [mutated_transcript(chance, transcript)], probes, "/none")
+        evidence = EvidenceRequest(session, [group])
 
         def case(evidence: EvidenceRequest = evidence) -> None:
             examiner.answer(evidence)
-            result = examiner.answer(TestRequest(evidence.session, 0))
-            if not isinstance(result, RunResult):
-                raise TypeError(f"no result: {result}")
+            reply = examiner.answer(TestRequest(evidence.session, [0]))
+            assert isinstance(reply, TestReply)
+            (result,) = reply.results
             if not result.passed and not result.error and not any(test.message for test in result.tests):
                 raise AssertionError("no sentence")
 

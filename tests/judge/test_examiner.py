@@ -49,8 +49,9 @@ def grade(session, value, source=b"x = 1"):
     try:
         link.ask(PrepareRequest(session, folder, source, "cpu", [5]), PreparedGrade)
         transcript = encode(WorkerAnswer("nonce", {"value": value}).as_message())
-        link.ask(EvidenceRequest(session, 0, "nonce", [transcript], ("value",), "/none"), EvidenceReply)
-        result = link.ask(TestRequest(session, 0), RunResult)
+        group = RunTranscripts(0, "nonce", [transcript], ("value",), "/none")
+        link.ask(EvidenceRequest(session, [group]), EvidenceReply)
+        (result,) = link.ask(TestRequest(session, [0]), TestReply).results
     except ExaminerLost as error:
         return type(error).__name__, ""
     return result.status, "; ".join(test.message for test in result.tests)
@@ -59,7 +60,7 @@ def other_session(value):
     link.ask(PrepareRequest("other", folder, b"x = 1", "cpu", [5]), PreparedGrade)
     grade("guilty", value)
     try:
-        link.ask(TestRequest("other", 0), RunResult)
+        link.ask(TestRequest("other", [0]), TestReply)
     except ExaminerLost as error:
         return type(error).__name__, ""
 

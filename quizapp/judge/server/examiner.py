@@ -56,18 +56,24 @@ class PrepareRequest(msgspec.Struct, tag=True):
     stages: int | None = None
 
 
-class EvidenceRequest(msgspec.Struct, tag=True):
-    """Add to a run what one group of workers sent: one transcript, or those of all ranks.
+class RunTranscripts(msgspec.Struct):
+    """What one group of workers of a run sent: one transcript, or those of all ranks.
 
     ``probes`` names those that the group ran. ``scratch`` is the folder in which they worked.
     """
 
-    session: str
     run: int
     nonce: str
     transcripts: list[bytes]
     probes: tuple[str, ...]
     scratch: str
+
+
+class EvidenceRequest(msgspec.Struct, tag=True):
+    """Add transcripts to the evidence of their runs."""
+
+    session: str
+    groups: list[RunTranscripts]
 
 
 class CarryRequest(msgspec.Struct, tag=True):
@@ -78,10 +84,10 @@ class CarryRequest(msgspec.Struct, tag=True):
 
 
 class TestRequest(msgspec.Struct, tag=True):
-    """Run the hidden tests on the evidence of a run, and check the source for forbidden names."""
+    """Run the hidden tests on the evidence of runs, up to the first that fails, and check the source."""
 
     session: str
-    run: int
+    runs: list[int]
     __test__ = False  # otherwise pytest would collect this class
 
 
@@ -117,13 +123,19 @@ class PreparedGrade(msgspec.Struct, tag=True):
 
 
 class EvidenceReply(msgspec.Struct, tag=True):
-    """Whether a run's evidence can be used so far; ``carried`` answers `CarryRequest`."""
+    """Why the evidence of each run cannot be used, if so."""
 
+    failures: list[RunFailure | None]
+
+
+class CarriedReply(msgspec.Struct, tag=True):
+    """The encoded inputs of a run's second process, unless there is a failure."""
+
+    inputs: bytes = b""
     failure: RunFailure | None = None
-    carried: bytes = b""
 
 
-class RunResult(msgspec.Struct, tag=True):
+class RunResult(msgspec.Struct):
     """What the tests say about one run: the verdict's status and error text if this run decides it.
 
     ``values`` is how many values the run recorded. ``failure`` says why there is no evidence, if so.
@@ -142,6 +154,13 @@ class RunResult(msgspec.Struct, tag=True):
         return self.status == VerdictStatus.PASSED
 
 
+class TestReply(msgspec.Struct, tag=True):
+    """The results of the runs that were tested."""
+
+    results: list[RunResult]
+    __test__ = False
+
+
 class RefusedReply(msgspec.Struct, tag=True):
     """The exercise is broken; ``text`` says where."""
 
@@ -158,7 +177,7 @@ class ClosedReply(msgspec.Struct, tag=True):
     worn: bool
 
 
-Reply = PreparedGrade | EvidenceReply | RunResult | RefusedReply | UnknownSession | ClosedReply
+Reply = PreparedGrade | EvidenceReply | CarriedReply | TestReply | RefusedReply | UnknownSession | ClosedReply
 
 
 @dataclass
@@ -199,13 +218,16 @@ class Examiner:
         session = self._sessions.get(request.session)
         if session is None:
             return UnknownSession()
-        run = session.runs[request.run]
         if isinstance(request, EvidenceRequest):
-            _add_evidence(session, run, request)
-            return EvidenceReply(run.evidence.failure)
+            return EvidenceReply([_add_evidence(session, group) for group in request.groups])
         if isinstance(request, CarryRequest):
-            return _carry(run)
-        return _test(session, run)
+            return _carry(session.runs[request.run])
+        results = []
+        for number in request.runs:
+            results.append(_test(session, session.runs[number]))
+            if not results[-1].passed:
+                break
+        return TestReply(results)
 
     def _prepare(self, request: PrepareRequest) -> PreparedGrade:
         loaded = self._exercises.load(Path(request.folder))
@@ -244,26 +266,22 @@ def _encoded_inputs(given: object, size: int) -> list[bytes]:
     return [encode(strip_expected_answers(given, rank)) for rank in ranks]
 
 
-def _add_evidence(session: _Session, run: SeededRun, request: EvidenceRequest) -> None:
+def _add_evidence(session: _Session, group: RunTranscripts) -> RunFailure | None:
+    evidence = session.runs[group.run].evidence
+    module = session.loaded.exercise.module
     try:
-        run.evidence.add_transcripts(
-            request.transcripts,
-            request.probes,
-            request.nonce,
-            session.loaded.exercise.module,
-            Path(request.scratch),
-        )
+        evidence.add_transcripts(group.transcripts, group.probes, group.nonce, module, Path(group.scratch))
     except MemoryError:
-        run.evidence.fail(problem_failure(WorkerProblem.TOO_MUCH, Path()))
+        evidence.fail(problem_failure(WorkerProblem.TOO_MUCH, Path()))
+    return evidence.failure
 
 
-def _carry(run: SeededRun) -> EvidenceReply:
+def _carry(run: SeededRun) -> CarriedReply:
     try:
-        carried = encode(strip_expected_answers(run.given) | {"carried": run.evidence.carried})
+        return CarriedReply(encode(strip_expected_answers(run.given) | {"carried": run.evidence.carried}))
     except TranscriptError:
         run.evidence.fail(problem_failure(WorkerProblem.TOO_MUCH, Path()))
-        return EvidenceReply(run.evidence.failure)
-    return EvidenceReply(carried=carried)
+        return CarriedReply(failure=run.evidence.failure)
 
 
 def _test(session: _Session, run: SeededRun) -> RunResult:

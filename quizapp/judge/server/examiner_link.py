@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 import msgspec
@@ -51,6 +52,7 @@ class ExaminerLink:
         self._lock = threading.Lock()
         self._sessions: set[str] = set()
         self._closed = False
+        self._closing = ThreadPoolExecutor(1, "examiner-sessions")
         self._encode = msgspec.msgpack.Encoder().encode
         self._decode = msgspec.msgpack.Decoder(Reply).decode
         self._process: subprocess.Popen[bytes] | None = None
@@ -89,6 +91,15 @@ class ExaminerLink:
             raise ExaminerLost("another grade's evidence ended the examiner")
         assert isinstance(reply, kind)
         return reply
+
+    def close_session(self, session: str) -> None:
+        """Close a session. Nobody waits for that, so a thread of the link does it."""
+        self._closing.submit(self._close_session, session)
+
+    def _close_session(self, session: str) -> None:
+        with contextlib.suppress(ExaminerLost), self._lock:
+            if session in self._sessions:
+                self._note_session(request := CloseRequest(session), self._exchange(request))
 
     def _exchange(self, request: Request) -> Reply:
         frame = self._encode(request)
@@ -154,6 +165,7 @@ class ExaminerLink:
     def close(self) -> None:
         """End the examiner."""
         self._closed = True
+        self._closing.shutdown(cancel_futures=True)
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._end()

@@ -4,6 +4,7 @@ What the evidence means is decided by the examiner, a process of the judge that 
 """
 
 import contextlib
+import itertools
 import platform
 import random
 import secrets
@@ -23,14 +24,15 @@ from quizapp.judge.sandbox.scratch import ScratchFolder
 from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
 from quizapp.judge.server.examiner import (
+    CarriedReply,
     CarryRequest,
-    ClosedReply,
-    CloseRequest,
     EvidenceReply,
     EvidenceRequest,
     PreparedGrade,
     PrepareRequest,
     RunResult,
+    RunTranscripts,
+    TestReply,
     TestRequest,
 )
 from quizapp.judge.server.examiner_link import ExaminerLink, ExaminerLost, ExaminerOverrun
@@ -222,8 +224,7 @@ class GradingEngine:
             task = GradingTask(session, exercise, order.source, device, tier, seconds, canceled)
             yield task, [GradedRun(n, seeds[n], inputs) for n, inputs in enumerate(exercise.inputs)]
         finally:
-            with contextlib.suppress(ExaminerLost):
-                self._examiner.ask(CloseRequest(session), ClosedReply)
+            self._examiner.close_session(session)
 
     def _prepare(self, request: PrepareRequest) -> PreparedGrade:
         for _ in range(_ATTEMPTS):
@@ -257,8 +258,8 @@ class GradingEngine:
 
     def _carry(self, task: GradingTask, run: GradedRun) -> None:
         """Add what the first process hands on to the inputs of a run. If that is too much, the run fails."""
-        reply = self._examiner.ask(CarryRequest(task.session, run.number), EvidenceReply)
-        run.inputs = [reply.carried]
+        reply = self._examiner.ask(CarryRequest(task.session, run.number), CarriedReply)
+        run.inputs = [reply.inputs]
         if reply.failure is not None:
             run.fail(reply.failure)
 
@@ -301,11 +302,13 @@ class GradingEngine:
     ) -> None:
         failed = None
         undecided = (WorkerState.COMPLETE, WorkerState.STOPPED)
+        decided: list[tuple[GradedRun, list[WorkerReport]]] = []
         for run, reports in zip(runs, all_reports, strict=True):
             if task.canceled.is_set() or any(report.state not in undecided for report in reports):
                 failed = run
             if failed is run or all(report.state == WorkerState.COMPLETE for report in reports):
-                self._add_group(task, run, reports, group.names)
+                decided.append((run, reports))
+        self._add_groups(task, decided, group.names)
         if failed is None or failed.failure is None:
             return
         for run, reports in zip(runs, all_reports, strict=True):
@@ -313,27 +316,39 @@ class GradingEngine:
                 # It was stopped because the other run failed, so it gets the same reason.
                 run.fail(failed.failure)
 
-    def _add_group(
-        self, task: GradingTask, run: GradedRun, reports: list[WorkerReport], probes: tuple[str, ...]
+    def _add_groups(
+        self,
+        task: GradingTask,
+        decided: list[tuple[GradedRun, list[WorkerReport]]],
+        probes: tuple[str, ...],
     ) -> None:
-        run.printed += "".join(report.printed_text(len(reports)) for report in reports)
-        failure = explain_failure(reports, task.exercise.module, task.text, task.seconds)
-        if failure is None:
+        """Pass the transcripts of each run to the examiner, or note why there are none."""
+        complete: list[tuple[GradedRun, RunTranscripts]] = []
+        for run, reports in decided:
+            run.printed += "".join(report.printed_text(len(reports)) for report in reports)
+            failure = explain_failure(reports, task.exercise.module, task.text, task.seconds)
+            if failure is not None:
+                run.fail(failure)
+                continue
             transcripts = [report.transcript for report in reports]
             run.groups.append((probes, transcripts))
             scratch = str(reports[0].worker.scratch.base)
-            request = EvidenceRequest(task.session, run.number, run.nonce, transcripts, probes, scratch)
-            failure = self._examiner.ask(request, EvidenceReply).failure
-        if failure is not None:
-            run.fail(failure)
+            complete.append((run, RunTranscripts(run.number, run.nonce, transcripts, probes, scratch)))
+        if complete:
+            request = EvidenceRequest(task.session, [transcripts for _, transcripts in complete])
+            failures = self._examiner.ask(request, EvidenceReply).failures
+            for (run, _), failure in zip(complete, failures, strict=True):
+                if failure is not None:
+                    run.fail(failure)
 
-    def _test(self, task: GradingTask, runs: Iterable[GradedRun]) -> None:
+    def _test(self, task: GradingTask, runs: list[GradedRun]) -> None:
         """Run the hidden tests on the evidence of each run, up to the first one that fails."""
-        for run in runs:
-            if run.failure is None:
-                run.result = self._examiner.ask(TestRequest(task.session, run.number), RunResult)
-            if not run.passed:
-                return
+        judged = list(itertools.takewhile(lambda run: run.failure is None, runs))
+        if judged:
+            request = TestRequest(task.session, [run.number for run in judged])
+            results = self._examiner.ask(request, TestReply).results
+            for run, result in zip(judged, results, strict=False):  # none after the first that fails
+                run.result = result
 
 
 def _job(task: GradingTask, run: GradedRun, group: _Group, rank: int, scratch: ScratchFolder) -> WorkerJob:
