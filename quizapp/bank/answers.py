@@ -5,7 +5,7 @@ import random
 import re
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from quizapp.bank.model import Question
 from quizapp.bank.parameters import SampledQuestion
@@ -90,6 +90,11 @@ def mark_order(question: Question, sequence: Sequence[int]) -> Mark:
         else f"{sum(parts)} of {len(parts)} steps come right after the one that they should follow."
     )
     return Mark(right, note, parts)
+
+
+def mark_sequence(question: Question, sequence: Sequence[int]) -> Mark:
+    """Mark an order of the steps as a drill does: by the share of pairs in the right order."""
+    return replace(mark_order(question, sequence), right=pairs_in_order(sequence))
 
 
 def pairs_in_order(sequence: Sequence[int]) -> float:

@@ -73,27 +73,21 @@ def _common(choice: tuple[str, ...]) -> bool:
 
 def shown_terms(point: KeyPoint, text: str) -> tuple[str, ...]:
     """The terms of ``point`` that the typed ``text`` contains; empty if it does not show the point."""
-    typed = _spaced(words(text))
+    return terms_among(point, joined_stems(text))
+
+
+def joined_stems(text: str) -> str:
+    """The stems of a text in one string with spaces, in which `terms_among` looks for terms."""
+    return _spaced(words(text))
+
+
+def terms_among(point: KeyPoint, typed: str) -> tuple[str, ...]:
+    """Like `shown_terms`, for a text whose `joined_stems` are known."""
     return tuple(
         term
         for term in point.terms
         if all(any(choice and _spaced(choice) in typed for choice in part) for part in _term(term))
     )
-
-
-def matched_words(term: str, text: str) -> str:
-    """The words of ``text`` that match ``term``, as they were typed, with an ellipsis between parts."""
-    written, stems = _written(text), words(text)
-    parts = []
-    for part in _term(term):
-        runs = (
-            " ".join(written[at : at + len(choice)])
-            for choice in part
-            for at in range(len(stems) - len(choice) + 1)
-            if choice and tuple(stems[at : at + len(choice)]) == choice
-        )
-        parts.append(next(runs, ""))
-    return " … ".join(filter(None, parts))
 
 
 def _spaced(stems: Sequence[str]) -> str:

@@ -44,7 +44,7 @@ def _task(question: Question, seed: int) -> list[str]:
         order = shuffled(question, seed)
         return ["\n".join(f"{n}. {question.options[i].text}" for n, i in enumerate(order, 1))]
     if question.kind == "order":
-        return ["\n".join(f"- {question.steps[i]}" for i in shuffled(question, seed))]
+        return ["\n".join(f"{n}. {question.steps[i]}" for n, i in enumerate(shuffled(question, seed), 1))]
     if question.kind == "cloze":
         return [GAP.sub("____", question.text)]
     return []

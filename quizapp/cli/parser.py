@@ -39,6 +39,7 @@ EXAMPLES = {
     "incident": ("incident healthy-until-step-11 | less", "in a pipe: the run as text, without the clock"),
     "questions": ("questions --search 'topic:precision overflow'", "words and fields"),
     "show": ("show lr-warmup | less", "a question with its answer"),
+    "mark": ("mark lr-warmup answer.txt", "which key points the answer shows, each with its sentence"),
     "export": ("export markdown bank", "the bank as a book: a folder with one file per topic"),
     "import": ("import laptop.json", "can be repeated: no review is counted twice"),
     "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
@@ -257,6 +258,11 @@ def _add_content(parser: CommandParser) -> None:
     show = parser.add_command("show", "content.show", "print a question with its answer")
     show.add_argument("id", metavar="ID", help="a question's id")
     show.add_argument("--seed", type=int, default=0, metavar="N", help="show other numbers")
+    mark = parser.add_command("mark", "mark.mark", "mark a typed answer: what it shows, and the rating")
+    mark.add_argument("id", metavar="ID", help="a question's id")
+    mark.add_argument("file", nargs="?", type=to_path, metavar="FILE", help="the answer; default or -: stdin")
+    mark.add_argument("--seed", type=int, default=0, metavar="N", help="the numbers of 'show --seed N'")
+    mark.add_argument("--json", action="store_true", help="print JSON")
     check = parser.add_command("check", "content.check", "validate content and exercises")
     check.add_argument(
         "paths", nargs="*", type=to_path, metavar="PATH", help="files or folders; default: all content"

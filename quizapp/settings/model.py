@@ -178,7 +178,7 @@ SCHEMA = (
             "Before the reveal, ask how sure you are; the statistics compare it with what was right.",
             (False, True)),
     Setting("typed_answers", _switch, "Drill", "Typed answers",
-            "Offer a field for the answer in your own words; words that show a key point light up.",
+            "Offer a field for your own words; after the reveal, what shows a key point lights up.",
             (False, True)),
     Setting("tracks", _texts, "Content", "Tracks",
             "Only questions of these tracks (names with commas; empty: all). Takes effect at the next start.",

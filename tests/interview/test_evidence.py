@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from quizapp.bank.meaning import propose_points
-from quizapp.bank.model import KeyPoint, Question
+from quizapp.bank.model import Question
 from quizapp.interview.effects import effect_of
 from quizapp.interview.marking.model import WordsMarking
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.marking.text_evidence import (
     propose_follow_up,
-    propose_wrong,
     says_quote,
 )
 from quizapp.interview.scoring import score
@@ -126,33 +124,6 @@ def test_a_quick_perfect_answer_keeps_its_time_but_a_quick_poor_one_does_not() -
     poor = marked(question, "It is large because of that, I think.", share=0.2)
     assert next(t for t in terms_of(poor[0], poor[1]) if t.name == "time").share == 0
     assert quick[2] > poor[2]
-
-
-POINT = KeyPoint("B starts at zero.", 3, terms=("zero", "no change"))
-
-
-def test_a_word_counts_only_in_a_sentence_of_ones_own() -> None:
-    prompt = "Why does B start at zero?"
-    assert propose_points([POINT], "It begins with no change to the base model.", prompt) == [("no change",)]
-    assert propose_points([POINT], "Why does B start at zero?", prompt) == [()]
-    assert propose_points([POINT], "zero", "How is B made?") == [("zero",)]
-
-
-def test_one_sentence_supports_a_few_points_only() -> None:
-    points = [
-        KeyPoint(f"p{n}", 2, terms=(word,))
-        for n, word in enumerate(("mean", "noise", "memory", "log", "clip"))
-    ]
-    text = "The mean is the noise of memory to log and clip."
-    assert sum(map(bool, propose_points(points, text, ""))) <= 2
-
-
-def test_misconceptions_are_recognised_unless_denied() -> None:
-    wrong = "LoRA makes inference slower after merging."
-    assert propose_wrong(wrong, "I think LoRA makes inference slower, even after merging it.")
-    assert not propose_wrong(wrong, "LoRA does not make inference slower after merging.")
-    assert not propose_wrong(wrong, "Merging costs nothing.")
-    assert not propose_wrong(wrong, "")
 
 
 def test_follow_ups_are_compared_with_their_reference() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from textual.pilot import Pilot
-from textual.widgets import Input
+from textual.widgets import Input, Static
 
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError
@@ -16,6 +16,7 @@ from quizapp.scheduling.views import CardFilter, DueCard
 from quizapp.tui.app import QuizApp
 from quizapp.tui.rendering.card_text import PreparedCard, prepare_card
 from quizapp.tui.screens.drill.drill_screen import DrillScreen
+from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
@@ -87,16 +88,29 @@ async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Stud
         assert event.rating >= Rating.GOOD
 
 
-async def test_typed_words_light_up_and_tick_their_points(app: App) -> None:
+async def test_sentences_that_show_a_point_light_up_and_tick_it(app: App) -> None:
+    running = app("drill", flt=only("warm-up"))
+    async with running.run_test() as pilot:
+        await pilot.press("t")
+        said = "At first the second moment is estimated from only a few gradients."
+        running.screen.query_one(AnswerBox).load_text(f"Well.\n{said}\nWarm-up replaces clipping.")
+        await pilot.press("ctrl+r")
+        assert running.screen.query_one(KeyPoints).ticks == {0}
+        own = running.screen.query_one("#own", Static).content
+        assert said in [own.plain[span.start : span.end] for span in own.spans]
+        shown = " ".join(text(running).split())
+        assert f"you said: {said[:30]}" in shown
+        assert "Did you say this?" in shown
+        assert "A misconception?" in shown
+        assert "It does not; both are used." in shown
+        assert drill(running).attempt.proposal.rating == Rating.HARD
+
+
+async def test_nothing_lights_up_before_the_reveal(app: App) -> None:
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("t", *"second moment")
-        assert "1 of 3 key points recognized" in text(running)
-        await pilot.press("ctrl+r")
-        assert running.screen.query_one(KeyPoints).ticks == {0}
-        assert "you said: second moment" in text(running)
-        assert "Did you say this?" in text(running)
-        assert drill(running).attempt.proposal.rating == Rating.HARD
+        assert "recognized" not in text(running)
 
 
 async def test_a_click_ticks_a_point(app: App) -> None:

@@ -6,7 +6,9 @@ Code that is correct has two parts: decision 60, and 40 for a test that catches 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from quizapp.bank.meaning import affirmed, content_stems, own_sentences
+from quizapp.bank.meaning.sentences import affirmed, content_stems, own_sentences
+from quizapp.bank.meaning.text_marking import Card, mark_text
+from quizapp.bank.model import KeyPoint
 from quizapp.interview.code_review.model import (
     CodeReview,
     ConsequenceMark,
@@ -20,8 +22,7 @@ from quizapp.interview.code_review.model import (
 
 DECISION, LINE, CONSEQUENCE, PROOF, FIX = 25, 20, 15, 20, 20
 CORRECT_DECISION, CORRECT_PROOF = 60, 40
-_WHOLE_SHARE, _HALF_SHARE = 0.3, 0.17  # of the stems of a consequence that a sentence has to contain
-_WHOLE_STEMS, _HALF_STEMS = 3, 2
+_HALF_SHARE, _HALF_STEMS = 0.17, 2  # of the stems of a consequence that a sentence has to affirm for half
 
 
 def probability_of_truth(decision: Decision, confidence: int, *, is_correct: bool) -> Fraction:
@@ -78,25 +79,18 @@ def line_share(review: CodeReview, answer: ReviewAnswer) -> Fraction:
 def propose_consequence(fault: ReviewFault, text: str) -> ConsequenceMark:
     """Propose how far the learner's words say what ``fault`` does, from its ``why``.
 
-    Sentences count one by one. What a sentence denies is not evidence, unless ``why`` denies something too.
+    The whole consequence is recognized by its meaning, as a key point is. A sentence that affirms at least
+    two of its words is half of it.
     """
-    wanted = content_stems(fault.why)
-    denies = content_stems(affirmed(fault.why)) != wanted
-    best = ConsequenceMark(fault.mutant)
-    most = 0
+    found = mark_text(Card("", (KeyPoint(fault.why),)), text).points[0]
+    if found.proposed:
+        return ConsequenceMark(fault.mutant, 1.0, found.evidence)
+    wanted = content_stems(affirmed(fault.why))
+    least = max(min(_HALF_STEMS, len(wanted)), _HALF_SHARE * len(wanted))
     for sentence in own_sentences(text, "", ()):
-        found = len(wanted & content_stems(sentence if denies else affirmed(sentence)))
-        if found > most:
-            most = found
-            best = ConsequenceMark(fault.mutant, _held(found, len(wanted)), sentence)
-    return best if best.held else ConsequenceMark(fault.mutant)
-
-
-def _held(found: int, wanted: int) -> float:
-    share = found / max(wanted, 1)
-    if found >= min(_WHOLE_STEMS, wanted) and share >= _WHOLE_SHARE:
-        return 1.0
-    return 0.5 if found >= min(_HALF_STEMS, wanted) and share >= _HALF_SHARE else 0.0
+        if len(wanted & content_stems(affirmed(sentence))) >= max(least, 1):
+            return ConsequenceMark(fault.mutant, 0.5, sentence)
+    return ConsequenceMark(fault.mutant)
 
 
 def decide_consequence(proposed: ConsequenceMark, held: float) -> ConsequenceMark:

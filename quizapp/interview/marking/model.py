@@ -21,10 +21,10 @@ class MarkedBy(StrEnum):
 class PointMark(msgspec.Struct):
     """A key point and how far the answer makes it.
 
-    ``kind`` is core, trade-off or production; in an incident it is the section of the answer. ``words`` are
-    the learner's words that matched the point. ``quote`` is the phrase that the learner named as proof.
-    ``held`` is the credit: 0, 0.5 or 1. ``verify`` exists only in incidents and marks a point about
-    verifying the fix.
+    ``kind`` is core, trade-off or production; in an incident it is the section of the answer. ``words`` hold
+    the learner's sentence that shows the point; in older documents, single words. ``quote`` is the phrase
+    that the learner named as proof. ``held`` is the credit: 0, 0.5 or 1. ``verify`` exists only in incidents
+    and marks a point about verifying the fix.
     """
 
     text: str

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import msgspec
 
 from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_order
-from quizapp.bank.key_terms import matched_words
-from quizapp.bank.meaning import propose_points, says_something
+from quizapp.bank.meaning.sentences import says_something
+from quizapp.bank.meaning.text_marking import Card, TextMarking, mark_text
 from quizapp.bank.model import KeyPoint
 from quizapp.incidents.diagnosis import SnapshotPoint, diagnose
 from quizapp.interview.blueprint import Beat
@@ -30,7 +30,6 @@ from quizapp.interview.marking.model import (
 from quizapp.interview.marking.text_evidence import (
     propose_beats,
     propose_follow_up,
-    propose_wrong,
 )
 from quizapp.interview.session.make_question import bank_question, sampled_values
 from quizapp.interview.session.question import (
@@ -69,22 +68,31 @@ def is_self_marked(item: InterviewQuestion) -> bool:
     return item.kind in (*IN_WORDS, CODING, ESTIMATE, REVIEW) and item.reached and (words or item.was_spoken)
 
 
+def mark_words(item: InterviewQuestion) -> TextMarking:
+    """What the typed answer to a question shows and states, with the learner's sentences."""
+    asked = item.asked
+    follow_ups = (row.answer for row in asked.follow_ups)
+    card = Card(
+        asked.prompt,
+        item.key_points,
+        tuple(asked.misconceptions),
+        tuple(text for text in (asked.answer, asked.say, *follow_ups) if text),
+        gives_away=item.kind != CODING,
+    )
+    return mark_text(card, item.typed)
+
+
 def _points(item: InterviewQuestion) -> list[PointMark]:
-    # The task of a coding question names the very things that the learner has to explain. Its words
-    # therefore count as evidence there, except in sentences that are copied from it.
-    given_away = "" if item.kind == CODING else None
-    proposed = propose_points(item.key_points, item.typed, item.asked.prompt, given_away)
     marks = []
     points: Sequence[KeyPoint | SnapshotPoint] = item.asked.key_points
-    for point, terms in zip(points, proposed, strict=True):
-        shown = bool(terms)
-        words = list(dict.fromkeys(matched_words(term, item.typed) for term in terms))
+    for point, found in zip(points, mark_words(item).points, strict=True):
+        shown = found.proposed
         mark = PointMark(
             text=point.text,
             weight=point.weight,
             kind=point.kind,
             proposed=shown,
-            words=words,
+            words=[found.evidence] if shown else [],
             ticked=shown,
             half=False,
             quote="",
@@ -98,8 +106,11 @@ def _points(item: InterviewQuestion) -> list[PointMark]:
 
 
 def _misconceptions(item: InterviewQuestion) -> list[MisconceptionMark]:
-    rows = [(row, propose_wrong(row.wrong, item.typed)) for row in item.asked.misconceptions]
-    return [MisconceptionMark(row.wrong, row.right, stated, stated) for row, stated in rows]
+    findings = mark_words(item).misconceptions
+    return [
+        MisconceptionMark(row.wrong, row.right, found.proposed, found.proposed)
+        for row, found in zip(item.asked.misconceptions, findings, strict=True)
+    ]
 
 
 def _beats(item: InterviewQuestion, beats: Sequence[Beat], typed: str, prompt: str) -> list[BeatMark]:

@@ -1,14 +1,12 @@
-"""Finds quotes, misconceptions, follow-ups and beats in the typed answers of an interview."""
+"""Finds quotes, follow-ups and beats in the typed answers of an interview."""
 
-import itertools
 import re
 from collections.abc import Mapping, Sequence
 
 from quizapp.bank.key_terms import words
-from quizapp.bank.meaning import content_stems, is_copied, own_sentences, sentences
+from quizapp.bank.meaning.sentences import content_stems, is_copied, own_sentences, sentences
 from quizapp.bank.model import KeyPoint
 
-_WRONG_SHARE = 0.85  # of a misconception's content stems that must occur together
 _BEATS: Mapping[str, re.Pattern[str]] = {
     "formal statement": re.compile(
         r"[=≈≤≥<>∝]|\b(?:is|are|equals|means|defined|denotes)\b|\bfirst\b.*\bthen\b",
@@ -74,27 +72,6 @@ def says_quote(quote: str, text: str) -> bool:
     typed = words(text)
     size = len(wanted)
     return size >= 2 and any(typed[i : i + size] == wanted for i in range(len(typed) - size + 1))
-
-
-def propose_wrong(wrong: str, text: str) -> bool:
-    """Whether the answer seems to state a misconception: 85 % of its content in two adjacent sentences."""
-    sought = content_stems(wrong)
-    if len(sought) < 2:
-        return False
-    parts = sentences(text)
-    for first, second in itertools.pairwise([*parts, ""]):
-        stated = content_stems(f"{first} {second}")
-        if len(sought & stated) >= _WRONG_SHARE * len(sought) and not _denied(f"{first} {second}", wrong):
-            return True
-    return False
-
-
-def _denied(sentences: str, wrong: str) -> bool:
-    deny = re.compile(
-        r"\b(?:not|never|no|n't|myth|wrong|mistake|rather than|instead of)\b|n't\b", re.IGNORECASE
-    )
-    # A misconception that contains a negation itself is stated with one, so a negation proves no denial.
-    return bool(deny.search(sentences)) and not deny.search(wrong)
 
 
 def propose_follow_up(answer: str, ask: str, typed: str) -> float:

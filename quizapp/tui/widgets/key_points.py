@@ -35,7 +35,7 @@ class KeyPoints(RowList):
     def show(self, points: Sequence[KeyPoint], recognized: dict[int, str], *, asks: bool) -> None:
         """Show points; those recognized in a sentence of the typed answer start ticked.
 
-        The others are asked about with ``asks``, since other words may have said them.
+        The others are asked about with ``asks``, since the marking may have missed them.
         """
         self.points, self.musts = points, musts(points)
         self.recognized, self.asks = recognized, asks

@@ -1,7 +1,7 @@
 """The card on the screen: the question with its fields, then the answer with its follow-ups."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
@@ -9,32 +9,39 @@ from textual.containers import Container, VerticalScroll
 from textual.content import Content
 from textual.widgets import ContentSwitcher, Input, Static, TextArea
 
-from quizapp.bank.answers import (
-    Mark,
-    mark_choice,
-    mark_cloze,
-    mark_numeric,
-    mark_order,
-    pairs_in_order,
-)
+from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, mark_sequence
 from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.answer_box import AnswerBox, highlight_terms, recognized_points
+from quizapp.tui.widgets.answer_box import AnswerBox, light_evidence, load_marking, mark_question
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import Cloze
-from quizapp.tui.widgets.key_points import KeyPoints
+from quizapp.tui.widgets.key_points import SENTENCE_WIDTH, KeyPoints
 from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
+from quizapp.tui.workers import run_in_thread
+from quizapp.util.sanitize import escape_controls
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
+    from quizapp.bank.meaning.text_marking import TextMarking
+    from quizapp.bank.model import Question
     from quizapp.tui.app import QuizApp
 
 WITH_FIELD = frozenset({"numeric", "choice", "order", "cloze"})
 """Kinds of questions that are answered in a widget of their own."""
 ASIDE = "Say your answer aloud, or type it with t; then reveal."
-_PARTS = ("aside", "typed", "recognized", "work", "note", "own", "points", "answer", "follow")
+_PARTS = ("aside", "typed", "work", "note", "own", "points", "stated", "answer", "follow")
+
+
+def _stated(question: "Question", marking: "TextMarking") -> Iterator[Content]:
+    """The misconceptions that the learner's own words seem to state, each with what is right."""
+    for row, found in zip(question.misconceptions, marking.misconceptions, strict=True):
+        if found.proposed:
+            said = plain(f"“{shorten(escape_controls(found.evidence), SENTENCE_WIDTH)}”", "$error")
+            yield Content.styled("A misconception? You said: ", "bold $error").append(said)
+            yield plain(f"Common: {row.wrong}")
+            yield plain(f"Right: {row.right}", "$text-muted")
 
 
 class CardView(VerticalScroll):
@@ -56,7 +63,6 @@ class CardView(VerticalScroll):
             yield Static("", id="prompt", markup=False)
             yield Static(ASIDE, id="aside", classes="muted", markup=False)
             yield AnswerBox(id="typed")
-            yield Static("", id="recognized", markup=False)
             with ContentSwitcher(id="work"):
                 yield NumberField(id="numeric")
                 yield Choice(id="choice")
@@ -65,6 +71,7 @@ class CardView(VerticalScroll):
             yield Static("", id="note", markup=False)
             yield Static("", id="own", markup=False)
             yield KeyPoints(id="points")
+            yield Static("", id="stated", markup=False)
             yield Static("", id="answer", markup=False)
             yield Static("", id="follow", markup=False)
 
@@ -124,16 +131,15 @@ class CardView(VerticalScroll):
 
     def _show_answer_box(self, card: PreparedCard, typed: str) -> None:
         box = self.query_one(AnswerBox)
-        box.show(card.question.key_points, card.question.prompt)
         box.load_text(typed)
         box.display = True
         self._hide("aside")
-        self._show_recognized()
+        # Loading what marking needs takes 300 ms, so it happens while the learner types.
+        run_in_thread(cast("QuizApp", self.app), lambda: load_marking(card.question), "marking")
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
-        """Count the key points that the typed words show."""
+        """Remember what is typed."""
         event.stop()
-        self._show_recognized()
         self._note_draft()
 
     def on_input_changed(self) -> None:
@@ -171,21 +177,6 @@ class CardView(VerticalScroll):
             self.query_one("#numeric Input", Input).value = draft[0]
         elif card.kind == "cloze":
             self.query_one(Cloze).fill(draft)
-
-    def _show_recognized(self) -> None:
-        box = self.query_one(AnswerBox)
-        if self.card is None or not box.display or self.revealed:
-            return
-        total, recognized = len(self.card.question.key_points), len(box.recognized)
-        line = self.query_one("#recognized", Static)
-        line.update(
-            Content.assemble(
-                ("●" * recognized, "$success"),
-                ("○" * (total - recognized), "$text-muted"),
-                (f"  {recognized} of {plural(total, 'key point')} recognized", "$text-muted"),
-            )
-        )
-        line.display = True
 
     def hide_aside(self) -> None:
         """Hide the hint on how to answer."""
@@ -237,8 +228,7 @@ class CardView(VerticalScroll):
         if card.kind == "order":
             order = self.query_one(Order)
             order.reveal()
-            mark = mark_order(question, order.sequence)
-            return replace(mark, right=pairs_in_order(order.sequence))
+            return mark_sequence(question, order.sequence)
         cloze = self.query_one(Cloze)
         mark = mark_cloze(question, cloze.answers)
         cloze.settle(mark.parts)
@@ -263,16 +253,18 @@ class CardView(VerticalScroll):
         points, box = card.question.key_points, self.query_one(AnswerBox)
         if box.display:
             self.typed = box.text
-        self._hide("typed", "recognized", "note")
+        self._hide("typed", "note")
         typed_text = self.query_one("#own", Static)
         typed_text.display = bool(self.typed.strip())
+        marking = mark_question(card.question, self.typed)
         if typed_text.display:
-            typed_text.update(highlight_terms(self.typed, points, card.question.prompt))
+            typed_text.update(light_evidence(self.typed, marking))
         rows = self.query_one(KeyPoints)
-        evidence = recognized_points(points, self.typed, card.question.prompt)
-        sentences = {index: found.sentence for index, found in evidence.items()}
-        rows.show(points, sentences, asks=typed_text.display)
+        rows.show(points, marking.proposed, asks=typed_text.display)
         rows.display = bool(points)
+        stated = self.query_one("#stated", Static)
+        stated.update(Content("\n").join(_stated(card.question, marking)))
+        stated.display = any(found.proposed for found in marking.misconceptions)
 
     @property
     def ticks(self) -> Sequence[int]:

@@ -99,7 +99,6 @@ class IncidentView(Container):
             self.loaded = item.number
             self.warned = set()
             self.readings.cursor = self.form.cursor = 0
-            self.answer.show(())
             self.answer.load_text(item.typed)
             self.query_one("#case-run").scroll_home(animate=False)
         self.changed()

@@ -83,7 +83,6 @@ class CodingView(Container):
             self.loaded = item.number
             self._show_task(_task(item))
             self.editor.load_text(self._left_outside(item) or item.code or item.coding.starter)
-            self.explanation.show(())
             self.explanation.load_text(item.typed)
             last = item.submissions[-1].verdict if item.submissions else None
             self._pending.clear()

@@ -20,13 +20,14 @@ from quizapp.interview.marking.model import (
     Marking,
     ReviewMarking,
 )
+from quizapp.interview.marking.propose import mark_words
 from quizapp.interview.report.text import given_text, right_text, verdict_line
 from quizapp.interview.scoring.review_terms import review_result
 from quizapp.interview.scoring.terms import terms_of
 from quizapp.interview.session.question import ESTIMATE, IN_WORDS, INCIDENT, REVIEW, InterviewQuestion
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.widgets.answer_box import highlight_terms
+from quizapp.tui.widgets.answer_box import light_evidence
 from quizapp.util.sanitize import escape_controls
 
 _SIGNS = {1: "✓", 0.5: "½", 0: "✗", None: "–"}
@@ -39,7 +40,7 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
         if blind:
             return plain(text)
         nothing = Content.styled("nothing said", "$text-muted")
-        return highlight_terms(text, item.key_points) if text else nothing
+        return light_evidence(text, mark_words(item)) if text else nothing
     if item.kind in ("coding", REVIEW) and item.typed.strip():
         return plain(item.typed.strip())
     shown = "" if item.kind == "coding" else given_text(item)

@@ -195,7 +195,6 @@ class QuestionView(VerticalScroll):
 
     def _show_box(self, text: str) -> None:
         box = self.query_one("#typed", AnswerBox)
-        box.show(())  # without key points, so that no word of the answer lights up before the end
         box.load_text(text)
         box.leaves_pages = self.has_class("-long")
         box.move_cursor(box.document.end)

@@ -1,15 +1,13 @@
-"""Finds which key points a typed answer shows, and in which of its sentences.
+"""Finds the sentences of a typed answer that are the learner's own.
 
-Matching words count only inside a sentence that says something. A sentence that repeats the question, or a
-list of rubric words without a sentence around them, shows nothing, and neither does what a clause denies.
+A sentence that repeats the question, or a list of rubric words without a sentence around them, says nothing.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import NamedTuple
 
-from quizapp.bank.key_terms import shown_terms, words
+from quizapp.bank.key_terms import words
 from quizapp.bank.model import KeyPoint
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
@@ -27,7 +25,6 @@ _SOUP_WORDS = 6  # shorter fragments are too short to be judged alone
 _RUBRIC_DENSITY = 0.92  # like _SOUP_DENSITY, but counted without function words
 _RUBRIC_WORDS = 8
 _LEAST_OWN = 2  # content stems beyond the prompt that an answer needs to say anything
-_WORDS_PER_POINT = 4  # so that one sentence full of terms cannot claim the whole rubric
 # "not only" and "not just" deny nothing. Where a clause ends, so does the reach of its negation.
 _NEGATION = re.compile(
     r"\b(?:not(?! only\b| just\b| merely\b)|never|no|none|nor|neither|cannot|nothing)\b|n['’]t\b",
@@ -138,66 +135,9 @@ def says_something(text: str, prompt: str, points: Sequence[KeyPoint]) -> bool:
     return len(stems - content_stems(prompt)) >= _LEAST_OWN
 
 
-def propose_points(
-    points: Sequence[KeyPoint], text: str, prompt: str, given_away: str | None = None
-) -> list[tuple[str, ...]]:
-    """For each key point, return the terms that show it in the learner's own sentences, or ().
-
-    A sentence supports at most one point per four of its words; heavier points come first. Terms that
-    already occur in ``given_away`` (by default the prompt) are no evidence.
-    """
-    given_away = prompt if given_away is None else given_away
-    shown: list[tuple[str, ...]] = [() for _ in points]
-    order = sorted(range(len(points)), key=lambda index: -points[index].weight)
-    kept = own_sentences(text, prompt, points)
-    for sentence in kept:
-        room = max(1, len(_stems(sentence)) // _WORDS_PER_POINT)
-        for index in order:
-            if room and not shown[index]:
-                terms = _own_terms(points[index], sentence, given_away)
-                if terms:
-                    shown[index] = terms
-                    room -= 1
-    # A point may be spread over two sentences. Across sentences only terms of several words count ("a + b"),
-    # since a single word would already have matched within its sentence.
-    whole = " ".join(kept)
-    for index, point in enumerate(points):
-        if not shown[index] and len(_stems(whole)) >= _WORDS_PER_POINT * (1 + sum(map(bool, shown))):
-            shown[index] = tuple(term for term in _own_terms(point, whole, given_away) if " + " in term)
-    return shown
-
-
-def _own_terms(point: KeyPoint, sentence: str, given_away: str) -> tuple[str, ...]:
-    given = set(shown_terms(point, given_away))
-    stated = set(shown_terms(point, affirmed(sentence)))
-    return tuple(
-        term
-        for term in shown_terms(point, sentence)
-        if term not in given and (term in stated or _NEGATION.search(term))
-    )
-
-
 def affirmed(text: str) -> str:
     """The text without what it denies: each clause up to its first negation.
 
     "Adam does not need warm-up, as the estimate is noisy" keeps "Adam does as the estimate is noisy".
     """
     return " ".join(_NEGATION.split(clause, maxsplit=1)[0] for clause in _CLAUSE.split(text))
-
-
-class PointEvidence(NamedTuple):
-    """What shows a key point in a typed answer: the learner's sentence, and the terms of the point in it."""
-
-    sentence: str
-    terms: tuple[str, ...]
-
-
-def find_evidence(points: Sequence[KeyPoint], text: str, prompt: str) -> dict[int, PointEvidence]:
-    """The key points that a typed answer shows, by index, each with the sentence that shows it."""
-    shown = {index: terms for index, terms in enumerate(propose_points(points, text, prompt)) if terms}
-    kept = own_sentences(text, prompt, points) if shown else []
-    found = {}
-    for index, terms in shown.items():
-        sentence = next((s for s in kept if set(shown_terms(points[index], s)) & set(terms)), " ".join(kept))
-        found[index] = PointEvidence(sentence, terms)
-    return found

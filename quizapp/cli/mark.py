@@ -1,0 +1,165 @@
+"""The command that marks a typed answer. It proposes; nothing is recorded."""
+
+import json
+import sys
+from argparse import Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from quizapp.bank import QuestionKind
+from quizapp.bank.loader import find_question
+from quizapp.cli.content import load_user_bank
+from quizapp.errors import DONE, QuizError
+from quizapp.util.sanitize import escape_controls
+from quizapp.util.text import plural
+
+if TYPE_CHECKING:
+    from quizapp.bank.answers import Mark
+    from quizapp.bank.meaning.text_marking import TextMarking
+    from quizapp.bank.model import Question
+    from quizapp.scheduling.rating_rules import Proposal
+
+SCHEMA = "quizapp.marking/1"
+_LONGEST = 256 * 1024  # bytes of an answer
+
+
+def mark(options: Namespace) -> int:
+    """Mark an answer in a file or on stdin: what it shows, and the rating that follows."""
+    question = find_question(load_user_bank(), options.id)
+    text = _read(options.file)
+    if question.kind == QuestionKind.RECALL:
+        _mark_words(question, text, as_json=options.json)
+    else:
+        _mark_by_machine(question, text, options.seed, as_json=options.json)
+    return DONE
+
+
+def _read(path: Path | None) -> str:
+    if path is None or str(path) == "-":
+        if sys.stdin.isatty():
+            sys.stderr.write("Type your answer; ctrl+d on an empty line ends it.\n")
+        data = sys.stdin.buffer.read(_LONGEST + 1)
+        name = "the answer"
+    else:
+        name = str(path)
+        try:
+            if not path.is_file():
+                raise QuizError(f"{path} is not a file; name a text file, or - for stdin")
+            with path.open("rb") as file:
+                data = file.read(_LONGEST + 1)
+        except (OSError, ValueError):
+            raise QuizError(f"{path} cannot be read; name a text file, or - for stdin") from None
+    if len(data) > _LONGEST:
+        raise QuizError(f"{name} is longer than 256 KiB; an answer is a few sentences")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise QuizError(f"{name} is not UTF-8 text; save it as UTF-8") from None
+
+
+def _mark_words(question: "Question", text: str, *, as_json: bool) -> None:
+    from quizapp.bank.meaning.text_marking import card_of, mark_text
+    from quizapp.scheduling.rating_rules import propose_recall
+
+    marking = mark_text(card_of(question), text)
+    proposal = propose_recall(question.key_points, marking.proposed)
+    if as_json:
+        _print_json(_document(question, marking, proposal))
+    else:
+        _print_words(question, marking, proposal)
+
+
+def _document(question: "Question", marking: "TextMarking", proposal: "Proposal | None") -> dict[str, Any]:
+    from quizapp.bank.model import musts
+
+    required = musts(question.key_points)
+    return {
+        "schema": SCHEMA,
+        "question": question.id,
+        "points": [
+            {
+                "text": point.text,
+                "weight": point.weight,
+                "must": point in required,
+                "probability": round(found.probability, 3),
+                "proposed": found.proposed,
+                "evidence": found.evidence,
+            }
+            for point, found in zip(question.key_points, marking.points, strict=True)
+        ],
+        "misconceptions": [
+            {
+                "wrong": row.wrong,
+                "probability": round(found.probability, 3),
+                "proposed": found.proposed,
+                "evidence": found.evidence,
+            }
+            for row, found in zip(question.misconceptions, marking.misconceptions, strict=True)
+        ],
+        "share": round(marking.share(question.key_points), 3),
+        **_rating(proposal),
+    }
+
+
+def _rating(proposal: "Proposal | None") -> dict[str, Any]:
+    return {
+        "rating": proposal.rating.name.lower() if proposal else None,
+        "reason": proposal.reason if proposal else "",
+    }
+
+
+def _mark_by_machine(question: "Question", text: str, seed: int, *, as_json: bool) -> None:
+    from quizapp.bank.typed_answer import mark_typed
+    from quizapp.scheduling.rating_rules import propose_mark
+
+    result: Mark = mark_typed(question, text, seed)
+    proposal = propose_mark(result)
+    if as_json:
+        _print_json(
+            {
+                "schema": SCHEMA,
+                "question": question.id,
+                "points": [],
+                "misconceptions": [],
+                "share": round(result.right, 3),
+                "note": result.note,
+                **_rating(proposal),
+            }
+        )
+        return
+    head = "Right." if result.right == 1 else "Wrong." if not result.right else f"{result.right:.0%} right."
+    lines = [head if result.note.startswith(head) else f"{head} {result.note}".rstrip()]
+    if result.note.startswith(head):
+        lines = [result.note]
+    _print_lines([*lines, f"Proposed rating: {proposal.rating.label} ({proposal.reason})"])
+
+
+def _print_words(question: "Question", marking: "TextMarking", proposal: "Proposal | None") -> None:
+    count, total = len(marking.proposed), len(question.key_points)
+    share = marking.share(question.key_points)
+    lines = [f"{count} of {plural(total, 'key point')} shown, {share:.0%} of the weight", ""]
+    for point, found in zip(question.key_points, marking.points, strict=True):
+        lines.append(f"{'[x]' if found.proposed else '[ ]'} {point.text}")
+        if found.proposed:
+            lines.append(f"      you said: {_line(found.evidence)}")
+    for row, found in zip(question.misconceptions, marking.misconceptions, strict=True):
+        if found.proposed:
+            lines += [
+                f"[!] {row.wrong}",
+                f"      you said: {_line(found.evidence)}",
+                f"      Right: {row.right}",
+            ]
+    rating = f"{proposal.rating.label} ({proposal.reason})" if proposal else "none; nothing was recognized"
+    _print_lines([*lines, "", f"Proposed rating: {rating}"])
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _print_lines(lines: list[str]) -> None:
+    sys.stdout.write(escape_controls("\n".join(lines)) + "\n")
+
+
+def _print_json(document: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
