@@ -59,12 +59,14 @@ def chain(draw, sizes, scale=0.5):
 
 def inputs(draw):
     n, m, k = draw.sizes(3, 3, 7)
-    # Neither 2 nor 3 divides the first two; both divide the third; the fourth is smaller than 3 ranks.
+    # Neither 2 nor 3 divides the first two; both divide the third and the last, whose flat vector is the weight
+    # itself, without bias or padding; the fourth is smaller than 3 ranks.
     cases = [
         layer_case(draw, draw.choice([5, 7, 11]), draw.choice([4, 6, 10, 12]), True, [(n,), (2, m)]),
         layer_case(draw, draw.choice([5, 11]), draw.choice([7, 13]), False, [(m,), ()]),
         layer_case(draw, 6, draw.choice([5, 7, 9]), True, [(2, 1, 3), [(n,), (1,), (2, m)]]),
         layer_case(draw, 1, 1, False, [(k,), (2, 2)]),
+        layer_case(draw, 6, draw.choice([5, 7]), False, [(m,)]),
     ]
     rows, columns = draw.choice([5, 7, 11]), draw.choice([4, 6, 10])
     typed = {
@@ -142,6 +144,7 @@ def look_at_shard(code, record, case, group):
 
 def look_at_full(code, record, case, group):
     layer = sharded(code, case, group)
+    layer.full_parameters()  # an answer that is kept is old after the change
     with torch.no_grad():
         layer.shard.copy_(mine(case["changed"])[: layer.shard.numel()])
     weight, bias = layer.full_parameters()
@@ -165,7 +168,7 @@ def strided(tensor):
 
 
 def backward(code, record, case, group, make=lambda tensor: tensor):
-    """Two forward and backward passes; the first input has no gradient of its own."""
+    """Two forward passes, each followed by its backward pass."""
     layer = sharded(code, case, group)
     for i, (x, g) in enumerate(zip(case["x"], case["g"], strict=True)):
         x, g = make(mine(x)).requires_grad_(), make(mine(g))
@@ -176,6 +179,17 @@ def backward(code, record, case, group, make=lambda tensor: tensor):
         record(f"shard_grad{i}", layer.shard.grad)
         record(f"after{i}", [x, g])
     record("shard", layer.shard)
+
+
+def interleaved(code, record, case):
+    """Two forward passes before the two backward passes."""
+    layer = sharded(code, case)
+    xs, gs = ([mine(tensor) for tensor in case[name]] for name in ("x", "g"))
+    outs = [layer(x.requires_grad_()) for x in xs]
+    for out, g in zip(outs, gs, strict=True):
+        out.backward(g)
+    record("x_grads", [x.grad for x in xs])
+    record("shard_grad", layer.shard.grad)
 
 
 def forward(code, record, case, group):
@@ -201,6 +215,8 @@ def probe_layer(code, given, record):
     for i, case in enumerate(given["cases"]):
         with together(record, i):
             life(code, record, case)
+    with together(record, "interleaved"):
+        interleaved(code, record, given["cases"][0])
 
 
 def train(code, record, case, optimizer, group=None, steps=STEPS):
@@ -334,9 +350,22 @@ def probe_traffic(code, given, record):
             record("backward", called())
 
 
-def clip(code, record, case, max_norm, missing=(), group=None):
+def in_a_row(layers):
+    return nn.Sequential(*layers)
+
+
+def nested(layers):
+    return nn.Sequential(layers[0], nn.Sequential(nn.Tanh(), *layers[1:]))
+
+
+def alone(layers):
+    """The layer itself."""
+    return layers[0]
+
+
+def clip(code, record, case, max_norm, missing=(), group=None, make=in_a_row):
     layers = [sharded(code, layer, group) for layer in case["layers"]]
-    model = nn.Sequential(*layers)
+    model = make(layers)
     for i, layer in enumerate(layers):
         grad = mine(case["grads"][i])[: layer.shard.numel()]
         layer.shard.grad = None if i in missing else grad
@@ -361,6 +390,10 @@ def probe_clip(code, given, record):
     ):
         with together(record, name):
             clip(code, record, case, max_norm, missing)
+    with together(record, "nested"):
+        clip(code, record, case, 1.5, make=nested)
+    with together(record, "alone"):
+        clip(code, record, {**case, "layers": case["layers"][:1]}, 0.5, make=alone)
 
 
 def in_group(code, given, record, group):
@@ -405,6 +438,7 @@ def probe_errors(code, given, record):
     wrong = {
         "conv": lambda: nn.Conv1d(3, 5, 1),
         "bilinear": lambda: nn.Bilinear(3, 5, 7),
+        "embedding": lambda: nn.Embedding(5, 3),
         "tensor": lambda: torch.ones(3, 5),
         "none": lambda: None,
     }

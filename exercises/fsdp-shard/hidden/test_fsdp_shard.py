@@ -276,6 +276,21 @@ def check_shard_gradient(observe, path, case, members, rank, where, says, limits
         before = whole
 
 
+@behaviour(5, on_error="A layer may run forward twice before the first backward pass.")
+def test_two_forward_passes_before_backward(observe):
+    case = observe.given["cases"][0]
+    weight = case["weight"].double()
+    for members, rank, path, where in places("layer", "interleaved"):
+        call = f"{text(case)}, two forward passes, then two backward passes, {where}"
+        says = "Each backward pass needs the input of its own forward pass, not of the last one."
+        every = [gradients(case, members, i) for i in range(len(case["g"]))]
+        want = cut(sum(map(sum, every)) / len(members), rank, len(members))
+        close(observe[f"{path}/shard_grad"], want, says, call=call, **GRADIENT)
+        for got, g in zip(observe[f"{path}/x_grads"], case["g"], strict=True):
+            says = "The gradient to x is wrong if two forward passes precede the backward passes."
+            close(got, g["by_rank"][rank].double() @ weight, says, call=call, **GRADIENT)
+
+
 @behaviour(5, on_error="Backward has to give every rank the gradient of its shard.")
 def test_the_gradient_of_the_shard(observe):
     says = "shard.grad is not this rank's part of the gradient averaged over the ranks."
@@ -434,7 +449,7 @@ def clip_gradients(case, members, missing=None):
     return [
         [
             None if missing is not None and i in missing[member] else grad["by_rank"][member].double()[:n]
-            for i, (grad, n) in enumerate(zip(case["grads"], width, strict=True))
+            for i, (grad, n) in enumerate(zip(case["grads"], width, strict=False))
         ]
         for member in members
     ]
@@ -502,12 +517,13 @@ def check_clip(observe, path, grads, place, max_norm, where):
     expect(observe[f"{path}/same"] == [True] * len(own), in_place, call)
 
 
-LIMIT = {"small": 1.25, "large": 1000.0, "missing": 0.75, "none": 2.0}
+LIMIT = {"small": 1.25, "large": 1000.0, "missing": 0.75, "none": 2.0, "nested": 1.5, "alone": 0.5}
 
 
 def clip_cases(observe):
-    case = observe.given["clip"]
+    model = observe.given["clip"]
     for name, max_norm in LIMIT.items():
+        case = {**model, "layers": model["layers"][:1]} if name == "alone" else model
         missing = {"missing": case["missing"]["by_rank"], "none": [(0, 1, 2)] * 3}.get(name)
         for members, rank, path, where in places("clip", name):
             yield path, clip_gradients(case, members, missing), rank, max_norm, where, name
@@ -527,6 +543,14 @@ def test_clipping_without_some_gradients(observe):
             check_clip(observe, path, grads, rank, max_norm, f"some gradients are None, {where}")
 
 
+@behaviour(9, on_error="The model may be nested, or a sharded layer itself.")
+def test_clipping_models_of_other_shapes(observe):
+    kinds = {"nested": "a model in a model", "alone": "the model is one layer"}
+    for path, grads, rank, max_norm, where, name in clip_cases(observe):
+        if name in kinds:
+            check_clip(observe, path, grads, rank, max_norm, f"{kinds[name]}, {where}")
+
+
 @behaviour(9)
 def test_clipping_traffic(observe):
     for path, _, _, max_norm, where, _ in clip_cases(observe):
@@ -534,7 +558,7 @@ def test_clipping_traffic(observe):
         expect(
             names == ["all_reduce"],
             "clip_grad_norm_ makes one all-reduce for the whole model, and nothing else.",
-            f"clip_grad_norm_(model of 3 layers, {max_norm}), {where}: {', '.join(names) or 'no calls'}",
+            f"clip_grad_norm_(model, {max_norm}), {where}: {', '.join(names) or 'no calls'}",
         )
 
 
@@ -635,6 +659,7 @@ def test_bad_arguments_are_refused(observe):
     for name, kind, says in (
         ("conv", "TypeError", "ShardedLinear should refuse a convolution."),
         ("bilinear", "TypeError", "ShardedLinear should refuse an nn.Bilinear, which is no nn.Linear."),
+        ("embedding", "TypeError", "ShardedLinear should refuse an nn.Embedding, which is no nn.Linear."),
         ("tensor", "TypeError", "ShardedLinear should refuse a tensor."),
         ("none", "TypeError", "ShardedLinear should refuse None."),
         ("zero", "ValueError", "clip_grad_norm_ should refuse a max_norm of 0."),
