@@ -137,6 +137,8 @@ def mistakes_at(case, pieces, k):
         yield sentence, decoded(case, pieces[: k + 1], bug)[k]
 
 
+# In float32 the starter itself is off by up to 1.1e-5 from the float64 reference; 1e-5 is allowed beside that.
+AS_STARTER = 5e-5
 PLAIN = "These logits are wrong in a plain run of the same tokens too (behaviors 3 to 6)."
 
 
@@ -170,10 +172,17 @@ def test_logits_without_a_cache(observe):
     says = "Without a cache the logits are no longer those of the starter."
     for i, case in cases(observe):
         check(
-            observe, f"full/{i}/out/logits", case, full(case, case["tokens"]), says, [case["tokens"]], 0, 1e-5
+            observe,
+            f"full/{i}/out/logits",
+            case,
+            full(case, case["tokens"]),
+            says,
+            [case["tokens"]],
+            0,
+            AS_STARTER,
         )
         one = case["tokens"][:, :1]
-        check(observe, f"full/{i}/one/logits", case, full(case, one), says, [one], 0, 1e-5)
+        check(observe, f"full/{i}/one/logits", case, full(case, one), says, [one], 0, AS_STARTER)
 
 
 @behaviour(1)
