@@ -77,7 +77,7 @@ def override(user_keys: Mapping[str, str]) -> dict[str, str]:
 
 
 _DISPLAY = {
-    "escape": "esc", "question_mark": "?", "slash": "/", "comma": ",", "pageup": "pgup",
+    "escape": "esc", "question_mark": "?", "slash": "/", "comma": ",", "underscore": "_", "pageup": "pgup",
     "pagedown": "pgdn", "up": "↑", "down": "↓", "left": "←", "right": "→",
 }  # fmt: skip
 
