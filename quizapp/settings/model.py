@@ -56,6 +56,7 @@ class Settings:
     tracks: tuple[str, ...] = ()
     retention: Mapping[str, float] = field(default_factory=dict)
     editor: str = ""
+    transcript: str = ""
     theme: str = ""
     confidence: bool = False
     typed_answers: bool = True
@@ -188,6 +189,8 @@ SCHEMA = (
             empty="none"),
     Setting("editor", _text, "Interface", "Editor",
             "The command for ctrl+o, such as nvim or code --wait; empty: VISUAL or EDITOR."),
+    Setting("transcript", _text, "Interface", "Transcript",
+            "A command that prints a text, such as the transcript of your recording of a spoken round."),
     Setting("theme", _text, "Interface", "Theme", "Colors; ansi uses those of the terminal.",
             ("", "dark", "light", "contrast", "ansi", "ansi-light")),
     Setting("retention", _table(_RETENTION, "deck folders and numbers from 0.7 to 0.97")),

@@ -13,10 +13,16 @@ def test_a_row_of_values_by_step_is_a_curve() -> None:
     assert curve.values == (2.33, 2.29, 1.49, 0.000748)
 
 
-def test_what_the_row_says_beside_the_curve_stays_on_the_screen() -> None:
+def test_what_the_row_says_beside_the_curve_is_kept() -> None:
     curve = curve_in("global norm, steps 3 to 6: 0.6, 0.5, 0.6, 0.7; run median 0.47")
     assert (curve.label, curve.steps, curve.rest) == ("global norm", (3, 4, 5, 6), "run median 0.47")
-    assert curve_lines(curve, 40)[-1].plain == "run median 0.47"
+
+
+def test_a_flat_curve_looks_flat() -> None:
+    curve = curve_in("global norm, steps 0 to 3: 0.60, 0.50, 0.60, 0.55")
+    _, *_, bottom = (line.plain for line in curve_lines(curve, 40))
+    assert bottom.startswith("  0 █")
+    assert set(bottom.split()[1]) == {"█"}
 
 
 @pytest.mark.parametrize(

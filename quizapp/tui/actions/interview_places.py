@@ -122,6 +122,7 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         A("go(-1)", "left,p", "previous", "Go to the previous question.", ("marks", "shown"), 4),
         A("go(1)", "right", "next question", "Go to the next question.", ("marks", "shown")),
         A("strong", "s", "strong answer", "Read a strong answer.", ("marks", "shown"), 6),
+        A("transcript", "t", "transcript", "Read the transcript of a spoken round.", ("marks", "shown"), 3),
         A("phrase", "ctrl+r", "use phrase", "Use this phrase of your answer as evidence.", (TYPING,), 9),
         A("leave_field", "escape", "no phrase", "No phrase: the point counts half.", (TYPING,), 9),
         A("back", "escape,q", "later", "Leave the marking; you can resume it later.", ("marks", "shown"), 5),

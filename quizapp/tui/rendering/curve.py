@@ -7,12 +7,13 @@ from math import log
 from textual.content import Content
 
 from quizapp.incidents.curves import Curve
-from quizapp.tui.rendering.text import plain
 
 ROWS = 3
 _EIGHTHS = " ▁▂▃▄▅▆▇█"
 _LOG_FROM = 20.0
 """From this ratio of the largest to the smallest value on the scale is logarithmic."""
+_FLAT_BELOW = 2.0
+"""Below this ratio the scale begins at zero."""
 _WIDEST = 48
 
 
@@ -21,6 +22,8 @@ def curve_lines(curve: Curve, width: int) -> list[Content]:
     finite = [value for value in curve.values if value is not None]
     low, high = min(finite), max(finite)
     is_log = low > 0 and high / low >= _LOG_FROM
+    if 0 < low <= high < _FLAT_BELOW * low:
+        low = 0.0  # on a scale from the smallest value a flat curve would look like a mountain
     labels = [f"{high:.3g}", *[""] * (ROWS - 2), f"{low:.3g}"]
     gutter = max(map(len, labels)) + 1
     values = [None if value is None else log(value) if is_log else value for value in curve.values]
@@ -34,8 +37,6 @@ def curve_lines(curve: Curve, width: int) -> list[Content]:
         cells = "".join(_cell(height, ROWS - 1 - row) for height in heights)
         gap = Content.styled(f"{label:>{gutter - 1}} ", "$text-muted")
         lines.append(gap.append(Content.styled(cells, "$primary")))
-    if curve.rest:
-        lines += plain(curve.rest).wrap(width)
     return lines
 
 

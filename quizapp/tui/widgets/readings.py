@@ -62,9 +62,9 @@ class Readings(RowList):
                 curve = curve_in(row)
                 if curve is not None:
                     lines += [Content(" " * 10).append(line) for line in curve_lines(curve, width - 10)]
-                if curve is None or self.numbers:
-                    for line in _packed(row, width - 10):
-                        lines += hanging(Content(" " * 10), plain(line), width)
+                beside = row if curve is None or self.numbers else curve.rest
+                for line in _packed(beside, width - 10) if beside else ():
+                    lines += hanging(Content(" " * 10), plain(line), width)
             return lines
         price = f"{reading.seconds:>3} s" if reading.seconds else " free"
         first = first.append(Content.styled(f"{price}   ", "$text-muted"))

@@ -52,7 +52,7 @@ def own_text(item: InterviewQuestion, *, blind: bool) -> Content:
 def found_text(item: InterviewQuestion, marking: Marking) -> VisualType:
     """The machine's findings; empty if the rubric shows all of them."""
     if not item.reached:
-        later = "." if item.kind == INCIDENT else ", first in tomorrow's queue."
+        later = "." if item.kind in (INCIDENT, REVIEW) else ", first in tomorrow's queue."
         return Content.styled(f"Not reached: no review{later}", "$text-muted")
     if item.kind == INCIDENT:
         return Document("\n".join(_diagnosis(item, marking)))

@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 from quizapp.errors import QuizError, TakenOver
 from quizapp.interview.marking.model import Marking, WordsMarking
 from quizapp.interview.marking.propose import is_self_marked
+from quizapp.interview.marking.spoken_transcript import read_transcript
 from quizapp.interview.marking.text_evidence import says_quote
 from quizapp.interview.report.text import STATES
 from quizapp.interview.session.question import INCIDENT, REVIEW, InterviewQuestion
@@ -23,12 +24,14 @@ from quizapp.tui.screens.interview.findings import found_text, own_text
 from quizapp.tui.screens.interview.review_judging import ReviewJudging
 from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.rubric import POINT, WRONG, Rubric, RubricLine
+from quizapp.tui.workers import call_on_ui, run_in_thread
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import clock
 
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
+NO_TRANSCRIPT = "Set 'transcript' in the settings to a command that writes a text to its output."
 ASK = "Which words of your answer say it? enter uses them; esc counts the point half."
 
 
@@ -265,6 +268,26 @@ class RubricScreen(Place):
         text = f"```python\n{answer}\n```" if item.kind == "coding" else answer
         title = item.title
         self.quiz.read(one_line(title)[:60], text)
+
+    def action_transcript(self) -> None:
+        """Show what the command of the settings writes, such as a transcript of what was said."""
+        command, quiz = self.quiz.study.settings.transcript, self.quiz
+        quiz.say("Running the command for the transcript …" if command else NO_TRANSCRIPT)
+
+        def work() -> None:
+            try:
+                text = read_transcript(command)
+            except QuizError as error:
+                call_on_ui(quiz, lambda problem=str(error): quiz.say(problem, bad=True))
+            else:
+                call_on_ui(quiz, lambda: quiz.read("Transcript", text, markdown=False))
+
+        if command:
+            run_in_thread(quiz, work, "transcript", exclusive=True)
+
+    def offers(self, act: actions.Act) -> bool:
+        """Offer a transcript only where the answer was spoken."""
+        return (act.action != "transcript" or self.item.spoken) and super().offers(act)
 
     def action_take(self) -> None:
         """Decide the line as it stands; once every line is decided, go on."""
