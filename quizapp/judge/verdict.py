@@ -49,7 +49,6 @@ class TestResultJson(TypedDict):
     passed: bool
     message: str
     seconds: float
-    recognized: bool
 
 
 class StageResultJson(TypedDict):
@@ -70,6 +69,7 @@ class VerdictJson(TypedDict):
     passed: bool
     stages: list[StageResultJson]
     tests: list[TestResultJson]
+    recognized: list[str]
     seconds: float
     seed: int
     tier: str
@@ -106,7 +106,6 @@ class TestResult:
             "passed": self.passed,
             "message": self.message,
             "seconds": round(self.seconds, 6),
-            "recognized": self.recognized,
         }
 
 
@@ -145,12 +144,15 @@ class Verdict:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Verdict":
         """The verdict whose JSON form is ``data``. Raises `KeyError`, `TypeError` or `ValueError`."""
+        recognized = data.get("recognized", ())
         return cls(
             exercise=data["exercise"],
             file=data["file"],
             device=data["device"],
             status=VerdictStatus(data["status"]),
-            tests=tuple(TestResult(**test) for test in data["tests"]),
+            tests=tuple(
+                TestResult(**{**test, "recognized": test["name"] in recognized}) for test in data["tests"]
+            ),
             seconds=data["seconds"],
             seed=data["seed"],
             tier=data["tier"],
@@ -187,6 +189,7 @@ class Verdict:
             "passed": self.passed,
             "stages": [{"name": stage.name, "passed": stage.passed} for stage in self.stages],
             "tests": [test.as_json() for test in self.tests],
+            "recognized": [test.name for test in self.tests if test.recognized],
             "seconds": round(self.seconds, 4),
             "seed": self.seed,
             "tier": self.tier,

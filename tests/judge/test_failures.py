@@ -79,3 +79,9 @@ def test_the_authors_list_names_the_messages_beside_the_expected_one(tmp_path: P
     assert any(line.startswith("    + ") for line in edits)
     assert message.startswith("  + 1 ")
     assert totals == "8 wrong submissions, 1 other messages, 8 begin with what they break"
+
+
+def test_a_recognized_mistake_survives_the_json_form() -> None:
+    told = verdict(failed(1, "Wrong value."), failed(2, "The scale is upside down.", recognized=True))
+    assert told.as_json()["recognized"] == ["t2"]
+    assert Verdict.from_json(told.as_json()).tests == told.tests
