@@ -87,7 +87,7 @@ async def test_interview_mode_shows_one_brief_after_the_other(
     judged, study: Study, clock: FixedClock
 ) -> None:
     running, judge = judged()
-    async with running.run_test(size=(120, 40)) as pilot:
+    async with running.run_test(size=(120, 50)) as pilot:
         await pilot.pause()
         own = screen(running).file.path
         await pilot.press("ctrl+g")
