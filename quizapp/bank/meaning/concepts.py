@@ -19,7 +19,7 @@ _INSTEAD_REACH = 3  # concepts after "rather than" that it denies
 _NEGATION_REACH = 7  # concepts after a negation that it denies, if the clause does not end before
 
 _TOKEN = re.compile(
-    r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)|(?P<word>[^\W\d_]+(?:[_'’][^\W_]+)*)"
+    r"(?P<number>\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)|(?P<word>[^\W\d_][^\W_]*(?:[_'’][^\W_]+)*)"
     r"|(?P<mark>[%√²³×·*/÷+−=≈≠≤≥<>∝→^-])|(?P<end>[,;:.!?()\n–—|])",
 )
 _HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
@@ -48,12 +48,15 @@ _CLAUSE_WORDS = frozenset(
 )
 _FUNCTION = frozenset(
     """a an the this that these those it its is are was were be been being am do does did has have had will
-    would can could should may might i you we they he she my our your their of to in on at by for from with
-    into then when while if because since so as but and or until which who what where why how just still also
-    very even really basically actually pretty quite kind sort like stuff thing things get gets got getting
-    go goes going want let us them me s t re ve ll d one ok okay well you'd i'd say said mean means here there
-    up out about over through both such etc eg ie make makes made take takes give gives put puts
-    come comes some other others same way than too only per each every""".split()  # noqa: SIM905
+    would can could should may might i you we they he she my our your their of to in on at by for from
+    with into then when while if because since so as but and or until which who what where why how just
+    still also very even really basically actually pretty quite kind sort like stuff thing things get
+    gets got getting go goes going want let us them me s t re ve ll d one ok okay well you'd i'd say
+    said mean means here there up out about over through both such etc eg ie make makes made take takes
+    give gives put puts come comes some other others same way than too only per each every look looks
+    see saw something everything anything everybody everyone someone somebody people guy ish literally
+    maybe guess think sit sits whether otherwise anyway already though yourself honestly feel tell tells
+    know knows try call called whatever""".split()  # noqa: SIM905
 )
 _IGNORED = _FUNCTION | {stem for word in _FUNCTION for stem in words(word)}
 
@@ -168,7 +171,8 @@ class _Reader:
 
 
 def _raw_tokens(text: str) -> Iterator[_Raw]:
-    text = unicodedata.normalize("NFC", text).replace("n't", " not").replace("n’t", " not")
+    text = unicodedata.normalize("NFC", text).replace("’", "'").replace("can't", "cannot")
+    text = text.replace("won't", "will not").replace("n't", " not")
     text = _HYPHEN.sub(" ", text.replace("`", "").replace("**", ""))
     for match in _TOKEN.finditer(text):
         kind, token = match.lastgroup or "", match[0]

@@ -4,6 +4,7 @@ All features are shares between 0 and 1 unless said otherwise. Those of the whol
 somebody who is wrong about one point of a card is rarely right about the next.
 """
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -26,7 +27,7 @@ _UNIT = (
     "numbers", "back", "net", "net_denial", "wrong_net",
 )  # fmt: skip
 ANSWER_FEATURES = (
-    "all_strength", "all_wrong", "wrong_less_right", "wrong_only", "supported", "foreign", "short",
+    "all_strength", "all_wrong", "wrong_less_right", "wrong_only", "supported", "foreign",
     "all_net", "all_net_denial", "all_density", "all_denied", "all_linked", "all_wrong_linked",
     "known_numbers", "all_scale_conflict", "all_scale_agreement", "all_conflict",
 )  # fmt: skip
@@ -45,7 +46,6 @@ WRONG_FEATURES = (
     *ANSWER_FEATURES,
 )
 _MANY_TERMS = 3
-_SHORT = 30  # concepts from which an answer is not short
 
 
 class Featured(NamedTuple):
@@ -121,7 +121,6 @@ def _answer(statements: Statements, m: Measures) -> "dict[str, float]":
         "wrong_only": float((weights * np.clip(near_wrong - near_right, 0, 1)).sum() / whole),
         "supported": float((near_right * weights).sum() / whole),
         "foreign": float((weights * (np.maximum(near_right, near_wrong) < 0.5)).sum() / whole),
-        "short": max(0.0, 1 - len(m.answer.tokens) / _SHORT),
         "all_net": right.net,
         "all_net_denial": right.net_denial,
         "all_density": right.density,
@@ -175,16 +174,26 @@ def _point(
     return row, unit
 
 
+@lru_cache(64)
+def _prompt_stems(prompt: str) -> str:
+    return joined_stems(prompt)
+
+
+@lru_cache(256)
+def _affirmed_stems(sentence: str) -> str:
+    return joined_stems(affirmed(sentence))
+
+
 def _term_hits(statements: Statements, m: Measures, index: int) -> "Floats":
     """How many terms of a point each unit affirms that the prompt does not give away."""
     card = statements.card
     point = card.points[index]
     if not point.terms:
         return np.zeros(len(m.units), np.float32)
-    given = set(terms_among(point, joined_stems(card.prompt))) if card.gives_away else set()
+    given = set(terms_among(point, _prompt_stems(card.prompt))) if card.gives_away else set()
     single = [
         set(terms_among(point, stems)) - given
-        for stems in (joined_stems(affirmed(unit[0])) for unit in m.units[: m.answer.size])
+        for stems in (_affirmed_stems(unit[0]) for unit in m.units[: m.answer.size])
     ]
     pairs = [one | two for one, two in pairwise(single)]
     return np.array([len(terms) for terms in [*single, *pairs]], np.float32)

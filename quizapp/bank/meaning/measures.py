@@ -8,7 +8,7 @@ import numpy as np
 
 from quizapp.bank.meaning.card_statements import Statements
 from quizapp.bank.meaning.consistency import ClaimAgreement, agreement, total
-from quizapp.bank.meaning.passages import ALIKE, Passages, read_passages, similarity, unit_length
+from quizapp.bank.meaning.passages import ALIKE, Passages, product, read_passages, similarity, unit_length
 
 if TYPE_CHECKING:
     from quizapp.bank.meaning.passages import Floats
@@ -101,8 +101,8 @@ def measure(statements: Statements, sentences: Sequence[str]) -> Measures:
         tuple(units),
         covered=card.sums(held) / totals,
         beyond_prompt=card.sums(matches.near * statements.beyond_prompt[:, None]) / beyond,
-        meaning=unit_length(card.meanings()) @ unit_length(meanings).T,
-        letters=card.trigrams @ trigrams.T,
+        meaning=product(unit_length(card.meanings()), unit_length(meanings)),
+        letters=product(card.trigrams, trigrams),
         conflict=card.sums(held * (matches.sign < 0)) / common,
         scale_conflict=card.sums(scales * (matches.sign < 0)),
         scale_agreement=card.sums(scales * (matches.sign > 0)),
@@ -117,7 +117,7 @@ def measure(statements: Statements, sentences: Sequence[str]) -> Measures:
 
 def _matches(card: Passages, answer: Passages, near: "Floats") -> _Matches:
     """The best match of each concept of the card in each sentence."""
-    context = np.maximum(card.context @ answer.context.T, 0)
+    context = np.maximum(product(card.context, answer.context), 0)
     scored = _score(near, context)
     rows = np.arange(len(card.tokens))
     columns = []

@@ -21,6 +21,7 @@ _FIRST_LETTERS = 5
 _NEAR, _NEAR_MOST = 0.6, 0.35  # cosine from which neighbors in the space count, and how much at most
 _CONTEXT = 4  # concepts on either side that tell which of two equal concepts is meant
 _BUCKETS = 1024  # of hashed character trigrams
+_SMALL_PRODUCT = 250_000  # multiplications
 _NOTHING = Signed("", 1, "")
 
 
@@ -112,6 +113,17 @@ def unit_length(rows: "Floats") -> "Floats":
     return scaled
 
 
+def product(rows: "Floats", columns: "Floats") -> "Floats":
+    """``rows @ columns.T`` in blocks that are too small for BLAS to start threads.
+
+    Starting and joining threads takes longer than these products, above all on a busy machine.
+    """
+    block = max(1, _SMALL_PRODUCT // max(1, columns.size))
+    parts = [rows[at : at + block] @ columns.T for at in range(0, len(rows), block)]
+    whole: Floats = np.concatenate(parts)
+    return whole
+
+
 def _trigrams(text: str) -> "Floats":
     codes = np.frombuffer(re.sub(r"\W+", " ", f" {text.casefold()} ").encode(), np.uint8).astype(np.int64)
     if len(codes) < 3:
@@ -123,7 +135,7 @@ def _trigrams(text: str) -> "Floats":
 
 def similarity(rows: Passages, columns: Passages) -> "Floats":
     """How near each concept of ``rows`` is to each of ``columns``: 1 for the same concept."""
-    near: Floats = rows.vectors @ columns.vectors.T
+    near: Floats = product(rows.vectors, columns.vectors)
     near = np.maximum((near - _NEAR) * np.float32(_NEAR_MOST / (1 - _NEAR)), 0)
     names, letters = _numbered(rows, columns)
     near[letters[0][:, None] == letters[1][None, :]] = ALIKE

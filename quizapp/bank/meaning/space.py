@@ -1,6 +1,6 @@
 """How near two concepts are: a latent semantic space fitted on the bank's own text.
 
-``space.npz`` holds it; ``python -m tools.marking fit`` makes it. A concept that the bank does not use has no
+``space.npz`` holds it; `X makes it. A concept that the bank does not use has no
 vector and the weight of a rare word.
 """
 
