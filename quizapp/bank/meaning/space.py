@@ -1,7 +1,7 @@
 """How near two concepts are: a latent semantic space fitted on the bank's own text.
 
-``space.npz`` holds it; `X makes it. A concept that the bank does not use has no
-vector and the weight of a rare word.
+``space.npz`` holds it; ``python -m tools.marking.fit_space`` makes it. A concept that the bank does not use
+has no vector and the weight of a rare word.
 """
 
 from collections.abc import Sequence
