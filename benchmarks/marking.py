@@ -1,7 +1,8 @@
 """Measures the marking of typed answers on the labeled answers, beside the rule that it replaced.
 
 ``python benchmarks/marking.py [--questions held-out|fitted] [--json]`` prints a table, the reliability curve
-and the ten worst misjudgments. The times are processor time; memory needs Linux. The old rule looks for the points' terms in the learner's own sentences.
+and the ten worst misjudgments. The old rule looks for the points' terms in the learner's own sentences. Times
+are processor time; measuring memory needs Linux.
 """
 
 import argparse
