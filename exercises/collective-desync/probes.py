@@ -5,8 +5,10 @@ from torch import nn
 
 from quizapp.judge.testing.probes import distributed, number
 from quizapp.judge.testing.ranks import calls, together, watch
+from quizapp.judge.testing.traffic import close_side_channels
 
-watch()
+if watch():
+    close_side_channels()
 
 RANKS, D, H, K = 3, 5, 4, 2
 NEVER = 50  # an eval_every beyond all iterations: the first stage has no evaluation yet

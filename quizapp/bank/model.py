@@ -150,11 +150,15 @@ class Hint:
 
 @dataclass(frozen=True, slots=True)
 class Forbidden:
-    """Names that a submission may not use, and what to tell a learner who uses them."""
+    """Names that a submission may not use, and what to tell a learner who uses them.
+
+    What is ``absent`` does not work in the worker at all, whoever calls it.
+    """
 
     names: tuple[str, ...]
     says: str
     behaviour: int = 0
+    absent: bool = False
 
 
 ONLY_STAGE = "all"

@@ -69,7 +69,9 @@ def _exercise(folder: Path, data: dict[str, Any]) -> Exercise:
         folder=folder,
         rubric=tuple(_point(item) for item in data["rubric"]),
         forbidden=tuple(
-            Forbidden(tuple(map(str, f["names"])), str(f["says"]), int(f.get("behaviour", 0)))
+            Forbidden(
+                tuple(map(str, f["names"])), str(f["says"]), int(f.get("behaviour", 0)), bool(f.get("absent"))
+            )
             for f in data.get("forbidden") or []
         ),
         ranks=tuple(int(n) for n in data.get("ranks") or []),

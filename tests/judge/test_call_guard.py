@@ -5,7 +5,7 @@ import functools
 import pytest
 
 from quizapp.judge import grade
-from quizapp.judge.worker.call_guard import _guarded, _Refusal
+from quizapp.judge.worker.call_guard import _guarded, _Refusal, install
 from tests.judge.field import DATA, Field, exercise
 
 
@@ -55,6 +55,7 @@ def test_what_torch_decorated_can_be_looked_below() -> None:
     def decorated() -> int:
         return function()
 
+    install((), "nowhere.py")  # notes that this module was there before any submission
     guarded = _guarded(decorated, "decorated", _Refusal("nowhere.py", "No."))
     assert guarded.__wrapped__ is function  # type: ignore[attr-defined]
     assert guarded() == 1

@@ -56,6 +56,26 @@ class Step:
 """
 
 
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from zipfile import struct\nstruct.pack('d', x)",
+        "import zipfile\nzipfile.struct.pack('d', x)",
+        "from zipfile import struct as s",
+        "import gzip as g\ng.struct",
+    ],
+)
+def test_a_module_is_found_in_another_module(source):
+    assert first_use(source, ["struct"]) is not None
+
+
+def test_an_attribute_of_ones_own_may_be_spelt_like_a_module():
+    assert (
+        first_use("class A:\n    def f(self, other):\n        return self.struct, other.struct", ["struct"])
+        is None
+    )
+
+
 def test_members_of_a_class_of_ones_own_may_be_spelt_like_forbidden_attributes():
     assert first_use(OWN_CLASS, [".softmax", "._scale"]) is None
 

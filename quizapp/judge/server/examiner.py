@@ -103,8 +103,9 @@ Request = PrepareRequest | EvidenceRequest | CarryRequest | TestRequest | CloseR
 class PreparedGrade(msgspec.Struct, tag=True):
     """What the judge needs to know of an exercise, and the inputs of each run.
 
-    ``inputs`` holds, per run, one encoded message for all ranks or one for each. ``forbidden`` holds names
-    and a sentence about them, ``names`` the probes of a run. ``probe_code`` is marshaled.
+    ``inputs`` holds, per run, one encoded message for all ranks or one for each. ``forbidden`` holds names,
+    a sentence about them and whether they are absent, ``names`` the probes of a run. ``probe_code`` is
+    marshaled.
     """
 
     slug: str
@@ -117,7 +118,7 @@ class PreparedGrade(msgspec.Struct, tag=True):
     reference_names: tuple[str, ...]
     probe_code: bytes
     preload: list[str]
-    forbidden: tuple[tuple[tuple[str, ...], str], ...]
+    forbidden: tuple[tuple[tuple[str, ...], str, bool], ...]
     stages: tuple[str, ...]
     inputs: list[list[bytes]]
 
@@ -254,7 +255,7 @@ class Examiner:
             reference_names=loaded.reference_names,
             probe_code=loaded.probe_code,
             preload=loaded.preload,
-            forbidden=tuple((rule.names, rule.says) for rule in exercise.forbidden),
+            forbidden=tuple((rule.names, rule.says, rule.absent) for rule in exercise.forbidden),
             stages=tuple(stage.name for stage in exercise.stages[: request.stages]),
             inputs=inputs,
         )

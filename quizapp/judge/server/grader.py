@@ -219,7 +219,7 @@ class GradingEngine:
         request = PrepareRequest(session, str(order.folder), order.source, device, seeds, order.stages)
         try:
             exercise = self._prepare(request)
-            self._pool.preload(tier, exercise.preload, [n for names, _ in exercise.forbidden for n in names])
+            self._pool.preload(tier, exercise.preload, [n for rule in exercise.forbidden for n in rule[0]])
             seconds = exercise.timeout if order.timeout is None else order.timeout
             task = GradingTask(session, exercise, order.source, device, tier, seconds, canceled)
             yield task, [GradedRun(n, seeds[n], inputs) for n, inputs in enumerate(exercise.inputs)]

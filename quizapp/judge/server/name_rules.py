@@ -22,6 +22,8 @@ _PUBLIC_PLACES = ("", "torch", "torch.nn.functional", "torch.special")
 _PRIVATE_PLACES = ("torch._", "torch.ops.")
 
 _AFTER_NAME = re.compile(r"[^\w.].*", re.DOTALL)
+# The parts of a dotted name among which a forbidden module is looked for, which is more than any name has.
+_MOST_PARTS = 8
 
 NameUse = tuple[str, int]
 """A dotted name and the line that uses it."""
@@ -197,12 +199,14 @@ def first_forbidden(uses: Iterable[NameUse], names: Iterable[str]) -> NameUse | 
     """The use of a forbidden name with the lowest line, or None.
 
     ``torch.optim.Adam`` also forbids everything below it. ``.nan_to_num`` forbids the attribute on any
-    object. ``Adam`` forbids the bare name only. ``torch.dropout`` and ``.dropout`` also forbid the private
+    object. ``struct`` forbids that module or variable, also as a part of another module, such as
+    ``zipfile.struct``. ``torch.dropout`` and ``.dropout`` also forbid the private
     functions and operators that they call, such as ``torch._VF.dropout``.
     """
     wanted = set(names)
     places = [(place, name.strip("_")) for place, dot, name in (n.rpartition(".") for n in wanted) if dot]
     operators = {name for place, name in places if place in _PUBLIC_PLACES}
+    modules = {name for name in wanted if "." not in name}
     depth = max((name.count(".") + 1 for name in wanted), default=0)
     hits = []
     for used, line in uses:
@@ -211,6 +215,7 @@ def first_forbidden(uses: Iterable[NameUse], names: Iterable[str]) -> NameUse | 
         else:
             parts = used.split(".", depth)[:depth]
             prefixes = {".".join(parts[:n]) for n in range(1, len(parts) + 1)}
+            prefixes |= modules.intersection(used.split(".", _MOST_PARTS)[:_MOST_PARTS])
         if prefixes & wanted or (used.startswith(_PRIVATE_PLACES) and _uses_operator(used, operators)):
             # A text that the source gives to `getattr` may go on with more than a name.
             hits.append((_AFTER_NAME.sub("", used.lstrip("."))[:100], line))

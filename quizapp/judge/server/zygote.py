@@ -18,7 +18,7 @@ from quizapp.judge.sandbox.namespaces import PidNamespaces, enter
 from quizapp.judge.sandbox.process_cleanup import kill_tree, reap_orphans
 from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import adopt_orphans, hide_memory
-from quizapp.judge.worker import call_guard
+from quizapp.judge.worker import absence, call_guard
 from quizapp.judge.worker.main import host_pid, work
 from quizapp.judge.worker.preload import preload, warm
 
@@ -123,6 +123,7 @@ class Zygote:
                 preload(command.modules)
                 for name in command.forbidden:
                     call_guard.targets(name)
+                    absence.operators(name)
         return ZygoteAnswer()
 
     def _try_fork(self, number: int, descriptors: list[int]) -> ZygoteAnswer:

@@ -52,6 +52,8 @@ _RAW_MEMORY = (
 _own_globals: dict[int, dict[str, Any]] = {}
 """The globals of the judge's modules and of the probes, by id. Empty until `install`."""
 
+_hidden_modules: set[str] = set()
+
 
 def install(probes: ModuleType) -> None:
     """Hide the judge's modules and ``probes`` from code that is imported later, for the rest of the process.
@@ -59,16 +61,17 @@ def install(probes: ModuleType) -> None:
     Classes of the probes stay importable, since a submission may pickle their instances.
     """
     names = {name for name in sys.modules if name.split(".")[0] == "quizapp"} | {probes.__name__}
+    _hidden_modules.update(names)
     for name in names:
         module = sys.modules.pop(name)
         _own_globals[id(vars(module))] = vars(module)
     sys.modules[probes.__name__] = _classes_of(probes)
     for kind, attribute, globals_of, empty in _HIDDEN:
         if attribute in vars(kind):
-            _replace(kind, attribute, _hidden(vars(kind)[attribute], globals_of, empty))
-    _replace(FrameType, "f_back", _hidden_callers(vars(FrameType)["f_back"]))
-    _replace(FunctionType, "__code__", _fixed_code(vars(FunctionType)["__code__"]))
-    _replace(type, "__subclasses__", _filtered_subclasses(vars(type)["__subclasses__"], names))
+            replace_attribute(kind, attribute, _hidden(vars(kind)[attribute], globals_of, empty))
+    replace_attribute(FrameType, "f_back", _hidden_callers(vars(FrameType)["f_back"]))
+    replace_attribute(FunctionType, "__code__", _fixed_code(vars(FunctionType)["__code__"]))
+    replace_attribute(type, "__subclasses__", _filtered_subclasses(vars(type)["__subclasses__"]))
     sys._getframe = _limited_get_frame
     for module, name in _RESERVED:
         if hasattr(module, name):
@@ -86,12 +89,17 @@ def copy_of_builtins() -> ModuleType:
     return copied
 
 
+def hide_classes_of(module: str) -> None:
+    """Leave the classes of a module out of what ``__subclasses__`` gives."""
+    _hidden_modules.add(module)
+
+
 def is_own(frame: FrameType) -> bool:
     """Whether a frame runs code of the judge or of the probes."""
     return id(_frame_globals(frame)) in _own_globals
 
 
-def _replace(kind: type, name: str, value: Any) -> None:
+def replace_attribute(kind: type, name: str, value: Any) -> None:
     """Set an attribute of a type written in C, which refuses `setattr`."""
     _referents(vars(kind))[0][name] = value
     _type_modified(_py_object(kind))
@@ -138,9 +146,9 @@ def _fixed_code(original: Any) -> property:
     return property(get, change)
 
 
-def _filtered_subclasses(original: Any, names: set[str]) -> Callable[[type], list[type]]:
+def _filtered_subclasses(original: Any) -> Callable[[type], list[type]]:
     def __subclasses__(self: type) -> list[type]:  # noqa: N807 - it takes this method's place
-        return [kind for kind in original(self) if _module_of(kind) not in names]
+        return [kind for kind in original(self) if _module_of(kind) not in _hidden_modules]
 
     return __subclasses__
 

@@ -19,12 +19,13 @@ class WorkerJob:
     """One worker's job.
 
     ``probes`` is marshaled code. ``given`` is an encoded transcript with the inputs. ``forbidden`` holds
-    pairs of names and a sentence about them. ``base`` is the scratch folder. The answer carries ``nonce``.
+    names, a sentence about them and whether they are absent. ``base`` is the scratch folder. The answer
+    carries ``nonce``.
     """
 
     module: str
     names: tuple[str, ...]
-    forbidden: tuple[tuple[tuple[str, ...], str], ...]
+    forbidden: tuple[tuple[tuple[str, ...], str, bool], ...]
     seed: int
     device: str
     rank: int
