@@ -13,9 +13,9 @@ SHORTCUTS = {f"{shortcut.exercise}/{shortcut.name}": shortcut for shortcut in AL
 @pytest.mark.parametrize(
     ("name", "says"),
     [
-        ("label-smoothing/means/closure", "NotAllowed: Write the loss from log-probabilities yourself"),
-        ("label-smoothing/means/operator", "NotAllowed: Write the loss from log-probabilities yourself"),
-        ("float-formats/import/thread", "NotAllowed: Work with plain Python numbers"),
+        ("label-smoothing/means/closure", "Write the loss from log-probabilities yourself"),
+        ("label-smoothing/means/operator", "Write the loss from log-probabilities yourself"),
+        ("float-formats/import/thread", "Work with plain Python numbers"),
         ("float-formats/import/loaded_again", "import of _struct halted"),
         ("adaptive-optimizers/means/fresh_copy", "this file is part of what the exercise forbids"),
     ],

@@ -84,7 +84,7 @@ def test_a_computed_name_refuses(field: Field, line: str, name: str) -> None:
     assert verdict.status == "failed", verdict
     messages = [test.message for test in verdict.tests if test.name == "shares"]
     assert messages == [
-        f"Your code raised NotAllowed: Write the softmax yourself. ({name}) (line 6 of walled.py)"
+        f'Your code raised NotAllowed: "Write the softmax yourself. ({name})" (line 6 of walled.py)'
     ]
 
 
@@ -105,4 +105,4 @@ def test_modules_classes_and_imports_refuse(field: Field, line: str) -> None:
     verdict = walled(field, source)
     assert verdict.status == "failed", verdict
     messages = [test.message for test in verdict.tests if test.name == "shares"]
-    assert messages[0].startswith("Your code raised NotAllowed: None of these is needed. ("), messages
+    assert messages[0].startswith('Your code raised NotAllowed: "None of these is needed. ('), messages
