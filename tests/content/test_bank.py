@@ -17,6 +17,9 @@ NUMERIC = [q for q in BANK.questions.values() if q.kind == "numeric"]
 RECALL = [q for q in BANK.questions.values() if q.kind == "recall"]
 WITH_CODE = [q for q in BANK.questions.values() if "```python" in q.answer]
 
+LIST_MARKER = re.compile(r"(\A|\n\n)\d{1,9}[.)]\s|\n1[.)]\s")
+"""A number where Markdown begins a list: at the start of a paragraph, and 1 at the start of any line."""
+
 
 def test_no_fault_in_the_shipped_content() -> None:
     assert [str(fault) for fault in BANK.faults] == []
@@ -55,6 +58,8 @@ def test_every_draw_is_finite_worked_and_accepted(question: Question) -> None:
         assert shows_result(question, drawn), drawn.worked
         assert mark_numeric(question, drawn, f"{drawn.result!r} {question.unit}").right == 1
         assert "{" not in drawn.prompt.replace("{{", "")
+        texts = (drawn.prompt, drawn.worked, drawn.answer)
+        assert not any(LIST_MARKER.search(text) for text in texts), "a number reads as the marker of a list"
 
 
 @pytest.mark.parametrize("question", WITH_CODE, ids=lambda q: q.id)

@@ -191,6 +191,20 @@ async def test_choice_is_answered_by_its_digit(app: App) -> None:
         assert "There is no third, [not even] <one>." in text(running)
 
 
+async def test_reasons_of_a_choice_leave_room_for_the_explanation(app: App) -> None:
+    running = app("drill", flt=only("state-growth"))
+    async with running.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("1")
+        await pilot.pause()
+        view, answer = drill(running).view, running.screen.query_one("#answer")
+        assert view.scroll_y == 0
+        assert answer.region.y < view.region.bottom
+        choice = running.screen.query_one(Choice)
+        rows = [line.plain for place in range(choice.count()) for line in choice.row(place, 70)]
+        assert all(rows)
+
+
 async def test_choice_is_answered_by_a_click(app: App) -> None:
     running = app("drill", flt=only("state-growth"))
     async with running.run_test() as pilot:

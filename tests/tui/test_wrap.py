@@ -1,4 +1,4 @@
-"""Lines of prose: nothing lost, nothing too wide, numbers beside their units."""
+"""Lines of prose: nothing lost, nothing too wide, no break before a unit or after a relation."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +7,9 @@ from textual.content import Content
 
 from quizapp.tui.rendering.layout import wrap
 
-WORDS = st.sampled_from(["a", "of", "commonly", "1–10 %", "80 GB", "2.5 ms", "12 steps", "10 %.", "ε", "数"])
+WORDS = st.sampled_from(
+    ["a", "of", "commonly", "1–10 %", "80 GB", "2.5 ms", "12 steps", "10 %.", "η = 0.1", "≈ 3", "ε", "数"]
+)
 
 
 @given(st.lists(WORDS, min_size=1, max_size=30), st.integers(12, 60))
@@ -17,6 +19,7 @@ def test_words_keep_their_order_and_numbers_their_units(words: list[str], width:
     assert " ".join(" ".join(lines).split()) == text
     assert all(cell_len(line.rstrip()) <= width for line in lines)
     assert not any(line.startswith(("%", "GB", "ms")) for line in lines)
+    assert not any(line.rstrip().endswith((" =", " ≈")) for line in lines)
 
 
 def test_styles_stay_on_their_words() -> None:

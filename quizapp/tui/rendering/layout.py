@@ -6,16 +6,20 @@ from dataclasses import dataclass, field
 
 from textual.content import Content
 
-# To keep a number and its unit on one line, a private-use character replaces the space between them.
-# A no-break space would not help, because Textual breaks lines at every kind of white space.
-_BEFORE_UNIT = re.compile(r"(?<=\d) (?=(?:%|[kKMGT]?i?B|ms|µs|ns|s|bits?)(?!\w))")
+# To keep a number and its unit on one line, and a relation with its right side, a private-use character
+# replaces the space between them. A no-break space would not help, because Textual breaks lines at every
+# kind of white space.
+_JOINED = re.compile(
+    r"(?<=\d) (?=(?:%|[kKMGT]?i?B|ms|µs|ns|s|bits?|[KMGTPE]?FLOPs?)(?!\w))"
+    r"|(?<= [=≈≤≥]) (?=\S)"
+)
 _JOINT = "\ue000"
 
 
 def wrap(text: Content, width: int) -> list[Content]:
-    """Break ``text`` into lines of at most ``width`` cells, keeping numbers with their units."""
+    """Break ``text`` into lines of at most ``width`` cells. No line ends between a number and its unit."""
     plain = text.plain
-    joined = _BEFORE_UNIT.sub(_JOINT, plain)
+    joined = _JOINED.sub(_JOINT, plain)
     if joined == plain:
         return text.wrap(width)
     return [

@@ -58,7 +58,8 @@ class Choice(RowList):
         lines = hanging(first, phrase(option.text, style), width)
         if self.revealed:
             lines += hanging(Content("     "), phrase(option.why, "$text-muted"), width)
-        if place < len(self.order) - 1:
+        elif place < len(self.order) - 1:
+            # With their reasons the options are tall, and the explanation below has to fit on the screen.
             lines.append(Content(""))
         return lines
 
