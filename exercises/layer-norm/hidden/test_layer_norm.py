@@ -279,16 +279,20 @@ def test_state_dicts_are_interchangeable(observe):
     for i, case in each(observe):
         x = case["x"][1]
         want = normalise(x, len(case["shape"]), 1e-5, case["weight"], case["bias"])
-        for name, what in (
-            ("from_torch", "loaded from torch.nn.LayerNorm"),
-            ("to_torch", "loaded into torch.nn.LayerNorm"),
-        ):
+        close(
+            observe[f"state/{i}/from_torch/out"],
+            want,
+            "A state dict loaded from torch.nn.LayerNorm gives another output.",
+            **limits(x),
+            device=observe.device,
+            call=describe(case, x),
+        )
+        for name in ("weight", "bias"):
             close(
-                observe[f"state/{i}/{name}/out"],
-                want,
-                f"A state dict {what} gives another output.",
+                observe[f"state/{i}/to_torch/{name}"],
+                case[name],
+                f"A state dict loaded into torch.nn.LayerNorm gives another {name}.",
                 **limits(x),
-                device=observe.device,
                 call=describe(case, x),
             )
         close(
