@@ -1,7 +1,8 @@
 """Interviews stored by the version before the rebuilding: they open, go on, and come to the same marks.
 
 `data/interviews/recorded.json` holds four interviews in progress, as that version stored them, each with
-what that version made of it after the same steps, and one finished report.
+what that version made of it after the same steps, and one finished report. Answers in words that were still
+open are marked by today's rule, so that the figures of `running_report` that rest on them are today's.
 """
 
 import json
@@ -51,8 +52,13 @@ def figures(report: Report) -> dict:
 
 
 def without_wording(found: dict) -> dict:
-    """The figures without the sentences that explain them, which may be put in other words."""
+    """The figures without the sentences that explain them, which may be put in other words.
+
+    The words that show a point are left out too: they were single words, and today they are sentences.
+    """
     for item in found["items"]:
+        for point in item["marking"].get("points", ()):
+            point["words"] = []
         item["terms"] = [{**term, "how": ""} for term in item["terms"]]
         item["marking"] = {key: value for key, value in item["marking"].items() if key != "note"}
     return found

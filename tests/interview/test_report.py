@@ -212,10 +212,8 @@ def test_a_point_shows_the_words_that_were_written_not_the_rubrics(telling: dict
     item = next(item for item in telling["items"] if item["kind"] == "recall")
     shown = [word for point in item["marking"]["points"] for word in point["words"]]
     assert shown
-    for word in shown:
-        assert "|" not in word
-        for part in word.split(" … "):
-            assert part in " ".join(re.findall(r"[^\W_]+", item["typed"]))
+    for passage in shown:
+        assert passage in " ".join(item["typed"].split())
 
 
 def test_friends_stand_beside_the_own_marks(telling: dict) -> None:

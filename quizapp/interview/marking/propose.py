@@ -92,7 +92,7 @@ def _points(item: InterviewQuestion) -> list[PointMark]:
             weight=point.weight,
             kind=point.kind,
             proposed=shown,
-            words=[found.evidence] if shown else [],
+            words=[" ".join(found.evidence.split())] if shown else [],
             ticked=shown,
             half=False,
             quote="",
