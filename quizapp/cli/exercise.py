@@ -1,6 +1,7 @@
 """Commands on exercises: list, open, grade."""
 
 import json
+import os
 import sys
 from argparse import Namespace
 from pathlib import Path
@@ -95,8 +96,11 @@ def grade(options: Namespace) -> int:
         return practice.grade(bank, chosen, options)
     if options.file is not None and options.file.is_dir():
         return _grade_folder(chosen, options)
-    from quizapp.judge.submission import user_file
+    from quizapp.judge.submission import user_file, user_path
 
+    if options.file is None and not options.watch and not os.path.lexists(user_path(chosen)):
+        # A grade of the untouched starter would count as a failed submission of code that nobody wrote.
+        raise QuizError(f"no {chosen.module} yet; 'quizapp exercise {chosen.slug}' makes one")
     path = options.file if options.file is not None else user_file(chosen)
     if options.watch:
         return _watch(bank, chosen, path, options)

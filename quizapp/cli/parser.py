@@ -18,7 +18,6 @@ from quizapp.interview import RoundName
 from quizapp.util.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from datetime import date
     from pathlib import Path
 
 Command = Callable[[argparse.Namespace], int]
@@ -167,7 +166,7 @@ def _add_study(parser: CommandParser) -> None:
     stats.add_argument("--json", action="store_true", help="print JSON")
     plan = parser.add_command("plan", "study.plan", "plan each day until the interview")
     plan.add_argument(
-        "--date", type=_date, metavar="D", help="day of the interview: 2026-12-24; default: settings"
+        "--date", metavar="D", help="day of the interview: 2026-12-24, or 3 weeks; default: settings"
     )
     plan.add_argument(
         "--minutes", type=_minutes, metavar="M", help="minutes a day; default: settings, or your pace"
@@ -312,15 +311,6 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
     return number
-
-
-def _date(text: str) -> "date":
-    from datetime import date
-
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a date such as 2026-12-24") from None
 
 
 def _minutes(text: str) -> int:

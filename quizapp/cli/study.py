@@ -117,18 +117,19 @@ def plan(options: Namespace) -> int:
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.topic_weights import inputs_to_interview
     from quizapp.scheduling.next_step import open_tasks
-    from quizapp.scheduling.planner.interview_date import check_interview_date
+    from quizapp.scheduling.planner.interview_date import check_interview_date, named_day
     from quizapp.scheduling.planner.plan import as_json
     from quizapp.scheduling.service import Study
 
     with Study.open(load_user_bank()) as study, Progress("planning", unit="courses simulated") as progress:
         settings = study.settings
-        until = options.date or settings.plan.until
+        today = study.today()
+        until = settings.plan.until if options.date is None else named_day(options.date, today)
         if until is None:
             raise QuizError(
                 "name the day of the interview, such as --date 2026-12-24, or set it on the plan screen"
             )
-        check_interview_date(until, study.today(), f"--date {until}" if options.date else f"date = {until}")
+        check_interview_date(until, today, f"--date {until}" if options.date else f"date = {until}")
         role = options.role or settings.plan.role
         inputs = inputs_to_interview(study, load_blueprint(), until, minutes=options.minutes, role=role)
         study_plan = inputs.plan(progress.tick) if inputs else None

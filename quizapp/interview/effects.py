@@ -61,7 +61,7 @@ def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleE
     if isinstance(marking, WordsMarking):
         # Points of weight 3 are musts: without one the answer is wrong, however good the rest.
         if any(point.weight == 3 and not point.held for point in marking.points):
-            return ScheduleEffect("a must point is missing", Rating.AGAIN)
+            return ScheduleEffect("an essential point is missing", Rating.AGAIN)
         if any(row.stated for row in marking.misconceptions):
             return ScheduleEffect("a misconception was stated", Rating.AGAIN)
     if mark < 70 or item.hints or late:

@@ -49,7 +49,7 @@ def propose_recall(
     shown = f"{count} of {len(points)} key points"
     required = musts(points)
     if any(point in required and index not in ticks for index, point in enumerate(points)):
-        return Proposal(Rating.Hard, f"{shown}, a must is missing")
+        return Proposal(Rating.Hard, f"{shown}, an essential one is missing")
     if got < RECALL_SHARE * total:
         return Proposal(Rating.Hard, shown)
     if count == len(points) and budget and 0 < seconds <= budget / 2:

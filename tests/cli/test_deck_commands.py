@@ -105,6 +105,7 @@ def test_a_spoiled_deck_does_not_stop_the_judge(capsys: pytest.CaptureFixture[st
     deck.write_text(DECK)
     run(capsys, "deck", "add", str(deck))
     deck.write_text(SPOILED["nested"])
+    run(capsys, "exercise", "warmup")
     code, out, err = run(capsys, "grade", "warmup")
     assert (code, err) == (1, "")
     assert "failed" in out

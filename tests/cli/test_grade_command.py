@@ -67,6 +67,13 @@ def test_wrong_code_is_told_what_is_wrong(capsys: pytest.CaptureFixture[str], of
 def test_own_file_is_logged_and_schedules_the_exercise(
     capsys: pytest.CaptureFixture[str], home: Path
 ) -> None:
+    code, out, err = run(capsys, "grade", "warmup")
+    assert (code, out) == (2, "")
+    assert "no warmup.py yet; 'quizapp exercise warmup' makes one" in err
+    assert not list(home.rglob("warmup.py"))
+    states = {row["slug"]: row["state"] for row in json.loads(run(capsys, "exercise", "--json")[1])}
+    assert states["warmup"] == "new"
+    run(capsys, "exercise", "warmup")
     assert run(capsys, "grade", "warmup")[0] == 1
     states = {row["slug"]: row["state"] for row in json.loads(run(capsys, "exercise", "--json")[1])}
     assert states["warmup"] == "started"

@@ -47,7 +47,7 @@ def test_the_text_begins_with_the_verdict_and_fits(
     assert verdict
     low, high = int(verdict[2]), int(verdict[3])
     assert low <= int(verdict[1]) <= high
-    assert "Three ways out:" in out
+    assert "Ways out:" in out
     assert "desired_retention" in out or "fit the plan" in out or "above the first [table]" in out
     assert "new  code and rehearsal (min)" in out
     # the path of the settings file is printed whole
@@ -84,8 +84,8 @@ def test_json_holds_the_days_and_agrees_with_itself(capsys: pytest.CaptureFixtur
     ("arguments", "said"),
     [
         ([], "--date"),
-        (["--date", "tomorrow"], "'tomorrow' is not a date such as 2026-12-24"),
-        (["--date", "2026-02-30"], "is not a date"),
+        (["--date", "tomorrow"], "'tomorrow' is not a day; write one such as 2026-12-24"),
+        (["--date", "2026-02-30"], "is not a day"),
         (["--date", "2020-01-01"], "that is past"),
         (["--date", str(day(0))], "that is today"),
         (["--date", str(day(366))], "at most 365 days"),

@@ -8,11 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from quizapp.errors import QuizError
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, Memory, Scheduler
 from quizapp.scheduling.planner.calendar import INCIDENT, MOCK, calendar, rehearsals
 from quizapp.scheduling.planner.deck import AnswerHabits, ExerciseTask, PlanDeck
 from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
+from quizapp.scheduling.planner.interview_date import named_day
 from quizapp.scheduling.planner.load_deck import PATH, SECONDS, TOPICS, StudyWeights, load_deck
 from quizapp.scheduling.planner.plan import as_json, make_plan, plan_today
 from quizapp.scheduling.planner.policy_search import PolicySearch, mean
@@ -355,7 +357,7 @@ def test_the_interval_holds_what_other_luck_brings() -> None:
 
 
 def test_a_plan_below_its_target_names_three_ways_with_their_price() -> None:
-    found = plan(unseen(150), 14, 20, tasks=[(20, 0.0, 0)] * 3)
+    found = plan(unseen(150), 14, 20, target=0.8, tasks=[(20, 0.0, 0)] * 3)
     time, drop, accept = found.alternatives
     assert (time.kind, drop.kind, accept.kind) == ("time", "drop", "accept")
     assert time.reaches
@@ -365,7 +367,7 @@ def test_a_plan_below_its_target_names_three_ways_with_their_price() -> None:
     fewer = plan(unseen(150), 14, 20 + max(0, time.minutes - 30), tasks=[(20, 0.0, 0)] * 3)
     assert fewer.recall < found.target
     assert drop.reaches
-    assert 0 < drop.cost < 1
+    assert 0 < drop.cost <= 0.5
     assert drop.topics or drop.levels
     assert accept.recall == found.recall
     assert not plan([(900.0, 5.0, 1, 9, 1.0)] * 30, 5, 20).alternatives
@@ -377,6 +379,42 @@ def test_settings_follow_the_days_with_new_cards() -> None:
     wanted = found.settings(20, 200)
     assert wanted["desired_retention"] == found.policy.retention
     assert wanted["new_per_day"] == pytest.approx(sum(day.new for day in days) / len(days), abs=0.51)
+
+
+def test_advice_on_reviews_does_not_take_itself_back() -> None:
+    met = [(4.0, 5.0, 3, 1, 1.0)] * 60
+    advised = 0
+    for minutes in (15, 20, 30):
+        found = plan([*unseen(150), *met], 14, minutes)
+        found = found._replace(choice=found.choice._replace(policy=found.policy._replace(share=0.5)))
+        for before in (1, 9999):
+            after = found.settings(20, before)["reviews_per_day"]
+            advised += after != before
+            assert found.settings(20, after)["reviews_per_day"] == after
+            # a plan of the next morning counts a few reviews less or more
+            assert found.settings(20, round(1.3 * after))["reviews_per_day"] == round(1.3 * after)
+    assert advised == 6
+
+
+def test_no_advice_leaves_out_over_half_of_the_weight() -> None:
+    found = plan(unseen(150), 2, 10, target=0.95)
+    drop = found.alternatives[1]
+    assert not drop.reaches
+    assert drop.cost <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("text", "days"),
+    [("3 weeks", 21), ("in 3 weeks", 21), ("In three  weeks", 21), ("in a month", 30), ("one day", 1)],
+)
+def test_a_day_is_named_by_its_distance(text: str, days: int) -> None:
+    assert named_day(text, TODAY) == TODAY + timedelta(days=days)
+
+
+@pytest.mark.parametrize("text", ["threeweeks", "in weeks", "soon", "2026-02-30", ""])
+def test_what_names_no_day_is_refused(text: str) -> None:
+    with pytest.raises(QuizError, match="is not a day"):
+        named_day(text, TODAY)
 
 
 def test_a_plan_is_made_from_the_state_and_follows_it(tmp_path: Path) -> None:

@@ -393,7 +393,7 @@ async def test_undoing_a_flag_leaves_the_answers_of_the_session(app: App, study:
         assert drill(running).session.done == 1
 
 
-async def test_session_ends_with_a_summary(app: App) -> None:
+async def test_session_ends_with_a_summary(app: App, study: Study) -> None:
     running = app("drill", limit=1)
     async with running.run_test() as pilot:
         await press(pilot, "space", "1")
@@ -403,6 +403,12 @@ async def test_session_ends_with_a_summary(app: App) -> None:
         assert "1 card" in shown
         assert "Comes back" in shown
         assert "not recalled" in shown
+        assert "The limit of this session, 1 card, is reached." in shown
+        assert "daily limit" not in shown
+        before = study.counts()
+        await press(pilot, "enter")
+        await until(pilot, lambda: drill(running).card is not None)
+        assert study.counts() == before
 
 
 async def test_quitting_in_the_middle_loses_nothing(app: App, study: Study) -> None:

@@ -11,6 +11,7 @@ from quizapp.scheduling.planner.simulate import PlanDay, Policy
 TIME, DROP, ACCEPT = "time", "drop", "accept"
 STEP_MINUTES = 5
 MOST_MINUTES = 480  # a day
+MOST_LEFT_OUT = 0.5  # of the weight; an interview asks about more than what is left then
 
 
 class Alternative(NamedTuple):
@@ -96,16 +97,17 @@ def _less_matter(search: PolicySearch, policy: Policy, target: float) -> Alterna
     easier = [card for card, level in enumerate(deck.levels) if level != "hard"]
     if 0 < len(easier) < len(deck.levels):
         way = tried(easier)
-        if way.reaches:
+        if way.reaches and way.cost <= MOST_LEFT_OUT:
             return way._replace(levels=("hard",))
     topics = _least_first(deck, search.run(policy, 0).chances)
 
     def without(number: int) -> Alternative:
         out = frozenset(topics[:number])
         keep = [card for card, topic in enumerate(deck.topics) if topic not in out]
-        return tried(keep)._replace(topics=tuple(topics[:number]))
+        way = tried(keep)
+        return way._replace(topics=tuple(topics[:number]), reaches=way.reaches and number > 0)
 
-    low, high = 0, len(topics) - 1
+    low, high = 0, _most_topics(deck, topics)
     best = without(high)
     while best.reaches and high - low > 1:
         middle = (low + high) // 2
@@ -115,6 +117,19 @@ def _less_matter(search: PolicySearch, policy: Policy, target: float) -> Alterna
         else:
             low = middle
     return best
+
+
+def _most_topics(deck: PlanDeck, topics: Sequence[str]) -> int:
+    """How many of the first ``topics`` hold at most the share of the weight that may be left out."""
+    number, left_out, total = 0, 0.0, sum(deck.weight)
+    for topic in topics[:-1]:
+        left_out += sum(
+            weight for weight, of_card in zip(deck.weight, deck.topics, strict=True) if of_card == topic
+        )
+        if left_out > MOST_LEFT_OUT * total:
+            break
+        number += 1
+    return number
 
 
 def _least_first(deck: PlanDeck, chances: Sequence[float]) -> list[str]:

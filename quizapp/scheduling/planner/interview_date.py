@@ -7,7 +7,9 @@ from quizapp.errors import QuizError
 
 MOST_DAYS = 365
 _UNIT_DAYS = {"day": 1, "week": 7, "month": 30}
-_SPAN = re.compile(r"(?:in )?(\d{1,4}) ?(day|week|month)s?")
+_WORDS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_NUMBERS = {"a": 1, "an": 1} | {word: number for number, word in enumerate(_WORDS, 1)}
+_SPAN = re.compile(rf"(?:in )?(?:(\d{{1,4}}) ?|({'|'.join(_NUMBERS)}) )(day|week|month)s?")
 
 
 def read_interview_date(text: str, today: date) -> date | None:
@@ -15,18 +17,28 @@ def read_interview_date(text: str, today: date) -> date | None:
 
     Raises ``QuizError`` if it names no day, or none that can be planned for.
     """
-    words = " ".join(text.casefold().split())
-    if not words:
+    if not text.strip():
         return None
+    until = named_day(text, today)
+    check_interview_date(until, today, str(until))
+    return until
+
+
+def named_day(text: str, today: date) -> date:
+    """The day that a text names, such as 2026-12-24, 3 weeks or in three weeks.
+
+    Raises ``QuizError`` if it names no day.
+    """
+    words = " ".join(text.casefold().split())
     span = _SPAN.fullmatch(words)
     try:
-        until = (
-            today + timedelta(days=int(span[1]) * _UNIT_DAYS[span[2]]) if span else date.fromisoformat(words)
+        return (
+            today + timedelta(days=(_NUMBERS.get(span[2]) or int(span[1])) * _UNIT_DAYS[span[3]])
+            if span
+            else date.fromisoformat(words)
         )
     except (ValueError, OverflowError):
         raise QuizError(f"{text.strip()!r} is not a day; write one such as 2026-12-24, or 3 weeks.") from None
-    check_interview_date(until, today, str(until))
-    return until
 
 
 def check_interview_date(until: date, today: date, name: str) -> None:

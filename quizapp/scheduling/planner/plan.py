@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 SCHEMA = "quizapp.plan/1"
 _Z80 = 1.2816  # standard deviations around the mean that hold 80 % of a normal distribution
 _DEFAULT_RANGE = (10, 240)
+_LOOSE = 2  # a limit up to so many times the busiest day is left alone
 _REVIEWS_PER_NEW = 3  # a day, once a steady pace has settled
 
 
@@ -75,16 +76,24 @@ class StudyPlan(NamedTuple):
         if not learning:
             return {"desired_retention": self.policy.retention}
         new = max(1, round(sum(done.new for done in learning) / len(learning)))
-        if self.policy.share:
-            reviews = max(1, round(sum(done.reviews for done in learning) / len(learning)))
-        else:
-            reviews = max(reviews_per_day, *(day.done.reviews for day in self.days))
+        reviews = _review_limit([done.reviews for done in learning], reviews_per_day)
+        if not self.policy.share:
+            reviews = max(reviews_per_day, reviews)
             new = new_per_day if self.policy.pace == new_per_day else new
         return {
             "desired_retention": self.policy.retention,
             "new_per_day": new,
             "reviews_per_day": reviews,
         }
+
+
+def _review_limit(reviews: Sequence[int], present: int) -> int:
+    """A limit of reviews a day for days with so many: ``present`` unless it is far from them.
+
+    A plan made anew counts a little differently, and must not take back what the last one advised.
+    """
+    usual, most = sum(reviews) / len(reviews), max(1, *reviews)
+    return present if usual <= present <= _LOOSE * most else most
 
 
 class PlanInputs(NamedTuple):

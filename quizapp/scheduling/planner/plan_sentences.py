@@ -53,8 +53,8 @@ def verdict(plan: StudyPlan, settings: Settings) -> Iterator[str]:
         f"{100 * plan.high:.0f}), {verdict} of {percent(plan.target)}."
     )
     yield (
-        f"Questions {percent(plan.questions)}, with {percent(plan.seen)} of {plan.cards} cards seen; "
-        f"code {percent(plan.code)}, with {plan.written} of {plan.exercises} exercises passed."
+        f"Questions {percent(plan.questions)}: you will have seen {percent(plan.seen)} of {plan.cards} cards"
+        f"; code {percent(plan.code)}: you will have passed {plan.written} of {plan.exercises} exercises."
     )
     if plan.choice.policy != plan.choice.usual:
         present = f"{settings.new_per_day} new a day, desired retention {settings.desired_retention:.2f}"
@@ -78,7 +78,7 @@ def ways_out(plan: StudyPlan) -> Iterator[str]:
     if not plan.alternatives:
         return
     yield ""
-    yield "Three ways out:"
+    yield "Ways out:"
     for number, way in enumerate(plan.alternatives, 1):
         yield f"{number}. {alternative_text(way, plan)}"
 
@@ -92,14 +92,19 @@ def alternative_text(way: Alternative, plan: StudyPlan) -> str:
             return "More time: the days are full."
         return f"More time: even {way.minutes} more minutes a day give only {percent(way.recall)}."
     if way.kind == DROP:
+        cost, recall = percent(way.cost), percent(way.recall)
+        if not (way.topics or way.levels):
+            return "Less material: every topic is too much of the weight to leave it out."
         if not way.reaches:
-            return f"Less material: even a single topic would only reach {percent(way.recall)}."
-        what, cost, recall = left_out(way, plan), percent(way.cost), percent(way.recall)
+            return (
+                f"Less material: even without {cost} of the weight you would reach only {recall} of the rest."
+            )
+        what = left_out(way, plan)
         return f"Less material: {what} (losing {cost} of the weight) and reach {recall} of the rest."
     target = floor(100 * plan.recall) / 100
     if target < LEAST_TARGET:
         return f"Accept {percent(plan.recall)}."
-    return f"Accept {percent(plan.recall)}: `target = {target:.2f}` under [plan] in the settings."
+    return f"Accept {percent(target)}: `target = {target:.2f}` under [plan] in the settings."
 
 
 def left_out(way: Alternative, plan: StudyPlan) -> str:
@@ -145,10 +150,22 @@ def changes(plan: StudyPlan, settings: Settings) -> list[SettingChange]:
         "reviews_per_day": ("Reviews a day at most", settings.reviews_per_day),
     }
     return [
-        SettingChange(key, title, before, wanted[key], _why(key, wanted[key] > before))
+        SettingChange(
+            key, title, before, wanted[key], _why(key, wanted[key] > before) + _today(key, wanted[key], plan)
+        )
         for key, (title, before) in present.items()
         if key in wanted and wanted[key] != before
     ]
+
+
+def _today(key: str, wanted: float, plan: StudyPlan) -> str:
+    """Why today may bring more new cards than an average day, if it does."""
+    new = plan.days[0].done.new
+    return (
+        f" This is the average of the days; today has time for {new}."
+        if key == "new_per_day" and new > wanted
+        else ""
+    )
 
 
 def _why(key: str, more: bool) -> str:
@@ -165,7 +182,7 @@ def _why(key: str, more: bool) -> str:
             else "More new cards would leave no time for their reviews and for code."
         )
     return (
-        "No due card has to wait."
+        "The limit would hold back reviews that the plan counts on."
         if more
         else "Until the interview, a card that you have not seen is worth more than a review of one you know."
     )

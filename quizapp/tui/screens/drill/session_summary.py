@@ -74,11 +74,19 @@ class DrillSession:
         flagged = ("flagged",) if study.card(card.id).flagged else ()
         return (*flagged, topic.name if topic else card.topic, card.level, card.state)
 
-    def end_text(self, study: "Study", clock: float, rest: DayRest, flt: CardFilter) -> str:
-        """The text at the end, as Markdown: the summary, why no card follows, and how to go on."""
+    def end_text(self, study: "Study", clock: float, rest: DayRest, flt: CardFilter, *, left: int = 0) -> str:
+        """The text at the end, as Markdown: the summary, why no card follows, and how to go on.
+
+        ``left`` is the number of cards of today that only the limit of the session holds back.
+        """
         parts = self._summary(study.clock.now(), clock, study.bank) if self.done else []
         heading = "### Go on" if self.done else "## Nothing is left"
-        parts.append("\n\n".join([heading, _reason(rest, flt), "\n".join(_ways_on(rest))]).rstrip())
+        if left:
+            reason = f"The limit of this session, {plural(self.done, 'card')}, is reached."
+            ways = [f"- `enter` goes on: {plural(left, 'card')} left today."]
+        else:
+            reason, ways = _reason(rest, flt), list(_ways_on(rest))
+        parts.append("\n\n".join([heading, reason, "\n".join(ways)]).rstrip())
         today = study.today()
         later = [(day, cards) for day, cards in study.stats(14).forecast if day > today and cards]
         if later:
