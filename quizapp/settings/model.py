@@ -166,7 +166,7 @@ SCHEMA = (
             "The chance of recall at which a card falls due. 0.90 suits most; more means more reviews.",
             (0.80, 0.85, 0.88, 0.90, 0.92, 0.94, 0.95)),
     Setting("new_per_day", _whole(0, 9999), "Schedule", "New cards per day",
-            "How many cards not yet seen are shown each day.", (0, 5, 10, 15, 20, 30, 40, 60, 100)),
+            "How many cards not yet seen are shown each day.", (0, 5, 10, 15, 20, 25, 30, 40, 60, 100)),
     Setting("reviews_per_day", _whole(0, 9999), "Schedule", "Reviews per day",
             "The most due cards shown each day.", (50, 100, 150, 200, 300, 500, 9999)),
     Setting("rollover_hour", _whole(0, 23), "Schedule", "The day begins at",

@@ -39,7 +39,9 @@ async def test_a_new_user_answers_three_questions_and_meets_the_first_card(new_u
         assert "Which role" in text(running)
         await pilot.press("down", "enter", "up", "enter")
         day = running.study.today() + timedelta(days=21)
-        assert f"{day.day} {day:%B %Y}, 20 minutes a day." in text(running)
+        assert f"{day.day} {day:%B %Y}, 20 minutes a day, Applied fine-tuning" in " ".join(
+            text(running).split()
+        )
         await pilot.press("enter")
         await until(pilot, lambda: place(running) == "drill" and running.screen.card is not None)
         plan = load_settings(paths.config()).plan

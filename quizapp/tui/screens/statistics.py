@@ -93,8 +93,8 @@ class StatisticsScreen(Place):
         self._plot.refresh()
 
     def _marks(self) -> tuple[str, str]:
-        """The characters of the bars for reviews done and cards due; two shades if there is no color."""
-        return "█", "▒" if self.app.no_color else "█"
+        """The characters of the bars for reviews done and cards due: two shades, also without color."""
+        return "█", "▒"
 
     def _room(self) -> int:
         """The height of a plot in lines: what the text leaves, so that the axis is visible."""

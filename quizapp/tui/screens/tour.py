@@ -128,7 +128,8 @@ class TourScreen(Place):
     def _summary(self) -> Content:
         until, minutes = self._answer("date"), self._answer("minutes")
         when = f"Your interview: {until:%A}, {until.day} {until:%B %Y}" if isinstance(until, date) else ""
-        parts = [when or "No date yet", f"{minutes} minutes a day" if minutes else ""]
+        role = dict(_roles()).get(str(self._answer("role")), "any role")
+        parts = [when or "No date yet", f"{minutes} minutes a day" if minutes else "", role]
         text = Content.styled(", ".join(filter(None, parts)) + ".", "bold")
         return text.append(
             Content.assemble(

@@ -28,9 +28,7 @@ class DrillEnd(VerticalScroll):
         """One text."""
         yield Static("", id="summary", markup=False)
 
-    def show(
-        self, study: "Study", session: DrillSession, flt: CardFilter, clock: float, *, over: bool
-    ) -> None:
+    def show(self, study: "Study", session: DrillSession, flt: CardFilter, clock: float, over: bool) -> None:
         """Say how the drill went, why it is over, and how to go on.
 
         ``over`` tells that the limit of the session ended it, whatever the day still has.

@@ -108,14 +108,9 @@ class DrillScreen(Place):
 
     # showing cards
 
-    @property
-    def _is_over(self) -> bool:
-        """Whether the limit of the session is reached."""
-        return self.limit is not None and self.session.done >= self.limit
-
     def next(self) -> None:
         """Show the next card of the queue, or the end."""
-        card = None if self._is_over else self.feed.next(self.quiz.study)
+        card = None if self.session.is_over(self.limit) else self.feed.next(self.quiz.study)
         if card is None:
             self._finish()
         else:
@@ -151,9 +146,8 @@ class DrillScreen(Place):
             self.set_focus(None)
             self.query_one("#ratings").display = False
             self.query_one("#switch", ContentSwitcher).current = "end"
-            self.query_one(DrillEnd).show(
-                self.quiz.study, self.session, self.feed.flt, self.clock(), over=self._is_over
-            )
+            over = self.session.is_over(self.limit)
+            self.query_one(DrillEnd).show(self.quiz.study, self.session, self.feed.flt, self.clock(), over)
             self.query_one(SessionBar).stop(self.session.done, self.session.right)
             self.enter_phase("done" if self.session.done else "empty")
         self._fit_weights()

@@ -60,6 +60,10 @@ class DrillSession:
                 return self._done.pop(index).typed
         return ""
 
+    def is_over(self, limit: int | None) -> bool:
+        """Whether so many cards were answered."""
+        return limit is not None and self.done >= limit
+
     def left(self, study: "Study", flt: CardFilter, limit: int | None) -> tuple[int, ...]:
         """How many new cards, cards in learning and reviews are left; with a ``limit`` how many answers."""
         counts = study.counts(flt)
