@@ -11,6 +11,7 @@ from quizapp.bank.loader import find_question, load_bank, retirement
 from quizapp.bank.model import Bank, Fault
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.util.sanitize import escape_controls, escape_unprintable
+from quizapp.util.suggest import did_you_mean
 from quizapp.util.text import plural
 
 
@@ -53,8 +54,9 @@ def questions(options: Namespace) -> int:
 
 
 def unknown_topic(topic: str, bank: Bank) -> QuizError:
-    """The error for a topic that does not exist. Its message lists the topics that do."""
-    return QuizError(f"there is no topic '{topic}'; the topics are {', '.join(bank.topics)}")
+    """The error for a topic that does not exist. Its message names the closest ones, or else all that do."""
+    hint = did_you_mean(topic, bank.topics, f"the topics are {', '.join(bank.topics)}")
+    return QuizError(f"there is no topic '{topic}'; {hint}")
 
 
 def show(options: Namespace) -> int:

@@ -330,8 +330,8 @@ async def test_a_new_settings_file_explains_itself(app: App) -> None:
         await pilot.pause()
     written = paths.config().read_text()
     assert "# How many cards not yet seen are shown each day." in written
-    assert "new_per_day = 30" in written
-    assert load_settings(paths.config()).new_per_day == 30
+    assert "new_per_day = 25" in written
+    assert load_settings(paths.config()).new_per_day == 25
 
 
 async def test_a_notice_never_covers_the_ratings(app: App) -> None:

@@ -74,6 +74,7 @@ def test_what_a_terminal_obeys_is_escaped() -> None:
 def test_close_names_are_suggested() -> None:
     assert did_you_mean("lroa", ["lora", "softmax"]) == "did you mean 'lora'?"
     assert did_you_mean("zzz", ["lora"], "see the list") == "see the list"
+    assert did_you_mean("optimzer", ["drill", "adaptive-optimizers"]) == "did you mean 'adaptive-optimizers'?"
 
 
 def test_numbers_as_people_write_them() -> None:
