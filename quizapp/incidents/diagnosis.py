@@ -364,9 +364,21 @@ def _compare_rejection(
     asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence[BoughtReading]
 ) -> DiagnosisRow:
     text = text_of(asked.causes, stated.decoy)
-    if text and (reading := text_of(asked.readings, stated.reading)):
-        text = f"{text} (by {reading})"
     # In a healthy run the evidence is the control run, so a rejection does not count.
     counts = text and not asked.false_alarm
     share = _rejection(asked, stated, bought) if counts else None
+    reading = text_of(asked.readings, stated.reading)
+    if text and reading:
+        text = f"{text} (by {reading}{_missing_evidence(stated, bought) if share == 0 else ''})"
+    elif counts:
+        text = f"{text} (no reading named)"
     return DiagnosisRow("rejected", text, asked.rejected_text(), share)
+
+
+def _missing_evidence(stated: StatedDiagnosis, bought: Sequence[BoughtReading]) -> str:
+    """Why the named reading earns nothing for the rejected cause."""
+    if stated.decoy == stated.cause:
+        return ", but it is also named as the cause"
+    if stated.reading not in {row.reading for row in bought}:
+        return ", which was not taken"
+    return ", which does not exclude it"

@@ -56,7 +56,7 @@ def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleE
     if item.state == CUT:
         return ScheduleEffect("cut at 150 % of its time", Rating.AGAIN, caps)
     if mark < 50:
-        why = "sure and wrong: asked again soon, twice" if caps else "below 50"
+        why = "sure, and below 50: asked again soon, twice" if caps else "below 50"
         return ScheduleEffect(why, Rating.AGAIN, caps)
     if isinstance(marking, WordsMarking):
         # Points of weight 3 are musts: without one the answer is wrong, however good the rest.

@@ -10,6 +10,7 @@ from quizapp.incidents.diagnosis import (
     IncidentSnapshot,
     StatedDiagnosis,
     cheapest_path,
+    compare_diagnosis,
     diagnose,
     snapshot,
 )
@@ -71,6 +72,24 @@ def test_evidence_is_a_rejection_that_the_reading_supports(
     said: dict, readings: dict, evidence: float
 ) -> None:
     assert marked({"cause": "labels-shuffled", "place": "data"} | said, **readings).evidence == evidence
+
+
+@pytest.mark.parametrize(
+    ("said", "readings", "shown"),
+    [
+        ({"reading": "one-batch"}, {"one_batch": "up"}, "Most hidden units are dead (by One-batch test)"),
+        ({"reading": "one-batch"}, {}, "(by One-batch test, which was not taken)"),
+        ({"reading": "loss-curve"}, {"loss_curve": "flat"}, "(by Loss curve, which does not exclude it)"),
+        ({"cause": "dead-units", "reading": "one-batch"}, {"one_batch": "up"}, "also named as the cause)"),
+        ({}, {"one_batch": "up"}, "Most hidden units are dead (no reading named)"),
+    ],
+)
+def test_a_rejection_without_credit_says_what_it_lacks(said: dict, readings: dict, shown: str) -> None:
+    case = asked()
+    stated = StatedDiagnosis(**{"cause": "labels-shuffled", "decoy": "dead-units"} | said)
+    row = compare_diagnosis(case, stated, bought(case, **readings))[-1]
+    assert row.stated.startswith("Most hidden units are dead")
+    assert row.stated.endswith(shown)
 
 
 def test_a_false_alarm_wants_the_control_run_and_no_fault() -> None:

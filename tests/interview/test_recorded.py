@@ -59,6 +59,7 @@ def without_wording(found: dict) -> dict:
     for item in found["items"]:
         for point in item["marking"].get("points", ()):
             point["words"] = []
+        item["effect"] = item["effect"] and {**item["effect"], "why": ""}
         item["terms"] = [{**term, "how": ""} for term in item["terms"]]
         item["marking"] = {key: value for key, value in item["marking"].items() if key != "note"}
     return found

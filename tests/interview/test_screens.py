@@ -1,5 +1,6 @@
 """The screens of a mock interview, driven by keys as a person does."""
 
+import re
 import threading
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.startup import mark_tour_seen
+from quizapp.tui.widgets.key_bar import KeyBar
 from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study
 from tests.interview.test_code import FAILED
 from tests.tui.waiting import until
@@ -199,6 +201,48 @@ async def test_too_short_a_time_offers_no_code(tmp_path: Path) -> None:
         assert "without code: the time is too short" in fields.visual.plain
         await pilot.press("down", "down", "right")
         assert "with code" in fields.visual.plain
+    made.close()
+
+
+async def test_before_the_paper_is_drawn_no_phase_has_a_time(tmp_path: Path) -> None:
+    made = study(tmp_path, small_bank())
+    for round_name, minutes, counted in (
+        ("quiz", 20, "at most 12 questions: Brief, Quiz."),
+        ("mixed", 15, "4 questions: Brief, Warm-up, Concepts, Reserve."),
+    ):
+        app = app_with(made, role="research-engineer", minutes=minutes, round_name=round_name)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await pilot.pause()
+            shape = " ".join(app.screen.query_one("#shape").visual.plain.split())
+            assert counted in shape
+            assert re.search(r"\d:\d\d", shape) is None
+    made.close()
+
+
+async def test_the_foot_says_that_enter_goes_on_after_the_last_line(tmp_path: Path) -> None:
+    made = study(tmp_path, small_bank())
+    interview, hand = begin(made, "research-engineer", 30, seed=4, code=False)
+    sit(interview, hand, 4)
+    interview.session.end("early")
+    interview.propose()
+    app = app_with(made)
+    async with app.run_test(size=(80, 24)) as pilot:
+        screen = MarkScreen(interview)
+        app.push_screen(screen)
+        await pilot.pause()
+        while screen.phase != "marks":
+            await pilot.press("enter")
+            await pilot.pause()
+        place, foot = screen.at, screen.query_one(KeyBar)
+        while screen._undecided() is not None:
+            assert "enter as proposed" in foot.render().plain
+            await pilot.press("n")
+            await pilot.pause()
+        assert screen.at == place
+        assert "enter go on" in foot.render().plain
+        await pilot.press("enter")
+        await pilot.pause()
+        assert screen.at == place + 1
     made.close()
 
 

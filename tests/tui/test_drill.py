@@ -157,7 +157,7 @@ async def test_a_slip_in_a_number_can_be_corrected_and_an_empty_field_is_an_answ
         result = f"{drill(running).card.sampled.result:g}"
         await pilot.press(*result, "q", "enter")
         await pilot.pause()
-        assert ["correct it" in note.message for note in running._notifications] == [True]
+        assert ["Correct the number" in note.message for note in running._notifications] == [True]
         assert drill(running).attempt.mark is None
         await pilot.press("backspace", "enter")
         assert drill(running).attempt.mark.right == 1

@@ -226,11 +226,16 @@ def verdict_line(marking: CodingMarking, submissions: int) -> str:
 def terms_line(marks: Sequence[MarkTerm]) -> str:
     """The terms of a mark in one phrase. A term that takes marks away shows only its points."""
     return ", ".join(
-        f"{term.term} {term.points:g} of {term.weight:g}"
+        f"{term_title(term)} {term.points:g} of {term.weight:g}"
         if term.weight > 0
-        else f"{term.term} {term.points:g}"
+        else f"{term_title(term)} {term.points:g}"
         for term in marks
     )
+
+
+def term_title(term: MarkTerm) -> str:
+    """The name of a term in prose; the stored name stays, because old reports have it."""
+    return "all parts told" if term.term == "told whole" else term.term
 
 
 def effect_line(effect: QuestionEffect | None) -> str:

@@ -114,6 +114,10 @@ class QuizScreen(Screen[Result]):
             return f"1-{self.options}"
         return actions.display(act.key_for(self.phase))
 
+    def label_of(self, act: "actions.Act") -> str:
+        """What the key bar calls an action."""
+        return act.label
+
     def on_descendant_focus(self) -> None:
         """A field took the focus."""
         self.refresh_keys()

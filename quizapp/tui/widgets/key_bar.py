@@ -39,15 +39,15 @@ class KeyBar(Widget):
         if place.place == "help":
             shown = [act for act in shown if act.place != "app"]
         shown = [act for act in shown if place.offers(act)]
-        parts = {act.id: self._part(act, place.key_text(act)) for act in shown}
+        parts = {act.id: self._part(act, place.key_text(act), place.label_of(act)) for act in shown}
         # Drop the least important action, and the last of equals, until the line fits.
         while shown and sum(parts[act.id].cell_length + 2 for act in shown) - 2 > self.content_size.width:
             shown.remove(min(reversed(shown), key=lambda act: act.rank))
         return Content("  ").join(parts[act.id] for act in shown)
 
     @staticmethod
-    def _part(act: actions.Act, key: str) -> Content:
-        text = f"{key} {act.label}"
-        length = len(text) - len(act.label) - 1
+    def _part(act: actions.Act, key: str, label: str) -> Content:
+        text = f"{key} {label}"
+        length = len(text) - len(label) - 1
         part = Content(text).stylize("$primary bold", 0, length)
         return part.stylize(Style.from_meta({"@click": act.call}), 0, len(text))

@@ -98,7 +98,8 @@ class Rubric(RowList):
     @staticmethod
     def _misconception(here: Content, row: MisconceptionMark, width: int) -> list[Content]:
         box = Content.styled("[!] ", "$error bold") if row.stated else Content("[ ] ")
-        body = Content.styled("Did you say this?  ", "$accent").append(plain(f"“{row.wrong}”"))
+        label = Content.styled("A mistake, which costs marks if you said it:  ", "$error")
+        body = label.append(plain(f"“{row.wrong}”"))
         lines = hanging(here.append(box), body, width)
         if row.stated:
             lines += hanging(Content("      "), plain(row.right, "$text-muted"), width)

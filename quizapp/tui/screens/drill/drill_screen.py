@@ -192,7 +192,7 @@ class DrillScreen(Place):
         """Reveal on enter, except after a typing error."""
         number = self.query_one(NumberField)
         if number.text.strip() and not number.understood:
-            self.quiz.say("This is not a number yet: correct it, or press ctrl+r to see the answer.")
+            self.quiz.say("Correct the number, or press ctrl+r to see the answer.")
         else:
             self.action_reveal()
 

@@ -3,20 +3,19 @@
 from textual.content import Content
 
 from quizapp.interview.report.model import MarkTerm, Report
-from quizapp.interview.report.text import STATES, MarkPart, incident_parts
+from quizapp.interview.report.text import STATES, MarkPart, incident_parts, minutes_text, term_title
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.score_card import LEVEL_COLORS, next_steps
-from quizapp.util.text import clock
 
 _NAME = 17
 
 
 def _result(report: Report, width: int) -> list[Content]:
     asked, mark = report.questions[0].asked, report.questions[0].marks.total
-    used = f"{clock(asked.used_ms / 1000)} of {clock(asked.budget)}"
+    used = f"{minutes_text(asked.used_ms)} of {minutes_text(1000 * asked.budget)}"
     sure = "" if asked.confidence is None else f", {asked.confidence} % sure"
     about = f"{asked.level.capitalize()}, {asked.topic}"
     facts = f"{STATES[asked.state].capitalize()}, {used}{sure}. {about}."
@@ -58,7 +57,7 @@ def _terms(part: MarkPart) -> str:
 
 def _term(term: MarkTerm) -> str:
     of = f" of {term.weight:g}" if term.weight > 0 else ""
-    return f"{term.term} {term.points:.3g}{of} ({term.how})"
+    return f"{term_title(term)} {term.points:.3g}{of} ({term.how})"
 
 
 RUN_PARTS = (_result, _marks, _schedule)

@@ -1,5 +1,6 @@
 """What a running interview says, and what it asks before something cannot be taken back."""
 
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from quizapp.interview.session.question import ESTIMATE, REVIEW, InterviewQuestion
@@ -34,7 +35,7 @@ def ask_about_empty(screen: "RunScreen", item: InterviewQuestion) -> None:
         REVIEW: "There is no decision yet",
     }
     what = missing.get(item.kind, "There is no answer yet")
-    entries = [("no", "Go on with it"), ("yes", "Leave it without an answer")]
+    entries = [("no", "Back to the answer"), ("yes", "Leave it without an answer")]
     shown = screen.in_hand()
 
     def chosen(way: str | None) -> None:
@@ -42,7 +43,7 @@ def ask_about_empty(screen: "RunScreen", item: InterviewQuestion) -> None:
         if way == "yes" and screen.in_hand() == shown:
             screen.save_and_react(screen.session.submit())
 
-    screen.quiz.push_screen(Choose(f"{what}. Freeze it?", entries), chosen)
+    screen.quiz.push_screen(Choose(f"{what}. Leave it like that?", entries), chosen)
 
 
 def ask_to_end(screen: "RunScreen") -> None:
@@ -69,7 +70,7 @@ def choose_question(screen: "RunScreen") -> None:
     if not open_items:
         screen.quiz.say(NOTICES["last"])
         return
-    entries = [(str(item.number), one_line(item.title)[:70]) for item in open_items]
+    entries = [(str(item.number), shorten(one_line(item.title), 70, placeholder=" …")) for item in open_items]
 
     def chosen(value: str | None) -> None:
         if value:

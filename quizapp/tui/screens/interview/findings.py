@@ -117,7 +117,8 @@ def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
     yield "**Diagnosis**, marked from the stored readings"
     yield ""
     for name, stated, right, held in compare_diagnosis(item.incident, item.diagnosis, item.bought):
-        note = "" if held == 1 or not right else f". {'Decoys' if name == 'rejected' else 'Right'}: {right}"
+        label = "What excludes the decoys" if name == "rejected" else "Right"
+        note = "" if held == 1 or not right else f". {label}: {right}"
         yield f"- {_SIGNS[held]} {name}: {stated or 'nothing said'}{note}"
     yield ""
     bought = item.readings_bought()

@@ -1,6 +1,7 @@
 """Marking after an interview: the learner's words beside the key points, which appear one at a time."""
 
 from collections.abc import Sequence
+from textwrap import shorten
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -188,6 +189,7 @@ class RubricScreen(Place):
         self.decided.setdefault(self.at, set()).add(self.rubric.cursor)
         self.rubric.decided()
         self._show_found()
+        self.refresh_keys()
         self.rubric.keep_cursor_in_view(self.scroller())
 
     def hold(self, index: int, held: float, quote: str) -> None:
@@ -267,7 +269,7 @@ class RubricScreen(Place):
         answer = item.asked.answer
         text = f"```python\n{answer}\n```" if item.kind == "coding" else answer
         title = item.title
-        self.quiz.read(one_line(title)[:60], text)
+        self.quiz.read(shorten(one_line(title), 60, placeholder=" …"), text)
 
     def action_transcript(self) -> None:
         """Show what the command of the settings writes, such as a transcript of what was said."""
@@ -288,6 +290,12 @@ class RubricScreen(Place):
     def offers(self, act: actions.Act) -> bool:
         """Offer a transcript only where the answer was spoken."""
         return (act.action != "transcript" or self.item.spoken) and super().offers(act)
+
+    def label_of(self, act: actions.Act) -> str:
+        """Say that enter goes on once there is nothing left to decide."""
+        if act.action == "take" and (self.phase != "marks" or self._decided()):
+            return "go on"
+        return super().label_of(act)
 
     def action_take(self) -> None:
         """Decide the line as it stands; once every line is decided, go on."""

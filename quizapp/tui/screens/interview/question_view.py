@@ -1,5 +1,6 @@
 """A question of a running interview, its follow-ups, and the texts before and after all questions."""
 
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from textual.app import ComposeResult
@@ -138,7 +139,7 @@ class QuestionView(VerticalScroll):
     def _wrap_up(self) -> str:
         return (
             f"{self.session.answered} of {len(self.session.items)} answered. enter ends the interview; it "
-            f"ends by itself when the {clock(self.session.left_ms / 1000)} of reserve are over. Then you see "
+            f"ends by itself when the time at the top is over. Then you see "
             "the key points and mark your answers."
         )
 
@@ -205,7 +206,8 @@ class QuestionView(VerticalScroll):
         """Show the follow-up question that is being asked."""
         assert item.open_follow_up is not None
         earlier = self.query_one("#earlier", Static)
-        earlier.update(Content(f"After “{one_line(item.asked.prompt)[:120]}”"))
+        asked = shorten(one_line(item.asked.prompt), 100, placeholder=" …")
+        earlier.update(Content(f"After “{asked}” (no confidence asked)"))
         earlier.display = True
         self.query_one("#prompt", Static).update(Document(item.open_follow_up.ask))
         return self._show_words(item.open_follow_up.typed, spoken=item.spoken)

@@ -16,6 +16,7 @@ from quizapp.interview.report.text import (
     BANDS,
     STATES,
     confidence_side,
+    minutes_text,
     name_topics,
     reviews_line,
     title_line,
@@ -31,7 +32,7 @@ from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
 from quizapp.tui.widgets.score_card import LEVEL_COLORS, ScoreCard, next_steps
 from quizapp.util.sanitize import one_line
-from quizapp.util.text import clock, plural
+from quizapp.util.text import plural
 
 _BAND = {Band.STRONG: "$success", Band.PASS: "$success", Band.BELOW: "$warning"}
 
@@ -111,7 +112,7 @@ def _time(report: Report, width: int) -> list[Content]:
     bar = max(8, min(30, width - 36))
     for phase in report.phases:
         share = phase.used_ms / max(1, 1000 * phase.seconds)
-        used = f"{clock(phase.used_ms / 1000)} of {clock(phase.seconds)}"
+        used = f"{minutes_text(phase.used_ms)} of {minutes_text(1000 * phase.seconds)}"
         color = "$primary" if share <= 1 else "$warning"
         line = Content(f"{phase.title:17}").append(meter([(min(1, share), color, "█")], bar))
         lines.append(line.append(Content.styled(f" {used}", "$text-muted")))

@@ -21,7 +21,7 @@ from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.interview.start import StartScreen, unfinished_lines
 from quizapp.tui.widgets.row_list import keep_in_view
 from quizapp.util.sanitize import one_line
-from quizapp.util.text import clock, plural
+from quizapp.util.text import plural
 
 FIELDS = ("role", "round", "minutes", "manner", "seed")
 
@@ -334,12 +334,17 @@ def _fields(values: Mapping[str, str], cursor: int) -> list[Content]:
 
 
 def _shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[Content]:
-    """What happens in the round, and for whom; the time of each phase where the plan has it."""
+    """What happens in the round, and for whom.
+
+    No phase has its time here: only the drawn paper knows it, and the brief, the scorecard and the report
+    show that one.
+    """
     number = sum(plan.counts.values()) - plan.counts["coding"]
-    phases = ", ".join(
-        f"{titles[phase]} {clock(seconds)}" for phase, seconds in plan.seconds.items() if seconds
-    )
-    counts = f"{plural(number, 'question')}{' and a coding task' * plan.counts['coding']}; {phases}. "
+    asked = [titles[name] for name, seconds in plan.seconds.items() if seconds]
+    # The nominal times may exceed the round, and then the paper leaves questions out.
+    most = "at most " if sum(plan.seconds.values()) > 60 * plan.minutes else ""
+    tasks = f"{most}{plural(number, 'question')}{' and a coding task' * plan.counts['coding']}"
+    counts = f"{tasks}: {', '.join(asked)}. "
     end = f"The pass mark is {plan.role.pass_mark}. Nothing is revealed before the end."
     text = f"{plan.round.about} {counts if number else ''}{end}"
     return wrap(Content.styled(text, "$text-muted"), width)
