@@ -306,8 +306,8 @@ def inputs(draw):
         "halves": halves,
         "pair_text": text,
         "timing": timing,
-        "long": [word_of(draw, letters, 4000, 4000) for _ in range(3)],
-        "short": [[word_of(draw, letters, 500, 500) for _ in range(8)] for _ in range(3)],
+        "long": [word_of(draw, letters, 4000, 4000) for _ in range(9)],
+        "short": [[word_of(draw, letters, 500, 500) for _ in range(4)] for _ in range(9)],
         "warm": word_of(draw, letters, 300, 300),
     }
 
@@ -384,7 +384,8 @@ def probe_time(code, given, record):
         short.append((thread_time() - start) / len(texts))
         if len(long) == 1:
             record("tokens", [tokens, others[0]])
-        if long[0] > 1.0:
+        # On a busy machine a run may take twice its time, but hardly every one of nine.
+        if sum(long) > 0.5:
             break
     record("long", long)
     record("whole", whole)
