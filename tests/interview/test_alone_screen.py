@@ -199,7 +199,7 @@ async def test_runs_sat_alone_are_in_no_history_of_interviews(made) -> None:
             app.go(place)
             await pilot.pause()
             assert isinstance(app.screen, kind)
-            assert "No interview yet" in shown(app)
+            assert "No interviews yet" in shown(app)
         app.go("statistics")
         await pilot.pause()
         await pilot.press(*["right"] * 3)

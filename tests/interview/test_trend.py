@@ -208,7 +208,7 @@ async def test_without_interviews_it_says_so(tmp_path: Path) -> None:
         async with app.run_test(size=(60, 20)) as pilot:
             await pilot.press("t")
             await pilot.pause()
-            assert "No interview yet" in shown(app)
+            assert "No interviews yet" in shown(app)
             await pilot.press("enter", "r", "right", "down", "q")
             await pilot.pause()
             assert isinstance(app.screen, MockScreen)

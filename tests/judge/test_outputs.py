@@ -203,17 +203,14 @@ def test_what_the_judge_keeps_never_reaches_the_submission(tmp_path: Path) -> No
     shutil.copytree(DATA / "blend", folder)
     probes = folder / "probes.py"
     text = probes.read_text(encoding="utf-8")
-    probes.write_text(
-        text.replace("    return {\n", '    return {\n        "kept": "the answer",\n'), "utf-8"
-    )
+    probe = "\n\ndef probe_spy(code, given, record):\n    print(sorted(given))\n"
+    text = text.replace("    return {\n", '    return {\n        "kept": "the answer",\n')
+    probes.write_text(text + probe, "utf-8")
     test = "\n\n@behaviour(1)\ndef test_kept(observe):\n    assert observe.given['kept'] == 'the answer'\n"
     with (folder / "hidden" / "test_blend.py").open("a", encoding="utf-8") as stream:
         stream.write(test)
-    spy = (folder / "solution.py").read_text(encoding="utf-8") + (
-        "\nright = blend\ndef blend(x, y, w):\n    import sys\n"
-        "    print(sorted(sys._getframe(1).f_locals.get('given', ())))\n    return right(x, y, w)\n"
-    )
-    verdict = grade(exercise("blend", tmp_path), spy.encode(), device="cpu", timeout=50)
+    solution = (folder / "solution.py").read_bytes()
+    verdict = grade(exercise("blend", tmp_path), solution, device="cpu", timeout=50)
     assert verdict.passed, verdict
     assert "'cases'" in verdict.printed
     assert "kept" not in verdict.printed

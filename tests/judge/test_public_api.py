@@ -39,7 +39,8 @@ def test_the_json_form_keeps_names_and_order() -> None:
         '{"schema": "quizapp.verdict/1", "exercise": "blend", "file": "blend.py", "device": "cpu", '
         '"status": "failed", "passed": false, "stages": [], '
         '"tests": [{"name": "gradients", "behaviour": 2, "stage": "all", '
-        '"passed": false, "message": "Wrong.", "seconds": 0.25}], "seconds": 0.5, "seed": 7, "tier": "T2", '
+        '"passed": false, "message": "Wrong.", "seconds": 0.25}], "recognized": [], '
+        '"seconds": 0.5, "seed": 7, "tier": "T2", '
         '"error": null, "printed": "", "notes": ["A note."], "versions": {"torch": "2"}}'
     )
 

@@ -84,7 +84,9 @@ class PastLines(Lines):
         text = "Change: the newest against the mean of up to three before it."
         if not several:
             text = "One interview so far; after the next one you see how your marks change."
-        return [*lines, Content.styled(text, "$text-muted")] if width >= _ROOMY or not several else lines
+        if several and width < _ROOMY:
+            return lines
+        return [*lines, *Content.styled(text, "$text-muted").wrap(width)]
 
     def _days(self) -> list[str]:
         return [trends.day(report) for report in self.reports]
