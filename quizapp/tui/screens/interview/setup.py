@@ -355,7 +355,7 @@ def _past_interviews(
 ) -> list[Content]:
     """One line for each report, newest first, with rows counted from the last field."""
     if not reports:
-        return [Content.styled("No interview yet.", "$text-muted")]
+        return [Content.styled("No interviews yet.", "$text-muted")]
     rows = enumerate(reports, len(FIELDS))
     return [
         _trend(reports, role, round_name),
