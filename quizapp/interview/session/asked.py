@@ -117,16 +117,10 @@ def ask_hypotheses(exercise: Exercise, program: FaultyProgram) -> AskedQuestion:
         KeyPoint(fault.why or f"{exercise.behaviours[fault.behaviour]} This does not hold.", 2)
         for fault in program.faults
     ]
-    return AskedQuestion(
-        content_hash="",
-        prompt=(
-            f"{_faulty_text(exercise, program)}\n\nDo not fix anything yet. Where would you look for each, "
-            f"in which order, and what would you check first?\n\n```python\n{program.source.strip()}\n```"
-        ),
-        answer="\n".join(f"- {point.text}" for point in points),
-        key_points=points,
-        misconceptions=[],
-        follow_ups=[],
+    return _open_question(
+        f"{_faulty_text(exercise, program)}\n\nDo not fix anything yet. Where would you look for each, "
+        f"in which order, and what would you check first?\n\n```python\n{program.source.strip()}\n```",
+        points,
     )
 
 
@@ -139,12 +133,18 @@ def ask_about_runs(runs: Sequence[IncidentSnapshot]) -> AskedQuestion:
         next((cause.text for cause in run.causes if cause.id == run.cause), NOTHING_BROKEN) for run in runs
     ]
     points = [KeyPoint(f"Run {number}: {cause}", 2) for number, cause in enumerate(causes, 1)]
+    return _open_question(
+        f"# {plural(len(runs), 'run')}\n\nTake no reading yet. For each run: which causes fit the "
+        f"symptom, in which order would you test them, and with which reading?\n\n{shown}",
+        points,
+    )
+
+
+def _open_question(prompt: str, points: list[KeyPoint]) -> AskedQuestion:
+    """A question that belongs to no card; its answer lists the key points."""
     return AskedQuestion(
         content_hash="",
-        prompt=(
-            f"# {plural(len(runs), 'run')}\n\nTake no reading yet. For each run: which causes fit the "
-            f"symptom, in which order would you test them, and with which reading?\n\n{shown}"
-        ),
+        prompt=prompt,
         answer="\n".join(f"- {point.text}" for point in points),
         key_points=points,
         misconceptions=[],

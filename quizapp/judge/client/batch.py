@@ -104,8 +104,8 @@ class _Batch:
     def next_verdict(self) -> Verdict:
         """Wait for the next verdict.
 
-        Raises `QuizError` if an order's options allow no grading, or if the judge cannot run. Once there is a
-        verdict, the other files get theirs whatever happens: what is wrong then stands in it.
+        Raises `QuizError` if an order's options allow no grading, or if the judge cannot run. After the
+        first verdict it no longer raises: each further file gets a verdict that says what went wrong.
         """
         while True:
             if self._suspects and not self._under_way:
