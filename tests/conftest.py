@@ -45,7 +45,8 @@ def home(
 ) -> Path:
     """A fresh QUIZAPP_HOME."""
     folder = tmp_path_factory.mktemp("home")
-    # Links cost nothing, and the program replaces its cache files whole, so no test can change another's.
+    # Links cost nothing, and the program replaces its cache files whole. A test that changes one must do the
+    # same: writing into it would change it for all tests.
     shutil.copytree(filled_cache, folder / "cache", copy_function=os.link)
     monkeypatch.setenv("QUIZAPP_HOME", str(folder))
     return folder

@@ -6,6 +6,7 @@ import pytest
 from quizapp.bank.loader import find_question, load_bank, parse_bank, read_file
 from quizapp.bank.model import Question, Topic
 from quizapp.errors import UnknownName
+from quizapp.util.atomic import write_atomic
 from tests.judge.field import DATA
 
 GOOD = """topic: t
@@ -103,7 +104,7 @@ def test_a_changed_file_is_seen_through_the_cache(tmp_path: Path) -> None:
 def test_a_broken_cache_is_ignored(tmp_path: Path, home: Path) -> None:
     expected = load_bank()
     for cache in (home / "cache").iterdir():
-        cache.write_bytes(cache.read_bytes()[:1000])
+        write_atomic(cache, cache.read_bytes()[:1000])  # replaced, because all tests share the file itself
     assert load_bank().questions == expected.questions
 
 

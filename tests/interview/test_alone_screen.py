@@ -20,6 +20,7 @@ from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.startup import mark_tour_seen
 from quizapp.tui.widgets.score_card import ScoreCard
 from tests.interview.mock_kit import Hand, begin, mark_as_proposed, real_bank, study
+from tests.tui.waiting import shows
 
 pytestmark = pytest.mark.slow
 
@@ -75,8 +76,8 @@ async def test_the_whole_sitting_by_keys_up_to_the_review_and_its_undo(made) -> 
     app = QuizApp("incident", study=made, wanted=RUN)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert "A loss that settles far too high" in shown(app)
-        assert "Not done yet" in shown(app)
+        await shows(pilot, "A loss that settles far too high")
+        await shows(pilot, "Not done yet")
         assert made.mocks() == []  # looking starts no clock
         await pilot.press("enter")
         await pilot.pause()
@@ -123,17 +124,17 @@ async def test_after_a_sitting_the_next_run_comes_first_and_the_result_is_a_key_
         screen = app.screen
         assert isinstance(screen, IncidentScreen)
         assert screen.table.current.incident is list_incidents(made, load_library())[0].incident
-        assert f"1 of {len(load_library().incidents)} done" in shown(app)
+        await shows(pilot, f"1 of {len(load_library().incidents)} done")
         await pilot.press(*["pagedown"] * 6, "c")
         await pilot.pause()
         assert isinstance(app.screen, CardScreen)
         assert first.title in shown(app)
         await pilot.press("pagedown")
         await pilot.pause()
-        assert "queue: the exercise " in shown(app)
+        await shows(pilot, "queue: the exercise ")
         await pilot.press("a")
         await pilot.pause()
-        assert "Every mark is a sum" in shown(app)
+        await shows(pilot, "Every mark is a sum")
 
 
 async def test_a_run_that_was_left_is_resumed_with_its_words_and_readings(made) -> None:
@@ -148,7 +149,7 @@ async def test_a_run_that_was_left_is_resumed_with_its_words_and_readings(made) 
         await pilot.pause()
         screen = app.screen
         assert isinstance(screen, IncidentScreen)
-        assert "is not finished" in shown(app)
+        await shows(pilot, "is not finished")
         await pilot.press("enter")  # no second clock beside the first
         await pilot.pause()
         assert isinstance(app.screen, Choose)
@@ -181,7 +182,7 @@ async def test_an_interview_that_is_not_finished_is_gone_on_with_from_here(made)
     app = QuizApp("incident", study=made)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
-        assert "15 minutes) " in shown(app)
+        await shows(pilot, "15 minutes) ")
         await pilot.press("enter", "enter")
         await pilot.pause()
         assert isinstance(app.screen, RunScreen)
@@ -199,7 +200,7 @@ async def test_runs_sat_alone_are_in_no_history_of_interviews(made) -> None:
             app.go(place)
             await pilot.pause()
             assert isinstance(app.screen, kind)
-            assert "No interviews yet" in shown(app)
+            await shows(pilot, "No interviews yet")
         app.go("statistics")
         await pilot.pause()
         await pilot.press(*["right"] * 3)
@@ -250,7 +251,7 @@ async def test_the_choice_and_the_scorecard_fit_the_terminal(made, size: tuple[i
         await pilot.pause()
         table = app.screen.table
         assert table.size.height >= 8
-        assert "Begin" in shown(app)
+        await shows(pilot, "Begin")
         assert app.screen.query_one("#chosen").virtual_size.width <= size[0]
         await pilot.press("enter")
         await pilot.pause()

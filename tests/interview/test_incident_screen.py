@@ -12,7 +12,7 @@ from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.row_list import RowList
 from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -36,15 +36,15 @@ async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:
         assert "2.30 → 0.0001" not in shown(app)
         await pilot.press("down", "down", "down", "enter")
         await pilot.pause()
-        assert "How does it end?" in shown(app)
+        await shows(pilot, "How does it end?")
         assert item.bought == []
         await pilot.press("escape")
         await pilot.pause()
         assert "How does it end?" not in shown(app)
         await pilot.press("enter", "2")
         await pilot.pause()
-        assert "2.30 → 0.0001" in shown(app)
-        assert "you predicted flat" in shown(app)
+        await shows(pilot, "2.30 → 0.0001")
+        await shows(pilot, "you predicted flat")
         assert [(row.reading, row.predicted) for row in item.bought] == [("one-batch", "flat")]
         assert item.used_ms >= 30_000
         stored = app.study.mocks("running")[0].document["running"]["items"][item.number]
@@ -108,7 +108,7 @@ async def test_a_hint_is_shown_once_its_price_is_accepted(running) -> None:
             await pilot.press("down", "enter")
             await pilot.pause()
             assert item.hints == number
-        assert "Ask which parts" in shown(app)
+        await shows(pilot, "Ask which parts")
         await pilot.press("ctrl+t")
         await pilot.pause()
         assert not isinstance(app.screen, Choose)
@@ -313,7 +313,7 @@ async def test_all_that_is_missing_is_said_before_an_answer_is_frozen(running) -
         await sit_down(app, pilot, interview)
         await pilot.press("ctrl+r")
         await pilot.pause()
-        assert "Nothing is written yet, not chosen yet: cause, place, rejected; ctrl+r again" in shown(app)
+        await shows(pilot, "Nothing is written yet, not chosen yet: cause, place, rejected; ctrl+r again")
         await pilot.press("f4", "enter")
         await pilot.pause()
         await pilot.press("enter")
@@ -333,10 +333,10 @@ async def test_what_turns_out_missing_later_is_said_again(running) -> None:
             interview.session.commit(field, value)
         await pilot.press("ctrl+r")
         await until(pilot, lambda: "Nothing is written yet" in shown(app))
-        assert "Nothing is written yet; ctrl+r again" in shown(app)
+        await shows(pilot, "Nothing is written yet; ctrl+r again")
         await pilot.press("f3", *"Because")
         interview.session.commit("place", "")
         await pilot.press("ctrl+r")
         await pilot.pause()
-        assert "Not chosen yet: place; ctrl+r again" in shown(app)
+        await shows(pilot, "Not chosen yet: place; ctrl+r again")
         assert item.state == "open"

@@ -26,7 +26,7 @@ from quizapp.tui.screens.interview.scorecard import CardScreen
 from tests.interview import recompute
 from tests.interview.mock_kit import begin, mark_as_proposed, real_bank, review_answer, sit_down, study, wait
 from tests.tui.drawn import text
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 from tools.schemas import FOLDER
 
 
@@ -135,13 +135,13 @@ async def test_a_review_is_answered_step_by_step(tmp_path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         interview, _, item = start(made)
         await sit_down(app, pilot, interview)
-        assert "Is it correct (c)" in text(app)
+        await shows(pilot, "Is it correct (c)")
         await pilot.press("x", "4")
         await until(pilot, lambda: "Point (space)" in text(app))
         await pilot.press("j", "j", "space", "f3", *"it leaks", "f5", *"x")
         await pilot.press("ctrl+r")
         await until(pilot, lambda: isinstance(app.screen, Choose))
-        assert "still missing: a test" in text(app)
+        await shows(pilot, "still missing: a test")
         await pilot.press("j", "enter")
         await until(pilot, lambda: interview.session.item.number == 1)
     answer = item.review_answer

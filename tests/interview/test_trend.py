@@ -16,6 +16,7 @@ from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import EVENING, small_bank, study
 from tests.interview.reports import complete
+from tests.tui.waiting import shows
 
 pytestmark = pytest.mark.slow
 
@@ -208,7 +209,7 @@ async def test_without_interviews_it_says_so(tmp_path: Path) -> None:
         async with app.run_test(size=(60, 20)) as pilot:
             await pilot.press("t")
             await pilot.pause()
-            assert "No interviews yet" in shown(app)
+            await shows(pilot, "No interviews yet")
             await pilot.press("enter", "r", "right", "down", "q")
             await pilot.pause()
             assert isinstance(app.screen, MockScreen)

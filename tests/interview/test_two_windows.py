@@ -15,7 +15,7 @@ from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import Hand, begin, real_bank, small_bank, study
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -122,7 +122,7 @@ async def test_a_run_marked_in_another_window_is_not_marked_again(tmp_path: Path
             await pilot.press("enter")
             await pilot.pause()
             assert isinstance(app.screen, IncidentScreen)
-            assert "marked in another window" in shown(app)
+            await shows(pilot, "marked in another window")
             assert len(archive.done(made, SINGLE_INCIDENT)) == 1
 
 
@@ -137,13 +137,13 @@ async def test_no_second_clock_begins_beside_one_of_another_window(tmp_path: Pat
             first, _ = begin(made, "research-engineer", 30, seed=4, code=False)
             await pilot.press("enter")
             await pilot.pause()
-            assert "The interview is not finished" in shown(app)
+            await shows(pilot, "The interview is not finished")
             await pilot.press("escape")
             first.session.end("early")
             first.save()
             await pilot.press("enter")
             await pilot.pause()
-            assert "The interview waits to be marked" in shown(app)
+            await shows(pilot, "The interview waits to be marked")
             await pilot.press("enter")
             await pilot.pause()
             assert isinstance(app.screen, MarkScreen)

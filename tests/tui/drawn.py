@@ -1,9 +1,13 @@
 """What a screen shows, read back from what was drawn."""
 
+from typing import Any
+
+from textual.app import App
+
 from quizapp.tui.app import QuizApp
 
 
-def text(app: QuizApp) -> str:
+def text(app: App[Any]) -> str:
     """Everything on the screen, as a person reads it."""
     return "\n".join(strip.text for strip in app.screen._compositor.render_strips())
 

@@ -10,7 +10,7 @@ from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from tests.tui.drawn import styled, text
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -186,7 +186,7 @@ async def test_an_entry_of_a_dialog_that_wraps_is_seen_to_go_on(app: App) -> Non
     async with running.run_test(size=(120, 40)) as pilot:
         await running.push_screen(Choose("Which?", [("a", long), ("b", "Another")]))
         await pilot.pause()
-        assert long in text(running)
+        await shows(pilot, long)
         for columns in (60, 61):
             await pilot.resize_terminal(columns, 20)
             await pilot.pause()

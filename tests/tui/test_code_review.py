@@ -18,7 +18,7 @@ from quizapp.tui.screens.code_review.review_screen import ReviewScreen
 from quizapp.tui.screens.home import HomeScreen
 from tests.interview import mock_kit
 from tests.tui.drawn import text
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -85,10 +85,10 @@ async def test_a_whole_review_with_the_real_judge(app: App, bank: Bank, study: S
         fill(running, "#fixed", review.original)
         await pilot.press("ctrl+s", "enter")
         await until(pilot, lambda: screen(running).phase == "reveal")
-        assert "100 of 100" in text(running)
-        assert "It fails on the code shown" in text(running)
+        await shows(pilot, "100 of 100")
+        await shows(pilot, "It fails on the code shown")
         await pilot.press("enter")
-        assert "the next review of this exercise is in" in text(running)
+        await shows(pilot, "the next review of this exercise is in")
     assert study.card("review:double").reps == 1
     assert not paths.running_review().exists()
 
@@ -125,9 +125,9 @@ async def test_the_cursor_begins_where_the_learner_has_read_to(tmp_path: Path) -
         view = screen(running).panes.view
         await pilot.press("pagedown", "x", "5")
         await until(pilot, lambda: view.scroll_y > 0)
-        assert "›" in text(running)
+        await shows(pilot, "›")
         await pilot.press("space")
-        assert "●" in text(running)
+        await shows(pilot, "●")
 
 
 async def test_leaving_before_the_confidence_leaves_no_trace(app: App, study: Study) -> None:
@@ -149,10 +149,10 @@ async def test_at_the_end_of_the_time_what_is_there_is_judged(app: App, bank: Ba
         await until(pilot, lambda: "One minute left" in notices(running))
         seconds.now += 60
         await until(pilot, lambda: screen(running).phase == "reveal")
-        assert "25 of 100" in text(running)
-        assert "You said: late" in text(running)
+        await shows(pilot, "25 of 100")
+        await shows(pilot, "You said: late")
         await pilot.press("1")
-        assert "33 of 100" in text(running)  # half of 15, rounded up
+        await shows(pilot, "33 of 100")  # half of 15, rounded up
         await pilot.press("1", "enter")
     assert study.card("review:double").history[0].rating == 1
 
@@ -172,7 +172,7 @@ async def test_correct_code_asks_for_a_test_only(app: App, bank: Bank) -> None:
     running = app("review", slug="double", seed=faulty(bank).seed)
     async with running.run_test() as pilot:
         await pilot.press("c", "4")
-        assert "the behavior that you doubted most" in text(running)
+        await shows(pilot, "the behavior that you doubted most")
         await pilot.press("f5")
         assert "nothing to say or fix" in notices(running)
 

@@ -22,7 +22,7 @@ from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
 from tests.tui.drawn import text
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 App = Callable[..., QuizApp]
 
@@ -82,7 +82,7 @@ async def test_ticks_change_the_proposal_which_enter_takes(app: App, study: Stud
         assert ["Tick what you said" in note.message for note in running._notifications] == [True]
         await pilot.press("a")
         assert drill(running).attempt.proposal.rating in {Rating.GOOD, Rating.EASY}
-        assert "3 of 3 key points" in text(running)
+        await shows(pilot, "3 of 3 key points")
         await pilot.press("enter")
         event = study.card("warm-up").history[0]
         assert event.rating >= Rating.GOOD
@@ -130,7 +130,7 @@ async def test_right_number_is_proposed_good_and_wrong_again(app: App) -> None:
         await pilot.press(*f"{result:g}", "enter")
         assert drill(running).attempt.mark.right == 1
         assert drill(running).attempt.proposal.rating >= Rating.GOOD
-        assert "Half of" in text(running)
+        await shows(pilot, "Half of")
         await press(pilot, "1")
         await press(pilot, "u")
         assert isinstance(running.focused, Input)
@@ -143,11 +143,11 @@ async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
     async with running.run_test() as pilot:
         await pilot.pause()
         await pilot.press(*"6*7e2/3")
-        assert "understood as 1,400" in text(running)
+        await shows(pilot, "understood as 1,400")
         await pilot.press("plus")
-        assert "this is not a number yet" in text(running)
+        await shows(pilot, "this is not a number yet")
         await pilot.press(*["backspace"] * 8)
-        assert "are understood" in text(running)
+        await shows(pilot, "are understood")
 
 
 async def test_a_slip_in_a_number_can_be_corrected_and_an_empty_field_is_an_answer(app: App) -> None:
@@ -164,11 +164,11 @@ async def test_a_slip_in_a_number_can_be_corrected_and_an_empty_field_is_an_answ
         await press(pilot, "1")
         await press(pilot, "u")
         await pilot.press("enter")
-        assert "Not answered. Right is" in text(running)
+        await shows(pilot, "Not answered. Right is")
         await press(pilot, "1")
         await press(pilot, "u")
         await pilot.press(*"12q", "ctrl+r")
-        assert "That is not a number" in text(running)
+        await shows(pilot, "That is not a number")
 
 
 async def test_numbers_are_fresh_after_a_review(app: App, study: Study, clock) -> None:
@@ -188,7 +188,7 @@ async def test_choice_is_answered_by_its_digit(app: App) -> None:
         right = next(i for i, at in enumerate(choice.order) if choice.options[at].right)
         await pilot.press(str(right + 1))
         assert drill(running).attempt.mark.right == 1
-        assert "There is no third, [not even] <one>." in text(running)
+        await shows(pilot, "There is no third, [not even] <one>.")
 
 
 async def test_reasons_of_a_choice_leave_room_for_the_explanation(app: App) -> None:
@@ -242,7 +242,7 @@ async def test_the_key_bar_names_the_digits_of_the_options(app: App) -> None:
     async with running.run_test(size=(100, 30)) as pilot:
         await pilot.pause()
         count = len(drill(running).query_one(Choice).order)
-        assert f"1-{count} answer" in text(running)
+        await shows(pilot, f"1-{count} answer")
         await pilot.press("question_mark")
         await pilot.pause()
         now = text(running).split("At other moments")[0]
@@ -305,7 +305,7 @@ async def test_gaps_are_filled_and_marked(app: App) -> None:
     async with running.run_test() as pilot:
         await pilot.press(*"0.9", "enter", *"0.99", "enter")
         assert drill(running).attempt.mark.parts == (True, False)
-        assert "[0.999]" in text(running)
+        await shows(pilot, "[0.999]")
 
 
 async def test_undo_brings_the_card_back_and_redo_takes_it_again(app: App, study: Study) -> None:
@@ -358,10 +358,10 @@ async def test_follow_up_asks_then_answers(app: App) -> None:
     running = app("drill", flt=only("warm-up"))
     async with running.run_test(size=(80, 50)) as pilot:
         await pilot.press("space", "n")
-        assert "How long is it usually?" in text(running)
+        await shows(pilot, "How long is it usually?")
         assert "few thousand" not in text(running)
         await pilot.press("n")
-        assert "few thousand" in text(running)
+        await shows(pilot, "few thousand")
 
 
 async def test_confidence_is_asked_before_the_reveal_when_wanted(app: App, study: Study) -> None:
@@ -380,7 +380,7 @@ async def test_the_question_about_confidence_goes_with_the_answer(app: App, stud
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.press("space")
-        assert "How sure are you" in text(running)
+        await shows(pilot, "How sure are you")
         await pilot.press("3")
         assert "How sure are you" not in text(running)
 
@@ -429,7 +429,7 @@ async def test_a_changed_question_can_begin_again_as_new(app: App, study: Study)
     running = app("drill", flt=only("warm-up"))
     async with running.run_test() as pilot:
         await pilot.pause()
-        assert "Why, in the new edition?" in text(running)
+        await shows(pilot, "Why, in the new edition?")
         await pilot.press("T")
         assert study.card("warm-up").state == "new"
         assert not study.changed("warm-up")
@@ -463,7 +463,7 @@ async def test_code_in_options_is_shown_without_its_backticks(app: App, study: S
     running = app("drill", flt=only("state-growth"))
     async with running.run_test() as pilot:
         await pilot.pause()
-        assert "x[0] * **2**" in text(running)
+        await shows(pilot, "x[0] * **2**")
         assert "`" not in text(running)
 
 
@@ -515,7 +515,7 @@ async def test_the_end_of_the_day_says_why_and_three_keys_go_on(app: App, study:
     running = QuizApp("drill", study=study)
     async with running.run_test(size=(100, 40)) as pilot:
         await until(pilot, lambda: "Your daily limit is reached." in text(running))
-        assert "10 more" in text(running)
+        await shows(pilot, "10 more")
         before = study.counts().total
         assert before == 0
         await pilot.press("enter")

@@ -16,7 +16,7 @@ from quizapp.tui.app import QuizApp
 from quizapp.tui.judge_bridge import OnResult, PendingSubmission
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tests.tui.drawn import text
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -82,7 +82,7 @@ async def test_the_real_judge_fails_the_starter_and_passes_the_solution(app: App
             await pilot.press("ctrl+r")
             await until(pilot, lambda: screen(running).phase != "judging")
             assert screen(running).view.verdict.status == status
-        assert "passed" in text(running)
+        await shows(pilot, "passed")
         assert study.exercise_state("double").state == "passed"
         assert [one.passed for one in study.submissions("double")] == [False, True]
 
@@ -139,12 +139,12 @@ async def test_a_consequence_is_folded_until_it_is_asked_for(judged) -> None:
         tests = (TestResult("a", 1, False, "Off by two."), TestResult("b", 2, False, "Wrong sum."))
         judge.answer(replace(verdict(False, False), tests=tests))
         await pilot.pause()
-        assert "Off by two." in text(running)
-        assert "Probably a consequence" in text(running)
+        await shows(pilot, "Off by two.")
+        await shows(pilot, "Probably a consequence")
         assert "Wrong sum." not in text(running)
         await pilot.press("f4", "a")
         await pilot.pause()
-        assert "Wrong sum." in text(running)
+        await shows(pilot, "Wrong sum.")
 
 
 async def test_reset_brings_the_starter_and_keeps_the_code_as_a_past_version(judged) -> None:
@@ -158,7 +158,7 @@ async def test_reset_brings_the_starter_and_keeps_the_code_as_a_past_version(jud
         assert screen(running).editor.text == starter
         await pilot.press("f6")
         await pilot.pause()
-        assert "kept" in text(running)
+        await shows(pilot, "kept")
         await pilot.press("enter", "down", "down", "enter")
         await pilot.pause()
         assert screen(running).editor.text == RIGHT
@@ -182,7 +182,7 @@ async def test_a_fault_of_the_judge_is_a_sentence(judged) -> None:
         await pilot.press("ctrl+r")
         judge.answer(QuizError("There is no CUDA device here."))
         await pilot.pause()
-        assert "There is no CUDA device here." in text(running)
+        await shows(pilot, "There is no CUDA device here.")
 
 
 async def test_a_file_changed_by_another_editor_is_taken_and_graded(judged) -> None:
@@ -223,7 +223,7 @@ async def test_hints_come_one_by_one_and_count(judged) -> None:
         judge.answer(verdict(True, False))
         await pilot.press("ctrl+t")
         await pilot.pause()
-        assert "Do not work in place." in text(running)
+        await shows(pilot, "Do not work in place.")
         await pilot.press("ctrl+t", "ctrl+t")
         assert screen(running).grading.hints == 2
 
@@ -234,7 +234,7 @@ async def test_the_solution_before_a_pass_is_asked_for_and_rated_again(judged, s
         await pilot.pause()
         await pilot.press("f8", "down", "enter")
         await pilot.pause()
-        assert "return 2 * x" in text(running)
+        await shows(pilot, "return 2 * x")
         assert study.card("exercise:double").reps == 1
 
 
@@ -247,7 +247,7 @@ async def test_past_submissions_are_reopened_into_the_editor(judged) -> None:
         judge.answer(verdict(True, True))
         screen(running).editor.load_text("other = 1\n")
         await pilot.press("f7")
-        assert "+other = 1" in text(running)
+        await shows(pilot, "+other = 1")
         await pilot.press("escape", "f6", "enter")
         await pilot.pause()
         await pilot.press("down", "down", "enter")
@@ -340,7 +340,7 @@ async def test_a_long_line_is_wrapped(judged) -> None:
         screen(running).editor.load_text("x = [" + ", ".join(map(str, range(100, 140))) + "]\n")
         await pilot.press("f3")
         await pilot.pause()
-        assert "139]" in text(running)
+        await shows(pilot, "139]")
 
 
 async def test_ctrl_end_and_ctrl_home_go_to_the_ends_of_the_code(judged) -> None:
@@ -365,7 +365,7 @@ async def test_a_verdict_whose_core_holds_says_so(judged) -> None:
         failed = replace(verdict(True, False), stages=(*core, StageResult("robust", False)))
         judge.answer(failed)
         await pilot.pause()
-        assert "✓ core passed  1 of 2 tests" in text(running)
+        await shows(pilot, "✓ core passed  1 of 2 tests")
 
 
 async def test_a_cold_judge_says_that_pytorch_starts(judged) -> None:
@@ -375,12 +375,12 @@ async def test_a_cold_judge_says_that_pytorch_starts(judged) -> None:
         await pilot.pause()
         await pilot.press("ctrl+r")
         await pilot.pause()
-        assert "Starting PyTorch" in text(running)
+        await shows(pilot, "Starting PyTorch")
         judge.is_warm = True
         screen(running)._tick()
         await pilot.pause()
         assert "Starting PyTorch" not in text(running)
-        assert "Grading" in text(running)
+        await shows(pilot, "Grading")
 
 
 async def test_the_device_is_named_only_where_it_was_chosen(judged) -> None:
@@ -444,7 +444,7 @@ async def test_a_save_that_fails_is_no_submission_and_a_grade_is_one(judged, stu
             submission = judge.submissions[-1]
             submission.on_result(submission, verdict(True, passed))
             await pilot.pause()
-        assert "Rated Good after 2 submissions" in text(running)
+        await shows(pilot, "Rated Good after 2 submissions")
         assert len(study.submissions("double")) == 4
 
 
@@ -456,10 +456,10 @@ async def test_the_proposed_rating_of_a_pass_can_be_changed(judged, study: Study
         await pilot.press("ctrl+r")
         judge.answer(verdict(True, True))
         await pilot.pause()
-        assert "f4, then r: another rating" in text(running)
+        await shows(pilot, "f4, then r: another rating")
         await pilot.press("f4", "r", "home", "down", "enter")
         await pilot.pause()
-        assert "Rated Hard after 1 submission" in text(running)
+        await shows(pilot, "Rated Hard after 1 submission")
     (event,) = study.store.log.standing(EventType.VERDICT, "exercise:double")
     assert event.rating == Rating.HARD
     assert event.proposed != event.rating

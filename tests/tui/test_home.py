@@ -13,7 +13,7 @@ from quizapp.scheduling.planner.outlook import Outlook, keep_outlook
 from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
 from tests.tui.drawn import text
-from tests.tui.waiting import opened, until
+from tests.tui.waiting import opened, shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -49,17 +49,17 @@ async def test_home_stats_due_and_the_command_tell_the_same_counts(
     running = app()
     async with running.run_test() as pilot:
         await until(pilot, lambda: f"{counts.new} new" in text(running))
-        assert f"{counts.learning} learning" in text(running)
-        assert f"{counts.due} to review" in text(running)
-        assert f"{figures['learned']} learned" in text(running)
-        assert f"{figures['seen'] - figures['learned']} learning" in text(running)
+        await shows(pilot, f"{counts.learning} learning")
+        await shows(pilot, f"{counts.due} to review")
+        await shows(pilot, f"{figures['learned']} learned")
+        await shows(pilot, f"{figures['seen'] - figures['learned']} learning")
 
 
 async def test_progress_shows_from_the_first_answer_on(app: App, study: Study) -> None:
     running = app()
     async with running.run_test() as pilot:
         await until(pilot, lambda: "0 learned" in text(running))
-        assert "▒ 0 learning" in text(running)
+        await shows(pilot, "▒ 0 learning")
         study.answer("warm-up", Rating.GOOD)
         running.screen.fill()
         await until(pilot, lambda: "▒ 1 learning" in text(running))
@@ -73,7 +73,7 @@ async def test_enter_drills_the_topic_that_one_went_down_to(app: App) -> None:
         await opened(pilot)
         await pilot.press("down", "down")
         here = running.screen.query_one("TopicList").current
-        assert f"▸ {here.name[:12]}" in text(running)
+        await shows(pilot, f"▸ {here.name[:12]}")
         await pilot.press("enter")
         await pilot.pause()
         assert running.screen.feed.flt.topic == here.topic

@@ -12,7 +12,7 @@ from quizapp.scheduling.service import Study
 from quizapp.settings.model import PlanSettings, load_settings
 from quizapp.tui.app import QuizApp
 from tests.tui.drawn import text
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -83,4 +83,4 @@ async def test_minutes_role_and_target_go_into_the_file(app: App, study: Study) 
         assert plan.minutes == 15
         assert plan.role
         assert plan.target == 0.80
-        assert f"{plan.minutes} a day" in text(running)
+        await shows(pilot, f"{plan.minutes} a day")

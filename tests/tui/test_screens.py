@@ -18,7 +18,7 @@ from quizapp.tui import app as tui
 from quizapp.tui.app import QuizApp
 from quizapp.tui.widgets.table import Table
 from tests.tui.drawn import text
-from tests.tui.waiting import opened, until
+from tests.tui.waiting import opened, shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ async def test_home_opens_the_users_own_data(bank, monkeypatch: pytest.MonkeyPat
     running = QuizApp()
     async with running.run_test() as pilot:
         await opened(pilot)
-        assert "6 new" in text(running)
+        await shows(pilot, "6 new")
     assert paths.database().exists()
 
 
@@ -160,7 +160,7 @@ async def test_browse_acts_on_the_chosen_card(app: App, study: Study) -> None:
         await pilot.press("u", "i")
         await pilot.pause()
         assert name(running) == "Pager"
-        assert "new (flagged)" in text(running)
+        await shows(pilot, "new (flagged)")
         await pilot.press("escape", "d")
         await pilot.pause()
         assert name(running) == "DrillScreen"
@@ -190,9 +190,9 @@ async def test_exercises_are_filtered_and_opened(app: App) -> None:
     running = app("exercises")
     async with running.run_test() as pilot:
         await pilot.pause()
-        assert "Double a tensor" in text(running)
+        await shows(pilot, "Double a tensor")
         await pilot.press("slash", *"nothing", "escape")
-        assert "No exercise matches." in text(running)
+        await shows(pilot, "No exercise matches.")
         await pilot.press("slash", *(["backspace"] * 7), *"doub", "enter")
         await pilot.pause()
         assert name(running) == "ExerciseScreen"
@@ -205,12 +205,12 @@ async def test_statistics_pages_and_export(app: App, study: Study, clock, home) 
     running = app("statistics")
     async with running.run_test(size=(100, 40)) as pilot:
         await pilot.pause()
-        assert "Reviews" in text(running)
+        await shows(pilot, "Reviews")
         for words in ("Recalled", "days from today", "learned", "Mock interviews", "Ratings"):
             await pilot.press("right")
             await until(pilot, lambda words=words: words in text(running))
             if words == "days from today":
-                assert "0 reviews in the last 7 days" in text(running)
+                await shows(pilot, "0 reviews in the last 7 days")
         await pilot.press("x")
         await pilot.pause()
     assert {path.name for path in (home / "exports").iterdir()} == {
@@ -316,11 +316,11 @@ async def test_the_first_reading_of_the_content_shows_how_far_it_is(
     async with running.run_test() as pilot:
         await until(pilot, seen.is_set)
         await pilot.pause()
-        assert "Reading the questions" in text(running)
+        await shows(pilot, "Reading the questions")
         go_on.set()
         await opened(pilot)
         assert "Reading the questions" not in text(running)
-        assert "drill" in text(running)
+        await shows(pilot, "drill")
 
 
 async def test_a_new_settings_file_explains_itself(app: App) -> None:
@@ -342,7 +342,7 @@ async def test_a_notice_never_covers_the_ratings(app: App) -> None:
             await pilot.press("escape")
         await pilot.press("space", "f")
         await until(pilot, lambda: "Flagged." in text(running))
-        assert "4 Easy" in text(running)
+        await shows(pilot, "4 Easy")
 
 
 async def test_a_wrong_theme_and_a_wrong_action_name_their_lines(
@@ -389,6 +389,6 @@ async def test_an_exercise_lists_its_behaviors_at_once(app: App) -> None:
         await pilot.pause()
         await pilot.press("f4")
         await pilot.pause()
-        assert "They check:" in text(running)
+        await shows(pilot, "They check:")
         first = next(iter(running.screen.exercise.behaviours.values()))
-        assert first[:20] in text(running)
+        await shows(pilot, first[:20])

@@ -10,7 +10,7 @@ from quizapp.scheduling.service import Study
 from quizapp.settings.model import load_settings
 from quizapp.tui.app import QuizApp
 from tests.tui.drawn import text
-from tests.tui.waiting import opened, until
+from tests.tui.waiting import opened, shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -33,10 +33,10 @@ async def test_a_new_user_answers_three_questions_and_meets_the_first_card(new_u
         # Nothing else was on the screen before.
         assert place(running) == "tour"
         assert len(running.screen_stack) == 1
-        assert "Welcome to quizapp" in text(running)
+        await shows(pilot, "Welcome to quizapp")
         await opened(pilot)
         await pilot.press("enter", *"3 weeks", "enter")
-        assert "Which role" in text(running)
+        await shows(pilot, "Which role")
         await pilot.press("down", "enter", "up", "enter")
         day = running.study.today() + timedelta(days=21)
         assert f"{day.day} {day:%B %Y}, 20 minutes a day, Applied fine-tuning" in " ".join(
@@ -61,10 +61,10 @@ async def test_every_question_can_be_skipped_and_the_plan_is_offered(new_user: N
     async with running.run_test(size=(80, 24)) as pilot:
         await opened(pilot)
         await pilot.press("enter", "escape", "enter", "enter")
-        assert "No date yet" in text(running)
+        await shows(pilot, "No date yet")
         await pilot.press("p")
         await until(pilot, lambda: place(running) == "plan")
-        assert "not set" in text(running)
+        await shows(pilot, "not set")
         await pilot.press("escape")
         await until(pilot, lambda: place(running) == "home")
 
@@ -83,7 +83,7 @@ async def test_a_day_that_is_none_stays_in_the_field(new_user: None) -> None:
     running = QuizApp()
     async with running.run_test() as pilot:
         await pilot.press("enter", *"soon", "enter")
-        assert "When is your interview?" in text(running)
+        await shows(pilot, "When is your interview?")
         assert running.screen.query_one("#date").value == "soon"
         assert any("is not a day" in notice.message for notice in running._notifications)
 

@@ -5,6 +5,8 @@ from typing import Any
 
 from textual.pilot import Pilot
 
+from tests.tui.drawn import text
+
 PATIENCE_S = 60.0
 STEP_S = 0.05
 
@@ -15,7 +17,12 @@ async def until(pilot: Pilot[Any], holds: Callable[[], object]) -> None:
         if holds():
             return
         await pilot.pause(STEP_S)
-    raise AssertionError("it never happened")
+    raise AssertionError(f"it never happened; the screen shows\n{text(pilot.app)}")
+
+
+async def shows(pilot: Pilot[Any], *parts: str) -> None:
+    """Return once all ``parts`` are drawn; that can be a moment after the state that asks for them."""
+    await until(pilot, lambda: all(part in text(pilot.app) for part in parts))
 
 
 async def opened(pilot: Pilot[Any]) -> None:
