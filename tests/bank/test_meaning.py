@@ -7,6 +7,7 @@ from quizapp.bank.meaning.lexicon import load_lexicon, parse_lexicon
 from quizapp.bank.meaning.space import load_space
 from quizapp.bank.meaning.text_marking import Card, mark_text
 from quizapp.bank.model import KeyPoint, Misconception
+from quizapp.incidents.loader import load_library
 
 PROMPT = "Why do Transformers use learning-rate warm-up?"
 ANSWER = (
@@ -106,6 +107,31 @@ def test_evidence_is_a_passage_of_the_answer() -> None:
     for evidence in mark_text(CARD, text).proposed.values():
         assert evidence
         assert evidence in text
+
+
+def test_each_point_of_an_incident_quotes_its_own_sentence() -> None:
+    incident = load_library().incidents["amp-clip-before-unscale"]
+    points = tuple(
+        KeyPoint(point.text, point.weight, point.terms)
+        for section in incident.points.values()
+        for point in section
+    )
+    answer = {
+        "Call scaler.unscale_": "The fix is to call scaler.unscale_(optimizer) before clip_grad_norm_.",
+        "Verify on several": "I run three seeds: the norms agree with float32 and few steps are clipped.",
+        "Guard: alarm": "In CI I would add an assert that alarms when almost all steps are clipped.",
+        "The true threshold": "With a threshold of 1 on scaled gradients the update is practically zero.",
+        "Adam hides it": "Adam would hide it because it normalizes the gradient magnitude.",
+    }
+    card = Card(f"{incident.setup}\n\n{incident.symptom}", points, references=(incident.answer,))
+    marking = mark_text(card, " ".join(answer.values()))
+    evidence = {
+        start: found.evidence
+        for point, found in zip(points, marking.points, strict=True)
+        for start in answer
+        if point.text.startswith(start)
+    }
+    assert evidence == answer
 
 
 @pytest.mark.parametrize(

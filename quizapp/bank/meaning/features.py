@@ -18,7 +18,7 @@ from quizapp.bank.meaning.sentences import affirmed, own_sentences
 from quizapp.bank.meaning.text_marking import Card
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from quizapp.bank.meaning.passages import Floats
 
@@ -46,16 +46,21 @@ WRONG_FEATURES = (
     *ANSWER_FEATURES,
 )
 _MANY_TERMS = 3
+_PAIR, _OTHER_POINT = 0.1, 0.3  # of a unit's score as evidence: for a second sentence, for another point
 
 
 class Featured(NamedTuple):
-    """Features of the answer, the points and the misconceptions, and the sentences that each rests on."""
+    """Features of the answer, the points and the misconceptions, and the sentences that each rests on.
+
+    ``point_evidence`` are the sentences to show for each point, which are mostly fewer.
+    """
 
     answer: "Floats"
     points: "Floats"
     wrongs: "Floats"
     point_units: tuple[tuple[str, ...], ...]
     wrong_units: tuple[tuple[str, ...], ...]
+    point_evidence: tuple[tuple[str, ...], ...]
 
 
 def features(card: Card, text: str) -> Featured | None:
@@ -66,7 +71,8 @@ def features(card: Card, text: str) -> Featured | None:
         return None
     measures = measure(statements, parts)
     answer = _answer(statements, measures)
-    points = [_point(statements, measures, index, answer) for index in range(len(card.points))]
+    hits = [_term_hits(statements, measures, index) for index in range(len(card.points))]
+    points = [_point(statements, measures, index, answer, hits[index]) for index in range(len(card.points))]
     wrongs = [_wrong(statements, measures, index, answer) for index in range(len(card.misconceptions))]
     return Featured(
         _table([answer], ANSWER_FEATURES)[0],
@@ -74,6 +80,7 @@ def features(card: Card, text: str) -> Featured | None:
         _table([row for row, _ in wrongs], WRONG_FEATURES),
         tuple(measures.units[unit] for _, unit in points),
         tuple(measures.units[unit] for _, unit in wrongs),
+        _point_evidence(measures, hits),
     )
 
 
@@ -143,13 +150,12 @@ def _whole(statements: Statements, m: Measures, index: int) -> float:
 
 
 def _point(
-    statements: Statements, m: Measures, index: int, answer: "Mapping[str, float]"
+    statements: Statements, m: Measures, index: int, answer: "Mapping[str, float]", hits: "Floats"
 ) -> "tuple[dict[str, float], int]":
     """The features of a key point, and the unit that it rests on."""
     point, count = statements.card.points[index], len(statements.card.points)
     strength = m.strength
-    hits = _term_hits(statements, m, index)
-    unit = int((strength[index] + 0.15 * np.minimum(hits, 2)).argmax())
+    unit = int(_scores(m, index, hits).argmax())
     aligned = statements.aligned[index]
     wrong = float(strength[statements.wrongs, unit].max(initial=0))
     best = np.delete(strength[statements.points].max(axis=1), index)
@@ -172,6 +178,30 @@ def _point(
         **answer,
     }
     return row, unit
+
+
+def _scores(m: Measures, index: int, hits: "Floats") -> "Floats":
+    """How far each unit says a key point, by its strength and by the point's terms in it."""
+    scores: Floats = m.strength[index] + 0.15 * np.minimum(hits, 2)
+    return scores
+
+
+def _point_evidence(m: Measures, hits: "Sequence[Floats]") -> tuple[tuple[str, ...], ...]:
+    """The sentences to show for each key point.
+
+    A pair of sentences holds more words than either, so it must beat them clearly. What says another point
+    better is worth less: the sentence before or after would otherwise be quoted for its neighbor's words.
+    """
+    if not hits:
+        return ()
+    scores = np.stack([_scores(m, index, row) for index, row in enumerate(hits)])
+    chosen = []
+    for index, row in enumerate(scores):
+        others = np.delete(scores, index, axis=0).max(axis=0, initial=0)
+        own = row - _OTHER_POINT * others
+        own[m.answer.size :] -= _PAIR
+        chosen.append(m.units[int(own.argmax())])
+    return tuple(chosen)
 
 
 @lru_cache(64)

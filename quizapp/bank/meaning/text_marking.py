@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
+from quizapp.bank.meaning.sentences import sentences
 from quizapp.bank.model import KeyPoint, Misconception, Question
 
 
@@ -35,7 +36,7 @@ def card_of(question: Question) -> Card:
 
 
 class TextFinding(NamedTuple):
-    """Whether an answer holds a statement. ``nearest`` is the passage that comes nearest to doing so."""
+    """Whether an answer holds a statement. ``nearest`` is the passage that says most of it."""
 
     probability: float = 0.0
     proposed: bool = False
@@ -89,15 +90,20 @@ def mark_text(card: Card, text: str) -> TextMarking:
         if proposed:
             rivals.update((sentence, max(p, rivals.get(sentence, 0.0))) for sentence in unit)
     points = []
-    for p, unit in zip(shown, measured.point_units, strict=True):
+    for p, unit, evidence in zip(shown, measured.point_units, measured.point_evidence, strict=True):
         # A sentence that rather states a misconception earns nothing.
         proposed = p >= model.propose and p > max(rivals.get(sentence, 0.0) for sentence in unit)
-        points.append(TextFinding(p, proposed, _passage(text, unit)))
+        points.append(TextFinding(p, proposed, _passage(text, evidence)))
     return TextMarking(tuple(points), tuple(misconceptions))
 
 
-def _passage(text: str, sentences: Sequence[str]) -> str:
+def _passage(text: str, chosen: Sequence[str]) -> str:
     """The passage of the text from the first to the last of some sentences, as it was typed."""
-    start = text.find(sentences[0])
-    end = text.find(sentences[-1], start)
-    return text[start : end + len(sentences[-1])] if start >= 0 and end >= 0 else sentences[0]
+    start = text.find(chosen[0])
+    end = text.find(chosen[-1], start)
+    if start < 0 or end < 0:
+        return chosen[0]
+    end += len(chosen[-1])
+    if chosen[-1].endswith(":") and (rest := sentences(text[end:])):
+        end = text.find(rest[0], end) + len(rest[0])  # a colon ends a sentence for the marking only
+    return text[start:end]
