@@ -13,7 +13,7 @@ from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.screens.interview.time_up import TimeUp
 from tests.interview.mock_kit import Hand, begin, sit_down, small_bank, study
-from tests.tui.waiting import until
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -131,9 +131,8 @@ async def test_the_task_scrolls_by_keys(made) -> None:
         await pilot.pause()
         pane = screen.query_one("#pane-task")
         await pilot.press("down")
-        await pilot.pause()
-        assert pane.scroll_offset.y == 1
-        await pilot.press(*["pagedown"] * 12)
-        await pilot.pause()
-        assert pane.scroll_offset.y == pane.max_scroll_y > 0
-        assert "Rule number 59." in app.export_screenshot().replace("&#160;", " ")
+        await until(pilot, lambda: pane.scroll_offset.y == 1)
+        for _ in range(40):
+            await pilot.press("pagedown")
+        await until(pilot, lambda: pane.scroll_offset.y == pane.max_scroll_y > 0)
+        await shows(pilot, "Rule number 59.")

@@ -185,8 +185,9 @@ async def test_home_tells_of_an_interview_whose_clock_runs(tmp_path: Path) -> No
     for said in ("not finished, its clock runs", "waits to be marked"):
         app = QuizApp(study=made)
         async with app.run_test(size=(60, 20)) as pilot:
-            await pilot.pause()
-            assert said in app.screen.query_one("#onward").visual.plain
+            await until(
+                pilot, lambda app=app, said=said: said in app.screen.query_one("#onward").visual.plain
+            )
         interview.session.end()
         interview.save()
     made.close()

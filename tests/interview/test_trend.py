@@ -16,7 +16,7 @@ from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from tests.interview.mock_kit import EVENING, small_bank, study
 from tests.interview.reports import complete
-from tests.tui.waiting import shows
+from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -156,10 +156,11 @@ async def test_history_fits_and_every_interview_can_be_opened(
             assert scroll.virtual_size.width <= size[0]
             for _ in range(len(screen.reports) - 1):
                 await pilot.press("down")
-            await pilot.pause()
             at = lines.cursor_line(width) + lines.styles.padding.top
             assert lines.lines(width)[lines.cursor_line(width)].plain.startswith("▸")
-            assert scroll.scroll_offset.y <= at < scroll.scroll_offset.y + scroll.size.height
+            await until(
+                pilot, lambda: scroll.scroll_offset.y <= at < scroll.scroll_offset.y + scroll.size.height
+            )
             oldest = screen.reports[0]
             assert oldest.started[:10] in lines.lines(width)[lines.cursor_line(width)].plain
             for _ in range(40):

@@ -67,8 +67,7 @@ async def test_in_terminal_colours_the_button_is_reversed_and_nothing_is_hard_to
     running = app()
     async with running.run_test() as pilot:
         running.theme = theme
-        await pilot.pause()
-        assert "Start (enter)" in styled(running, "reverse")
+        await until(pilot, lambda: "Start (enter)" in styled(running, "reverse"))
         written = {
             segment.style.color.number
             for strip in running.screen._compositor.render_strips()

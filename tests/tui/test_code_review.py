@@ -123,8 +123,9 @@ async def test_the_cursor_begins_where_the_learner_has_read_to(tmp_path: Path) -
     running = QuizApp("review", study=made, slug="attention", seed=1)
     async with running.run_test(size=(80, 24)) as pilot:
         view = screen(running).panes.view
-        await pilot.press("pagedown", "x", "5")
+        await pilot.press("pagedown")
         await until(pilot, lambda: view.scroll_y > 0)
+        await pilot.press("x", "5")
         await shows(pilot, "›")
         await pilot.press("space")
         await shows(pilot, "●")

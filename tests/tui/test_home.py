@@ -87,8 +87,9 @@ async def test_a_click_on_a_topic_drills_it(app: App) -> None:
     async with running.run_test() as pilot:
         await opened(pilot)
         topics = running.screen.query_one("TopicList")
+        await until(pilot, lambda: topics.content_region.height > 1)
         await pilot.click("TopicList", offset=(8, 1 + topics.content_region.y - topics.region.y))
-        await pilot.pause()
+        await until(pilot, lambda: running.screen.place == "drill")
         assert running.screen.feed.flt.topic == topics.topics[0].topic
 
 

@@ -13,7 +13,7 @@ from quizapp.tui.app import PLACES, QuizApp
 from quizapp.tui.palette import QuizCommands
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.help import HelpTable, acts, help_lines
-from tests.tui.waiting import until
+from tests.tui.waiting import opened, until
 
 pytestmark = pytest.mark.slow
 
@@ -111,11 +111,11 @@ async def test_a_long_help_turns_its_pages(app: App) -> None:
     async with running.run_test(size=(80, 24)) as pilot:
         await pilot.press("f1")
         scroll = running.screen.query_one(VerticalScroll)
-        assert scroll.max_scroll_y > 0
+        await until(pilot, lambda: scroll.max_scroll_y > 0)
         await pilot.press("pagedown")
-        assert scroll.scroll_y > 1
+        await until(pilot, lambda: scroll.scroll_y > 1)
         await pilot.press("pageup", "pageup")
-        assert scroll.scroll_y == 0
+        await until(pilot, lambda: scroll.scroll_y == 0)
 
 
 async def test_ctrl_c_says_how_to_leave_and_leaves_nothing(app: App) -> None:
@@ -211,7 +211,7 @@ def test_help_or_the_palette_is_offered_to_the_mouse_in_sixty_columns(place: str
 async def test_every_action_that_is_possible_can_be_clicked_in_the_help(app: App, place: str) -> None:
     running = app(place, **OPTIONS.get(place, {}))
     async with running.run_test(size=(60, 20)) as pilot:
-        await pilot.pause()
+        await opened(pilot)
         phase = running.screen.phase
         below = running.screen
         wanted = {act.id for act in actions.live(place, phase) if act.place == "app" or below.offers(act)}

@@ -204,7 +204,9 @@ async def test_faults_are_planted_in_the_background(
     async with running.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         await pilot.press("ctrl+l")
-        await until(pilot, lambda: screen(running).mode == PracticeMode.FAULTS)
+        await until(
+            pilot, lambda: screen(running).mode == PracticeMode.FAULTS and screen(running).query("#editor")
+        )
         await until(pilot, lambda: "3 * x" in screen(running).editor.text)
 
 

@@ -39,9 +39,8 @@ async def test_a_new_user_answers_three_questions_and_meets_the_first_card(new_u
         await shows(pilot, "Which role")
         await pilot.press("down", "enter", "up", "enter")
         day = running.study.today() + timedelta(days=21)
-        assert f"{day.day} {day:%B %Y}, 20 minutes a day, Applied fine-tuning" in " ".join(
-            text(running).split()
-        )
+        said = f"{day.day} {day:%B %Y}, 20 minutes a day, Applied fine-tuning"
+        await until(pilot, lambda: said in " ".join(text(running).split()))
         await pilot.press("enter")
         await until(pilot, lambda: place(running) == "drill" and running.screen.card is not None)
         plan = load_settings(paths.config()).plan
@@ -85,7 +84,7 @@ async def test_a_day_that_is_none_stays_in_the_field(new_user: None) -> None:
         await pilot.press("enter", *"soon", "enter")
         await shows(pilot, "When is your interview?")
         assert running.screen.query_one("#date").value == "soon"
-        assert any("is not a day" in notice.message for notice in running._notifications)
+        await until(pilot, lambda: any("is not a day" in notice.message for notice in running._notifications))
 
 
 async def test_taken_again_the_tour_begins_with_the_answers_in_force(app: App, study: Study) -> None:

@@ -26,6 +26,6 @@ async def shows(pilot: Pilot[Any], *parts: str) -> None:
 
 
 async def opened(pilot: Pilot[Any]) -> None:
-    """Return once the data is open."""
-    await until(pilot, lambda: pilot.app.ready)
+    """Return once the data is open and the screen has been filled from it."""
+    await until(pilot, lambda: pilot.app.ready and getattr(pilot.app.screen, "phase", "") != "loading")
     await pilot.pause()
