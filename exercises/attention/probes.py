@@ -48,7 +48,9 @@ def padding(draw, length):
     rows[2, [0, draw.integer(2, 3), length - 2]] = True
     rows[3, [draw.integer(1, 2), 4, length - 1]] = True
     rows[4] = True
-    return rows[draw.permutation(6)]
+    order = draw.permutation(6)
+    # A first row without padding would make "the mask of the first row" look like "no mask".
+    return rows[order.flip(0) if order[0] == 5 else order]
 
 
 def padded(draw, heads, head_dim, kv=None):

@@ -147,14 +147,14 @@ def coarse_case(draw):
     }
 
 
-def script(draw):
-    """What a scripted model answers per row and position, and where its end token comes."""
+def script(draw, eos=None):
+    """What a scripted model answers per row and position, and where its end token comes (not 0 if drawn)."""
     batch, vocab = draw.sizes(2, 5, 7)
     start, n_new = draw.integer(3, 6), draw.integer(9, 12)
-    eos = draw.integer(0, vocab - 1)
+    eos = draw.integer(1, vocab - 1) if eos is None else eos
     others = [token for token in range(vocab) if token != eos]
     answers = [[draw.choice(others) for _ in range(start + n_new)] for _ in range(batch)]
-    prompt = [[draw.integer(0, vocab - 1) for _ in range(start)] for _ in range(batch)]
+    prompt = [[draw.choice(others) for _ in range(start)] for _ in range(batch)]
     prompt[0][start - 1] = eos
     prompt[1][0] = eos
     ends = draw.sample(range(1, n_new - 1), batch)
@@ -232,6 +232,7 @@ def inputs(draw):
         "coarse": coarse_case(draw),
         "tail": [long_tail(draw), long_tail(draw)],
         "apart": nucleus_case(draw, (b, v), t=draw.uniform(1.3, 2.0), with_k=True),
+        "zero": script(draw, eos=0),
     }
 
 
@@ -395,6 +396,12 @@ def probe_generate(code, given, record):
             record("out", code.generate(scripted(script, record, seen), tokens.clone(), n_new, **extra))
             record("calls", len(seen))
             record("seen", seen[:40])
+    with record.step("zero"):
+        seen, zero = [], given["zero"]
+        step = scripted(zero, record, seen)
+        record("out", code.generate(step, zero["prompt"].clone(), zero["n_new"], eos_id=0))
+        record("calls", len(seen))
+        record("seen", seen[:40])
     for i, case in enumerate(given["constant"]):
         with record.step(f"constant{i}"):
             rows = case["rows"].repeat(DRAWS // 4, 1)

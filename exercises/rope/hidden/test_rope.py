@@ -253,6 +253,12 @@ def test_positions_of_each_sample(observe):
     for i, case in cases(observe):
         says = "With positions of shape (B, T) each sample has its own."
         check(observe, f"rotate/{i}/own/half", case["x"], case["own"], case["base"], says)
+
+
+@behaviour(5, on_error="Positions of any integer dtype are valid, int32 too.")
+def test_positions_of_another_dtype(observe):
+    for i, case in cases(observe):
+        says = "With int32 positions the rotation is wrong."
         check(observe, f"rotate/{i}/int32/half", case["x"], case["own"], case["base"], says)
 
 

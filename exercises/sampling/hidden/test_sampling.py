@@ -586,13 +586,15 @@ def generate_runs(observe):
     case = observe.given["script"]
     prompt, n_new, eos = case["prompt"], case["n_new"], case["eos"]
     late = [row for row in range(len(prompt)) if case["ends"][row] >= case["short"]]
+    zero = observe.given["zero"]
     return {
-        "eos": (prompt, n_new, eos, None),
-        "sampled": (prompt, n_new, eos, None),
-        "short": (prompt[late], case["short"], eos, late),
-        "endless": (prompt, n_new, None, None),
-        "nothing": (prompt, 0, eos, None),
-        "single": (prompt[:1], n_new, eos, None),
+        "eos": (case, prompt, n_new, eos, None),
+        "sampled": (case, prompt, n_new, eos, None),
+        "short": (case, prompt[late], case["short"], eos, late),
+        "endless": (case, prompt, n_new, None, None),
+        "nothing": (case, prompt, 0, eos, None),
+        "single": (case, prompt[:1], n_new, eos, None),
+        "zero": (zero, zero["prompt"], zero["n_new"], zero["eos"], None),
     }
 
 
@@ -607,7 +609,10 @@ def generate_mistakes(case, prompt, n_new, eos, rows):
     hits = (new == eos).int()
     done = hits.cumsum(1) - hits > 0
     held = torch.where(done, eos, new)
-    found = [("The loop must end as soon as all rows have produced eos_id.", torch.cat([prompt, held], 1))]
+    found = [("An eos_id of 0 ends a row too: compare with None.", raw)] if eos == 0 else []
+    found.append(
+        ("The loop must end as soon as all rows have produced eos_id.", torch.cat([prompt, held], 1))
+    )
     goes_on = "Text goes on behind the end token."
     found.append((goes_on, raw))
     ends = [int(row.argmax()) if row.any() else n_new for row in hits]
@@ -660,9 +665,8 @@ def generate_mistakes(case, prompt, n_new, eos, rows):
 @behaviour(8)
 def test_generated_tokens(observe):
     observe["generate/eos/out"]
-    case = observe.given["script"]
     greedy, sampled = holds(observe, test_greedy_sample), holds(observe, test_frequencies)
-    for name, (prompt, n_new, eos, rows) in generate_runs(observe).items():
+    for name, (case, prompt, n_new, eos, rows) in generate_runs(observe).items():
         if not (greedy if name == "eos" else sampled):
             continue
         want, _ = continued(case, prompt, n_new, eos, rows)
@@ -682,8 +686,7 @@ def test_generated_tokens(observe):
 
 @behaviour(8)
 def test_calls_of_step(observe):
-    case = observe.given["script"]
-    for name, (prompt, n_new, eos, rows) in generate_runs(observe).items():
+    for name, (case, prompt, n_new, eos, rows) in generate_runs(observe).items():
         want, calls = continued(case, prompt, n_new, eos, rows)
         if not alike(observe[f"generate/{name}/out"], want):
             continue  # reported by the test of the tokens
