@@ -265,3 +265,9 @@ def test_a_class_that_only_has_the_name_of_an_exception_is_told_apart() -> None:
     record = Recorder(torch.device("cpu"), "x.py")
     assert not Raised(record.describe(own()), "x.py").is_a("ValueError")
     assert Raised(record.describe(derived()), "x.py").is_a("ValueError")
+
+
+@pytest.mark.parametrize("problem", WorkerProblem)
+def test_the_judge_learns_why_there_is_no_evidence(problem: WorkerProblem) -> None:
+    message = decode(encode(WorkerAnswer("nonce", problem=problem).as_message()))
+    assert WorkerAnswer.from_message(message).problem == problem

@@ -137,10 +137,12 @@ def collect_reports(
     """Wait until every worker has sent its transcript, one has failed, or the deadline has passed.
 
     ``module`` is the name of the user's file, which is looked for in the stack of a worker that has to be
-    killed. ``deadline`` is a time of the monotonic clock. All workers are killed before this returns. Raises
-    `ZygoteLost` if the zygote died meanwhile.
+    killed. ``deadline`` is a time of the monotonic clock. This takes the workers over: the list is empty
+    afterwards, all of them are killed and their pipes closed, once, since another grade may get the same
+    descriptors right away. Raises `ZygoteLost` if the zygote died meanwhile.
     """
     reports = [WorkerReport(worker) for worker in workers]
+    workers.clear()
     try:
         with selectors.DefaultSelector() as selector:
             for report in reports:

@@ -42,6 +42,7 @@ from quizapp.judge.server.zygote_link import ZygoteLost
 from quizapp.judge.verdict import StageResult, Verdict, VerdictStatus
 from quizapp.judge.worker.job import WorkerJob
 from quizapp.util.sanitize import escape_unprintable
+from quizapp.util.turns import Turns
 
 _ZYGOTE_LOST = RunFailure(
     VerdictStatus.ERROR,
@@ -144,6 +145,7 @@ class GradingEngine:
         self._pool = pool
         self._tiers = tiers
         self._examiner = ExaminerLink(pool)
+        self._turns = Turns()
 
     def grade(self, order: GradeOrder, canceled: threading.Event | None = None) -> Verdict:
         """Grade one submission. Raises `QuizError` if the device is absent or the exercise is broken."""
@@ -247,14 +249,13 @@ class GradingEngine:
         groups += [_Group(exercise.reference_names, without_submission=True)]
         groups += [_Group(exercise.new_process_names, new_process=True)]
         for group in groups:
-            if group.names and not any(run.failure for run in runs):
-                begin = time.monotonic()
-                if group.new_process:
-                    for run in runs:
-                        self._carry(task, run)
-                if not any(run.failure for run in runs):
-                    self._observe_group(task, runs, group, left)
-                left -= time.monotonic() - begin
+            if not group.names or any(run.failure for run in runs):
+                continue
+            if group.new_process:
+                for run in runs:
+                    self._carry(task, run)
+            if not any(run.failure for run in runs):
+                left -= self._observe_group(task, runs, group, left)
 
     def _carry(self, task: GradingTask, run: GradedRun) -> None:
         """Add what the first process hands on to the inputs of a run. If that is too much, the run fails."""
@@ -263,16 +264,23 @@ class GradingEngine:
         if reply.failure is not None:
             run.fail(reply.failure)
 
-    def _observe_group(self, task: GradingTask, runs: list[GradedRun], group: _Group, left: float) -> None:
-        """Run one group of workers per run, within ``left`` seconds. Try again once if the zygote dies."""
-        for _ in range(2):
-            try:
-                reports = self._run_workers(task, runs, group, left)
-            except ZygoteLost:
-                continue
-            self._add_evidence(task, runs, reports, group)
-            return
+    def _observe_group(self, task: GradingTask, runs: list[GradedRun], group: _Group, left: float) -> float:
+        """Run one group of workers per run, within ``left`` seconds. Returns how many of them that took.
+
+        If the zygote dies, try again once, alone: whoever killed it will do so again, and no other grade may
+        be blamed for it.
+        """
+        for turn in (self._turns.together, self._turns.alone):
+            with turn():
+                begin = time.monotonic()
+                try:
+                    reports = self._run_workers(task, runs, group, left)
+                except ZygoteLost:
+                    continue
+                self._add_evidence(task, runs, reports, group)
+                return time.monotonic() - begin
         runs[0].fail(_ZYGOTE_LOST)
+        return left
 
     def _run_workers(
         self, task: GradingTask, runs: list[GradedRun], group: _Group, left: float
@@ -289,7 +297,6 @@ class GradingEngine:
             # Start the clock only now, because a spawned worker may have had to load torch first.
             deadline = time.monotonic() + left
             reports = collect_reports(workers, task.exercise.module, deadline, task.canceled)
-            workers.clear()
         finally:
             for worker in workers:
                 worker.abandon()

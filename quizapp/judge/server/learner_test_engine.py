@@ -99,7 +99,6 @@ class LearnerTestEngine:
                 )
                 workers.append(self._pool.start(job, scratch))
             reports = collect_reports(workers, exercise.module, time.monotonic() + order.seconds, canceled)
-            workers.clear()
         finally:
             for worker in workers:
                 worker.abandon()

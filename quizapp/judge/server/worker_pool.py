@@ -138,7 +138,12 @@ class WorkerPool:
 
     def scratch(self) -> ScratchFolder:
         """A new scratch folder for one group of workers."""
-        return ScratchFolder(Path(tempfile.mkdtemp(dir=self._folder)))
+        with self._lock:
+            try:
+                return ScratchFolder(Path(tempfile.mkdtemp(dir=self._folder)))
+            except OSError:  # below T2 a submission may remove the folder or put something else there
+                self._folder = new_folder()
+                return ScratchFolder(Path(tempfile.mkdtemp(dir=self._folder)))
 
     def preload(self, tier: str, modules: Iterable[str], forbidden: Iterable[str] = ()) -> None:
         """Have the zygote of ``tier`` import modules that probes need, and resolve forbidden names.

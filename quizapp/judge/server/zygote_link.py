@@ -36,6 +36,7 @@ class ZygoteLink:
         self._namespaces = namespaces
         self._numbers = itertools.count()
         self._lock = threading.Lock()
+        self._replaced = 0
         self._process: subprocess.Popen[bytes] | None = None
         self._forked: int | None = None
         if fork:
@@ -58,9 +59,16 @@ class ZygoteLink:
             )
         return ours
 
-    def ask(self, command: ZygoteCommand, descriptors: tuple[int, ...] = ()) -> ZygoteAnswer:
-        """Send one command and return the answer. A dead zygote is replaced, and `ZygoteLost` raised."""
+    def ask(
+        self, command: ZygoteCommand, descriptors: tuple[int, ...] = (), generation: int | None = None
+    ) -> ZygoteAnswer:
+        """Send one command and return the answer. A dead zygote is replaced, and `ZygoteLost` raised.
+
+        So it is if the command is about a worker of an earlier zygote, given by its ``generation``.
+        """
         with self._lock:
+            if generation not in (None, self._replaced):
+                raise ZygoteLost("the process that started this worker has died")
             try:
                 socket.send_fds(self._control, [command.pack()], descriptors)
                 answer = self._receive()
@@ -82,6 +90,7 @@ class ZygoteLink:
         return self._control.recv(MAX_MESSAGE)
 
     def _replace(self) -> None:
+        self._replaced += 1
         self._control.close()
         self._reap()
         self._control = self._spawn()
@@ -98,10 +107,11 @@ class ZygoteLink:
     def fork(self, descriptors: tuple[int, int, int]) -> "ForkedHandle":
         """Fork a worker with these ends of the job, result and output pipes. Raises `OSError`."""
         number = next(self._numbers)
-        answer = self.ask(ZygoteCommand(ZygoteOperation.FORK, number), descriptors)
+        generation = self._replaced
+        answer = self.ask(ZygoteCommand(ZygoteOperation.FORK, number), descriptors, generation)
         if answer.error:
             raise OSError(answer.error)
-        return ForkedHandle(self, number)
+        return ForkedHandle(self, number, generation)
 
     def pid(self) -> int:
         """The zygote's process id."""
@@ -116,15 +126,19 @@ class ZygoteLink:
 class ForkedHandle:
     """The `WorkerHandle` of a worker that a zygote forked."""
 
-    def __init__(self, link: ZygoteLink, number: int):
+    def __init__(self, link: ZygoteLink, number: int, generation: int):
         self._link = link
         self._number = number
+        self._generation = generation
 
     def dump(self) -> None:
         """Have the worker write the stacks of its threads."""
         with contextlib.suppress(ZygoteLost):
-            self._link.ask(ZygoteCommand(ZygoteOperation.DUMP, self._number))
+            self._ask(ZygoteCommand(ZygoteOperation.DUMP, self._number))
 
     def end(self, grace: float) -> int | None:
         """Kill the worker and what it left, as `WorkerHandle.end` says. Raises `ZygoteLost`."""
-        return self._link.ask(ZygoteCommand(ZygoteOperation.END, self._number, grace)).status
+        return self._ask(ZygoteCommand(ZygoteOperation.END, self._number, grace)).status
+
+    def _ask(self, command: ZygoteCommand) -> ZygoteAnswer:
+        return self._link.ask(command, generation=self._generation)

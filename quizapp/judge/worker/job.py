@@ -88,7 +88,7 @@ class WorkerAnswer:
     def as_message(self) -> dict[str, Any]:
         """The answer as plain data for a transcript."""
         if self.problem is not None:
-            return {"problem": self.problem, "nonce": self.nonce}
+            return {"problem": self.problem.value, "nonce": self.nonce}  # a transcript holds plain strings
         return {
             "values": self.values,
             "errors": self.errors,
