@@ -154,7 +154,7 @@ def inputs(draw):
     ]
     return {
         "forward": forward,
-        "zero": qkv(draw, 5, 6, 3, scale=0.0),
+        "zero": solved(draw, qkv(draw, 5, 6, 3, scale=0.0)),
         "large": [
             large(draw, sign, order)
             for sign in ([1.0, 1.0, 1.0], [-1.0, -1.0, -1.0], [1.0, -1.0, 1.0])
@@ -277,6 +277,17 @@ def probe_backward(code, given, record):
     for i, case in enumerate(given["backward"]):
         with record.step(i):
             backward(code, case, record)
+
+
+def probe_zero_scale(code, given, record):
+    case = given["zero"]
+    with record.step("backward"):
+        backward(code, case, record)
+    with record.step("attention"):
+        leaves = [t.requires_grad_() for t in tensors(case)]
+        (code.flash_attention(*leaves, **case["options"]) * case["up"]).sum().backward()
+        for name, leaf in zip("qkv", leaves, strict=True):
+            record(f"d{name}", leaf.grad)
 
 
 def stored(tensor):

@@ -135,6 +135,8 @@ def inputs(draw):
         case = model_case(draw, heads, head_dim, layers, max_len, 19, lively=True)
         case |= {"tokens": draw.integers(0, 19, batch, length), "n_new": n_new}
         long.append(case)
+    context = model_case(draw, 1, 4, 1, 1100, 11)
+    context["tokens"] = draw.integers(0, 11, 1, 1100)
     return {
         "blocks": blocks,
         "models": models,
@@ -145,6 +147,7 @@ def inputs(draw):
         "drop": drop,
         "generate": made,
         "long": long,
+        "context": context,
     }
 
 
@@ -230,6 +233,13 @@ def probe_model(code, given, record):
                     changed = tokens.clone()
                     changed[:, s] = case["others"][:, s]
                     record("out", model(changed))
+
+
+def probe_context(code, given, record):
+    case = given["context"]
+    model = make_model(code, case, record.device)
+    record("eps", model_eps(model))
+    record("out", model(case["tokens"].clone()))
 
 
 def probe_tied(code, given, record):

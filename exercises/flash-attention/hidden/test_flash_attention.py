@@ -337,6 +337,28 @@ def test_backward(observe):
         check_gradients(observe, f"backward/{i}", case, "{} is not the gradient of the formula.")
 
 
+@behaviour(13)
+def test_scale_of_zero_backwards(observe):
+    case = observe.given["zero"]
+    want = gradients(case)
+    for path, function, before in (
+        ("backward", "flash_backward", test_backward),
+        ("attention", "flash_attention", test_autograd),
+    ):
+        if not sound(observe, [before]):
+            continue  # the formula itself is wrong
+        for name in ("dq", "dk", "dv"):
+            close(
+                observe.tensor(f"zero_scale/{path}/{name}", f"{name} must be a tensor."),
+                want[name],
+                "With scale=0.0 the gradients are wrong: 0 is a scale, None is the default.",
+                rtol=1e-3,
+                atol=1e-4,
+                device=observe.device,
+                call=call(case, function),
+            )
+
+
 @behaviour(8)
 def test_memory_of_backward(observe):
     case = observe.given["tiled"]

@@ -330,6 +330,20 @@ def test_logits_follow_the_formula(observe):
             )
 
 
+@behaviour(3, on_error="Any length from 1 to max_len is valid, however long max_len is.")
+def test_long_context(observe):
+    case = observe.given["context"]
+    close(
+        observe["context/out"],
+        run_model(double(case["weights"]), case["sizes"], case["tokens"], ordinary(observe["context/eps"])),
+        "The logits are not head(ln_f(blocks(tok_emb(tokens) + pos_emb(positions)))).",
+        rtol=0.0,
+        atol=1e-4,
+        device=observe.device,
+        call=f"{model_call(case)} on tokens of shape {shape_of(case['tokens'])}",
+    )
+
+
 @behaviour(3)
 def test_model_is_causal(observe):
     for i, case in enumerate(observe.given["models"]):
