@@ -191,6 +191,10 @@ def _watch(bank: Bank, chosen: Exercise, path: Path, options: Namespace) -> int:
         for verdict in watch(
             chosen, path, device=options.device, timeout=options.timeout, seed=options.seed, tier=options.tier
         ):
+            if isinstance(verdict, QuizError):
+                code = verdict.exit_code
+                sys.stderr.write(f"{verdict}\nwaiting for the next save of {path.name}, ctrl+c stops\n")
+                continue
             if options.file is None:
                 _remember(bank, chosen, verdict, path, asked=False)
             if not options.json:

@@ -1,5 +1,6 @@
 """The warm judge: latest wins, it outlives its zygote, and it ends with whoever started it."""
 
+import contextlib
 import os
 import queue
 import signal
@@ -8,6 +9,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -213,18 +215,50 @@ def test_a_folder_that_others_may_enter_is_not_trusted(
     assert protocol.connect_running("key") is None
 
 
+def next_verdict(outcomes: Iterator[Verdict | QuizError]) -> Verdict:
+    outcome = next(outcomes)
+    assert isinstance(outcome, Verdict), outcome
+    return outcome
+
+
 def test_watch_grades_each_save_and_the_last_one_wins(blend: Exercise, tmp_path: Path) -> None:
     path = tmp_path / "blend.py"
     path.write_bytes(WRONG)
     verdicts = watch(blend, path, timeout=50)
-    assert next(verdicts).status == "failed"
+    assert next_verdict(verdicts).status == "failed"
     path.write_bytes(SLOW)
     time.sleep(0.3)
     draft = tmp_path / "draft"
     draft.write_bytes(RIGHT)
     draft.replace(path)
-    assert next(verdicts).passed
-    verdicts.close()
+    assert next_verdict(verdicts).passed
+
+
+def test_a_save_that_cannot_be_graded_is_named_and_the_one_before_it_is_not_judged(
+    blend: Exercise, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "blend.py"
+    path.write_bytes(RIGHT)
+    submit = JudgeClient.submit
+
+    def submit_and_save(client: JudgeClient, *arguments: Any, **options: Any) -> int:
+        ticket = submit(client, *arguments, **options)
+        monkeypatch.undo()
+        path.write_bytes(b"# \xe4\n")
+        return ticket
+
+    monkeypatch.setattr(JudgeClient, "submit", submit_and_save)
+    with contextlib.closing(watch(blend, path, timeout=50)) as outcomes:
+        assert "is not UTF-8" in str(next(outcomes))
+        path.unlink()
+        path.symlink_to("/dev/zero")
+        assert "is a device" in str(next(outcomes))
+        path.unlink()
+        path.mkdir()
+        assert "is a folder" in str(next(outcomes))
+        path.rmdir()
+        path.write_bytes(WRONG)
+        assert next_verdict(outcomes).status == "failed"
 
 
 def test_folder_gives_every_file_its_own_verdict(blend: Exercise, tmp_path: Path) -> None:

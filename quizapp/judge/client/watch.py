@@ -21,15 +21,17 @@ def watch(
     timeout: float | None = None,
     seed: int | None = None,
     tier: str | None = None,
-) -> Iterator[Verdict]:
+) -> Iterator[Verdict | QuizError]:
     """Grade ``path`` now and after each save, until the generator is closed.
 
-    A save cancels the grade that is running, so no verdict is ever stale. The file may be missing for a
-    moment, as with editors that save by renaming. Raises `QuizError` if it cannot be graded at the start.
+    A save cancels the grade that is running, so no verdict is ever stale. A save that cannot be graded gives
+    the `QuizError` that says why. The file may be missing for a moment, as with editors that save by
+    renaming. Raises `QuizError` if it cannot be graded at the start.
     """
     answers: queue.SimpleQueue[tuple[int, Verdict | QuizError]] = queue.SimpleQueue()
     client = JudgeClient(lambda ticket, outcome: answers.put((ticket, outcome)), tier=tier or "")
     client.start()
+    refused: QuizError | None = None
     try:
         seen = _stamp(path)
         ticket = client.submit(exercise, path, device=device, timeout=timeout, seed=seed, tier=tier)
@@ -41,14 +43,23 @@ def watch(
                     ticket = client.submit(
                         exercise, path, device=device, timeout=timeout, seed=seed, tier=tier
                     )
-                except QuizError:  # half written, or gone again: wait for the next save
+                    refused = None
+                except QuizError as error:
+                    client.cancel()  # what is being graded is no longer in the file
+                    ticket, refused = 0, error
                     time.sleep(POLL_SECONDS)
                     continue
+            elif refused is not None:  # not half written: it stays as it is
+                told, refused = refused, None
+                yield told
             try:
                 answered, outcome = answers.get(timeout=POLL_SECONDS)
             except queue.Empty:
                 continue
-            if answered != ticket or _stamp(path) != seen:  # the file was saved again meanwhile
+            now = _stamp(path)
+            if answered == ticket and now is None:
+                seen = None  # if the same file comes back, it is graded again
+            if answered != ticket or now != seen or now is None:  # the file was saved again meanwhile
                 continue
             if isinstance(outcome, QuizError):
                 raise outcome
