@@ -8,8 +8,8 @@ import msgspec
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge.submission import user_path
-from quizapp.util.atomic import create_atomic, write_atomic
+from quizapp.judge.submission import create_module, user_path
+from quizapp.util.atomic import write_atomic
 
 Document = TypeVar("Document", bound=msgspec.Struct)
 
@@ -65,7 +65,7 @@ class PracticeFolder:
             self.document.unlink(missing_ok=True)  # first, so that no run ever has the module of another one
             if self.path.exists() and self.path.read_bytes() != text.encode():
                 self.path.replace(self.former)
-            create_atomic(self.path, text, mode=0o644)
+            create_module(self.path, text)
         except OSError as error:
             raise _unwritable(self.path, error) from None
         self.write(document)
@@ -74,7 +74,7 @@ class PracticeFolder:
         """Create the module again if it was deleted. Raises `QuizError`."""
         try:
             if not self.path.exists():
-                create_atomic(self.path, text, mode=0o644)
+                create_module(self.path, text)
         except OSError as error:
             raise _unwritable(self.path, error) from None
 

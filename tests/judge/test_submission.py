@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.judge.submission import read_source, user_file
+from quizapp.judge.submission import read_source, user_file, user_path
 from tests.judge.field import exercise
 
 
@@ -23,6 +24,37 @@ def test_first_call_writes_the_starter_and_later_ones_keep_what_is_there() -> No
     assert user_file(found) == path
     assert path.read_text(encoding="utf-8") == "mine"
     assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_the_first_file_brings_a_guide_for_assistants_once() -> None:
+    guide = paths.workspace() / "AGENTS.md"
+    assert not guide.exists()
+    user_file(exercise("blend"))
+    text = guide.read_text(encoding="utf-8")
+    assert "Do not write the solution" in text
+    assert all(command in text for command in ("quizapp grade", "quizapp exercise", "ctrl+t"))
+    guide.write_text("", encoding="utf-8")
+    user_path(exercise("blend")).unlink()
+    user_file(exercise("blend"))
+    assert not guide.read_text(encoding="utf-8")
+    guide.unlink()
+    user_path(exercise("blend")).unlink()
+    user_file(exercise("blend"))
+    assert not guide.exists()
+
+
+def test_a_guide_of_the_user_stays() -> None:
+    guide = paths.workspace() / "AGENTS.md"
+    guide.parent.mkdir(parents=True)
+    guide.write_text("mine", encoding="utf-8")
+    user_file(exercise("blend"))
+    assert guide.read_text(encoding="utf-8") == "mine"
+
+
+def test_a_guide_that_cannot_be_written_does_not_keep_the_exercise() -> None:
+    (paths.workspace() / "AGENTS.md" / "folder").mkdir(parents=True)
+    (paths.workspace() / ".agents-md-written").symlink_to("nowhere")
+    assert user_file(exercise("blend")).is_file()
 
 
 def test_a_dangling_link_is_left_alone(tmp_path: Path) -> None:
