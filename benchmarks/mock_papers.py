@@ -1,6 +1,6 @@
 """Samples papers of every round and role with many seeds and card states, checks every rule, and prints JSON.
 
-Without arguments it takes 10,000 seeds for each round and role.
+Without arguments it takes 10,000 seeds for each round and role, and for the rounds of each role's loop.
 """
 
 import argparse
@@ -8,6 +8,7 @@ import json
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
@@ -16,8 +17,9 @@ from quizapp.interview.paper.code_rounds import CODE_ROUNDS, CodeStock, sample_c
 from quizapp.interview.paper.model import Paper
 from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper
+from quizapp.interview.rounds.loop import LOOP, minutes_of
 from quizapp.interview.rounds.read_material import load_material
-from quizapp.interview.rounds.round_table import ROUNDS
+from quizapp.interview.rounds.round_table import ROUNDS, find_round
 from tests.interview import paper_rules
 from tests.interview.mock_kit import ROLES, blueprint, knowledge, library_of, real_bank
 
@@ -26,13 +28,14 @@ def main() -> int:
     """Sample, check and print. Return 1 if a paper breaks a rule."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("seeds", type=int, nargs="?", default=10_000, help="for each round and role")
-    parser.add_argument("--round", action="append", choices=list(ROUNDS), help="only these rounds")
+    parser.add_argument("--round", action="append", choices=[*ROUNDS, LOOP], help="only these rounds")
     parser.add_argument("--role", action="append", choices=ROLES, help="only these roles")
     options = parser.parse_args()
     sums = [
-        _check(round_name, role, options.seeds)
-        for round_name in options.round or ROUNDS
+        row
+        for round_name in options.round or [*ROUNDS, LOOP]
         for role in options.role or ROLES
+        for row in _rows(round_name, role, options.seeds)
     ]
     broken: Counter[str] = Counter()
     for row in sums:
@@ -41,12 +44,19 @@ def main() -> int:
     return int(bool(broken))
 
 
-def _check(round_name: str, role: str, seeds: int) -> dict:
+def _rows(round_name: str, role: str, seeds: int) -> list[dict]:
+    """The figures of one round, or of each round of the role's loop at the length it has there."""
+    if round_name != LOOP:
+        return [_check(round_name, role, seeds, ROUNDS[round_name].lengths)]
+    rounds = [find_round(name) for name in blueprint().roles[role].rounds]
+    return [{**_check(each.name, role, seeds, [minutes_of(each)]), "loop": True} for each in rounds]
+
+
+def _check(round_name: str, role: str, seeds: int, lengths: Sequence[int]) -> dict:
     """Figures over the papers of one round and role: broken rules, and how the time is spent."""
     bank = real_bank()
     library, material = library_of(bank), load_material()
     states = [knowledge(bank, number, share) for number, share in enumerate((0.0, 0.1, 0.3, 0.6, 0.9))]
-    lengths = ROUNDS[round_name].lengths
     broken: Counter[str] = Counter()
     unmet: Counter[str] = Counter()
     questions = seconds = alarms = reserve = whole = 0

@@ -70,6 +70,7 @@ def touched_lines(before: str, after: str) -> int:
     )
 
 
+@lru_cache(maxsize=256)
 def fault_lines(before: str, after: str) -> tuple[int, ...]:
     """The lines of ``after``, counted from 1, that show how it differs from ``before``.
 
