@@ -14,6 +14,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from quizapp.interview.rounds.loop import LOOP
 from quizapp.interview.rounds.round_table import ROUNDS
 from tests.interview.killing import kill_once, kill_round
 
@@ -23,7 +24,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kills", type=int, nargs="?", default=300)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--round", choices=list(ROUNDS), help="kill this round, and its marking too")
+    parser.add_argument("--round", choices=[*ROUNDS, LOOP], help="kill this round, and its marking too")
     options = parser.parse_args()
     rng = random.Random(options.seed)
     if options.round:
@@ -58,7 +59,8 @@ def _kill_round(name: str, kills: int, rng: random.Random) -> int:
     lost, missing, acknowledged, finished = [], [], 0, 0
     with tempfile.TemporaryDirectory() as place:
         for _ in range(kills):
-            folder = Path(place) / str(finished)
+            # A loop goes on with its next round.
+            folder = Path(place) / (LOOP if name == LOOP else str(finished))
             folder.mkdir(exist_ok=True)
             killed = kill_round(folder, name, rng.uniform(0.0, 2.0))
             lost.append(killed.lost)

@@ -80,11 +80,30 @@ def _effect_of_program(item: InterviewQuestion, mark: int, caps: tuple[int, ...]
 
 
 def _effect_of_code(item: InterviewQuestion, caps: tuple[int, ...]) -> ScheduleEffect:
-    if not item.submissions or not item.submissions[-1].passed:
+    passed, tries = _core_of(item) if item.stages else _whole_of(item)
+    if not passed:
         return ScheduleEffect("not passed", Rating.AGAIN, caps)
-    if item.used_ms <= 1000 * item.budget and len(item.submissions) <= 2:
+    if item.used_ms <= 1000 * item.budget and tries <= 2:
         return ScheduleEffect("passed in time with at most two submissions", Rating.GOOD)
     return ScheduleEffect("passed late or after more than two submissions", Rating.HARD)
+
+
+def _whole_of(item: InterviewQuestion) -> tuple[bool, int]:
+    """Whether the last submission passed, and how many there were."""
+    return bool(item.submissions) and item.submissions[-1].passed, len(item.submissions)
+
+
+def _core_of(item: InterviewQuestion) -> tuple[bool, int]:
+    """Whether the core stages asked for hold in the last submission, and how many tries that took.
+
+    Each stage needs a submission of its own, so only the red ones before the core held count as tries.
+    ``robust`` lowers nothing.
+    """
+    run = item.staged_run
+    core = {stage.name for stage in run.stages if stage.is_core}
+    held = set(run.grades[-1].held) if run.grades else set()
+    reds = run.red_grades()
+    return core <= held, 1 + sum(reds[name] for name in core)
 
 
 def _effect_of_debugging(item: InterviewQuestion) -> ScheduleEffect:

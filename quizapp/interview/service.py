@@ -26,6 +26,7 @@ from quizapp.interview.paper.open_rounds import OPEN_ROUNDS, sample_open_paper
 from quizapp.interview.paper.sample import sample_paper, single_incident_paper
 from quizapp.interview.report.build import build
 from quizapp.interview.report.model import SCHEMA, SCHEMA_2, QuestionEffect, Report
+from quizapp.interview.report.related_tasks import RelatedTasks
 from quizapp.interview.rounds.loop import Loop
 from quizapp.interview.rounds.material import CARDS, RoundMaterial
 from quizapp.interview.rounds.read_material import load_material
@@ -291,8 +292,8 @@ class Interview:
         self.propose()
         finished = self._now().isoformat(timespec="seconds")
         past = archive.done(self.study, self.form)
-        titles = {slug: exercise.title for slug, exercise in self.study.bank.exercises.items()}
-        return build(self.head, finished, self.session, self.markings, past, titles)
+        related = RelatedTasks(self.study.bank, load_library())
+        return build(self.head, finished, self.session, self.markings, past, related)
 
     def record(self, *, counts: bool = True) -> Report:
         """Store the report, reviews and recalls in one transaction, so that one undo reverts all of it.

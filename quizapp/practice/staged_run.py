@@ -175,7 +175,8 @@ def outcome_sentence(outcome: StageOutcome) -> str:
     if outcome.finished:
         return "All stages hold."
     if outcome.revealed is not None:
-        return f"{_names(outcome.held)} {_verb(outcome.held, 'hold')}. Next: {outcome.revealed.name}."
+        following = _quoted(outcome.revealed.name)
+        return f"{_names(outcome.held)} {_verb(outcome.held, 'hold')}. Next: stage {following}."
     broken = outcome.broken_again
     sentences = [f"{_names(broken)} held before and {_verb(broken, 'be')} broken again."] if broken else []
     rest = tuple(name for name in outcome.failing if name not in broken)
@@ -186,8 +187,13 @@ def outcome_sentence(outcome: StageOutcome) -> str:
 
 def _names(names: Sequence[str]) -> str:
     *first, last = names
-    quoted = f"{', '.join(first)} and {last}" if first else last
-    return f"{'Stages' if first else 'Stage'} {quoted}"
+    listed = f"{', '.join(map(_quoted, first))} and {_quoted(last)}" if first else _quoted(last)
+    return f"{'Stages' if first else 'Stage'} {listed}"
+
+
+def _quoted(name: str) -> str:
+    """A name in quotes: without them "stage temperature and top-k" would read like two stages."""
+    return f'"{name}"'
 
 
 def _verb(names: Sequence[str], verb: str) -> str:

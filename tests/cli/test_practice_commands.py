@@ -38,12 +38,12 @@ def test_a_run_in_stages_from_the_first_brief_to_the_end(
 
     code, out, _ = run(capsys, "grade", "warmup", "--stages")
     assert code == 1
-    assert "Stage curve does not hold yet." in out
+    assert 'Stage "curve" does not hold yet.' in out
 
     path.write_text(SOLUTION, encoding="utf-8")
     code, out, _ = run(capsys, "grade", "warmup", "--stages")
     assert code == 0
-    assert "Stage curve holds. Next: scheduler." in out
+    assert 'Stage "curve" holds. Next: stage "scheduler".' in out
     assert "Stage 2: scheduler (3 minutes)" in out
 
     # The learner breaks what held, and is told so.

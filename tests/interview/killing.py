@@ -77,11 +77,13 @@ def kill_round(folder: Path, round_name: str, wait: float) -> KilledRound:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         first = process.stdout.readline()
+        looped = [first] if first.startswith("looped") else []
+        first = process.stdout.readline() if looped else first
         if not first.startswith("begun"):
             raise AssertionError(f"the child of {round_name} did not begin")
         time.sleep(wait)
         process.send_signal(signal.SIGKILL)
-        rest = process.stdout.read().splitlines(keepends=True)
+        rest = [*looped, *process.stdout.read().splitlines(keepends=True)]
     lines = [line.split() for line in rest if line.endswith("\n") and not line.startswith("begun")]
     with Store.open(folder / "quizapp.db") as store:
         store.db.check()
@@ -112,6 +114,12 @@ def _is_kept(line: list[str], stored: dict) -> bool:
     what, mock_id, *rest = line
     if mock_id not in stored:
         return False
+    if what == "looped":
+        loop, rounds = rest
+        done = [
+            mock for mock in stored.values() if mock.state == "done" and mock.document.get("loop") == loop
+        ]
+        return stored[mock_id].document.get("loop") == loop and len(done) >= int(rounds)
     if what == "recorded":
         return stored[mock_id].state == "done"
     items = _items(mock_id, stored)

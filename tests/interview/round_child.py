@@ -1,8 +1,9 @@
 """The child of the kill test of rounds: sits and marks a round until it is killed.
 
 Each line of standard output acknowledges what must now be on the disk, with the id of the interview first:
-"words ID SECONDS ITEM LENGTH" once a text is in the session, "closed ID ITEM", "submitted ID ITEM COUNT",
-"judged ID ITEM", "marked ID ITEM POINT HELD" and "recorded ID".
+"looped ID LOOP ROUNDS" as a round of a loop of which so many are recorded, "words ID SECONDS ITEM LENGTH"
+once a text is in the session, "closed ID ITEM", "submitted ID ITEM COUNT", "judged ID ITEM",
+"marked ID ITEM POINT HELD" and "recorded ID".
 """
 
 import random
@@ -13,14 +14,16 @@ from pathlib import Path
 from quizapp.interview import archive
 from quizapp.interview.code_review.model import Decision, JudgedReview, ProofOutcome, ReviewAnswer
 from quizapp.interview.marking.model import WordsMarking
+from quizapp.interview.rounds.loop import LOOP, current_loop, minutes_of
 from quizapp.interview.rounds.round_table import find_round
 from quizapp.interview.service import Interview
 from quizapp.scheduling.service import Study
 from quizapp.settings.model import Settings
 from quizapp.store import Store
-from tests.interview.mock_kit import incidents, small_bank
+from tests.interview.mock_kit import blueprint, incidents, small_bank
 from tests.interview.test_code import FAILED
 
+ROLE = "research-engineer"
 WORDS = 50
 """After so many words a question is answered, so that every part of a round is reached."""
 
@@ -42,12 +45,15 @@ def main(folder: Path, round_name: str) -> None:
 
 
 def begin(study: Study, round_name: str) -> Interview:
-    """Begin the round."""
-    minutes = find_round(round_name).default_minutes
-    interview = Interview.begin(
-        study, "research-engineer", minutes, library=incidents(), round_name=round_name
-    )
+    """Begin the round, or the next one of a loop."""
+    loop = current_loop(study, blueprint().role(ROLE)) if round_name == LOOP else None
+    kind = loop.next_round if loop is not None else find_round(round_name)
+    assert kind is not None
+    minutes = kind.default_minutes if loop is None else minutes_of(kind)
+    interview = Interview.begin(study, ROLE, minutes, library=incidents(), round_name=kind.name, loop=loop)
     interview.start()
+    if loop is not None:
+        say("looped", interview.id, loop.id, str(len(loop.reports)))
     return interview
 
 

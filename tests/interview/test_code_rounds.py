@@ -5,13 +5,21 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.paper.code_rounds import CodeStock, sample_code_paper
+from quizapp.interview.report.next_steps import target_of
 from quizapp.interview.scoring.terms import coding_terms
+from quizapp.judge.verdict import Verdict
 from quizapp.practice.faults import plant_faults
 from quizapp.scheduling.cards import Rating
-from tests.interview.mock_kit import begin, blueprint, real_bank, study, wait
+from quizapp.scheduling.views import ExerciseProgress
+from quizapp.tui.app import QuizApp
+from quizapp.tui.judge_bridge import PendingSubmission
+from tests.interview.mock_kit import begin, blueprint, real_bank, sit_down, study, wait
 from tests.interview.test_code import FAILED
+from tests.tui.drawn import text
+from tests.tui.waiting import shows, until
 
 
 def verdict(item, held: set[int], stages: int | None = None) -> dict:
@@ -73,6 +81,91 @@ def test_only_a_second_red_grade_of_a_stage_costs(made) -> None:
         now = interview.session.elapsed_ms
         interview.submitted(0, "x", verdict(item, held, item.staged_run.shown), now)
         assert verification() == left
+
+
+def test_a_check_that_began_before_the_first_submission_counts_even_if_it_ended_later(made) -> None:
+    interview, hand, item = start(made, "coding")
+    wait(interview, hand, 5)
+    began = interview.session.elapsed_ms
+    wait(interview, hand, 5)
+    interview.submitted(0, "x", verdict(item, set(), 1), interview.session.elapsed_ms)
+    wait(interview, hand, 5)
+    interview.session.checked(True, began)
+    assert propose(item, ()).checked
+    assert item.checks[0].before == 0
+
+
+def test_a_pass_of_the_core_is_rated_whatever_becomes_of_robust(made) -> None:
+    interview, hand, item = start(made, "coding")
+    assert item.stages[-1].name == "robust"
+    core: set[int] = set()
+    for stage in item.stages[:-1]:
+        core |= set(stage.behaviours)
+        wait(interview, hand, 5)
+        shown = item.staged_run.shown
+        interview.submitted(0, "x", verdict(item, core, shown), interview.session.elapsed_ms)
+    wait(interview, hand, 5)
+    interview.submitted(0, "x", verdict(item, core), interview.session.elapsed_ms)  # robust is red
+    interview.session.submit()
+    interview.session.end("early")
+    assert interview.record().questions[0].effect.rating == Rating.GOOD.label
+    assert made.exercise_states()[item.exercise].state == ExerciseProgress.PASSED
+
+
+def test_one_stage_of_several_is_no_pass(made) -> None:
+    interview, hand, item = start(made, "coding")
+    wait(interview, hand, 5)
+    interview.submitted(
+        0, "x", verdict(item, set(item.stages[0].behaviours), 1), interview.session.elapsed_ms
+    )
+    interview.session.submit()
+    interview.session.end("early")
+    assert interview.record().questions[0].effect.rating == Rating.AGAIN.label
+
+
+@pytest.mark.parametrize("round_name", ["coding", "review"])
+def test_a_round_of_code_alone_ends_with_cards_a_stage_and_a_broken_run_too(
+    tmp_path: Path, round_name: str
+) -> None:
+    with study(tmp_path, real_bank()) as made:
+        minutes = 45 if round_name == "coding" else 30
+        interview, _ = begin(made, "post-training", minutes, seed=3, round_name=round_name)
+        interview.session.proceed()
+        interview.session.end("early")
+        steps = interview.record().next_steps
+        targets = [target_of(step) for step in steps]
+        reviews = ["review"] * (round_name == "review")
+        kinds = ["card", "card", "card", "stages", "incident", *reviews, "mock"]
+        assert [target.kind for target in targets] == kinds
+        exercise = interview.session.items[0].exercise
+        assert made.bank.questions[targets[0].name].exercise == exercise
+        # The id of a run that was not sat would name its fault.
+        assert targets[4].name not in load_library().incidents
+        assert find_incident(load_library(), targets[4].name).name == targets[4].name
+
+
+@pytest.mark.slow
+async def test_the_brief_of_a_new_stage_is_in_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with study(tmp_path, real_bank()) as made:
+        interview, _ = begin(made, "post-training", 45, seed=3, round_name="coding")
+        interview.session.proceed()
+        item = interview.session.item
+        app = QuizApp(study=made)
+        async with app.run_test(size=(80, 24)) as pilot:
+            screen = await sit_down(app, pilot, interview)
+            await shows(pilot, "Stage 1:")
+            await pilot.press("pagedown", "pagedown")
+            await until(pilot, lambda: "Stage 1:" not in text(app))
+            sent = []
+            monkeypatch.setattr(app.judge, "submit", lambda *arguments: sent.append(arguments))
+            await pilot.press("ctrl+s")
+            exercise, source, device, on_result, stages = sent[0]
+            submission = PendingSubmission(exercise, source, device, on_result, stages)
+            green = verdict(item, set(item.stages[0].behaviours), 1)
+            on_result(submission, Verdict.from_json(green))
+            await shows(pilot, "Stage 2:")
+            name = item.stages[0].name
+            assert f'Stage "{name}" holds. Next: stage' in screen.query_one("#output").content.plain
 
 
 def test_a_second_exercise_comes_only_if_the_first_is_complete_early(made) -> None:

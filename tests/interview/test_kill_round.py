@@ -11,7 +11,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reas
 
 
 @pytest.mark.parametrize(
-    "name", ["review", *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("concepts", "napkin"))]
+    "name",
+    [
+        "review",
+        *(pytest.param(name, marks=pytest.mark.exhaustive) for name in ("concepts", "napkin", "loop")),
+    ],
 )
 def test_a_killed_round_keeps_everything_that_was_acknowledged(name: str, tmp_path: Path) -> None:
     for wait in (0.2, 1.4):

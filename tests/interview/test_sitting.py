@@ -133,7 +133,7 @@ def test_the_report_ends_with_what_would_have_brought_the_most(made) -> None:
     interview.session.end("early")
     steps = interview.record().next_steps
     kinds = [target_of(step).kind for step in steps]
-    assert kinds == ["card", "card", "card", "exercise", "incident", "mock"]
+    assert kinds == ["card", "card", "card", "stages", "incident", "mock"]
     assert steps[3].what.startswith("Write ")
     assert steps[3].command.endswith("--stages")
     assert target_of(steps[0]) == StepTarget("card", steps[0].command.split()[-1])

@@ -28,7 +28,7 @@ def test_a_green_grade_reveals_the_next_stage_and_the_last_one_ends_the_run() ->
     outcome = run.record(graded(adapter=True), 60)
     assert outcome.green
     assert outcome.revealed is INJECT
-    assert outcome_sentence(outcome) == "Stage adapter holds. Next: inject."
+    assert outcome_sentence(outcome) == 'Stage "adapter" holds. Next: stage "inject".'
 
     outcome = run.record(graded(adapter=True, inject=True), 90)
     assert outcome.revealed is ROBUST
@@ -52,7 +52,7 @@ def test_a_red_grade_reveals_nothing_and_names_what_is_broken_again() -> None:
     assert run.shown == 2
     assert outcome.failing == ("adapter", "inject")
     assert outcome.broken_again == ("adapter",)
-    expected = "Stage adapter held before and is broken again. Stage inject does not hold yet."
+    expected = 'Stage "adapter" held before and is broken again. Stage "inject" does not hold yet.'
     assert outcome_sentence(outcome) == expected
 
 

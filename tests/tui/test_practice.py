@@ -106,7 +106,7 @@ async def test_interview_mode_shows_one_brief_after_the_other(
         assert judge.submissions[-1].stages == 1
         answer(judge, graded(doubling=True))
         await pilot.pause()
-        assert "Stage doubling holds. Next: robust." in pane(running, "#view")
+        assert 'Stage "doubling" holds. Next: stage "robust".' in pane(running, "#view")
         brief = "Stage 2: robust (2 minutes). Leave the input alone."
         await until(pilot, lambda: brief in pane(running, "#task"))
         assert screen(running).panes.current == "prompt"

@@ -18,6 +18,8 @@ from quizapp.interview.code_review.review_steps import STARTING_TEST
 from quizapp.util.text import plural
 
 PART_NAMES = ("decision", "line", "consequence", "proof", "fix")
+JUDGED_PARTS = PART_NAMES[-2:]
+"""The parts that are not known before the judge has run the test and the fix."""
 
 
 def numbered(source: str) -> Iterator[str]:
@@ -52,7 +54,7 @@ def verdict_sentence(result: ReviewResult) -> str:
         "The code is correct" if review.is_correct else f"The code has {plural(len(review.faults), 'fault')}"
     )
     if answer.decision is None:
-        return f"{truth}; you did not decide in time."
+        return f"{truth}; you did not decide."
     right = (answer.decision == Decision.CORRECT) == review.is_correct
     sure = f"{answer.confidence or 0} % sure"
     return f"{truth}; you said {answer.decision}, {sure}: {'right' if right else 'wrong'}."

@@ -1,6 +1,6 @@
 """Builds the typed report of a finished interview, and redacts one for showing to others."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 
 import msgspec
@@ -20,6 +20,7 @@ from quizapp.interview.report.model import (
     Totals,
 )
 from quizapp.interview.report.next_steps import next_steps
+from quizapp.interview.report.related_tasks import NOTHING_RELATED, RelatedTasks
 from quizapp.interview.scoring import calibration, score
 from quizapp.interview.scoring.arithmetic import Term
 from quizapp.interview.scoring.terms import terms_of
@@ -33,12 +34,12 @@ def build(
     session: InterviewSession,
     markings: Sequence[Marking],
     past: Sequence[Report],
-    titles: Mapping[str, str] | None = None,
+    related: RelatedTasks = NOTHING_RELATED,
 ) -> Report:
     """Build the report of a session from its markings.
 
     ``finished`` is UTC in ISO 8601. ``past`` holds the earlier reports of the same form, newest first.
-    ``titles`` are the titles of exercises by slug, for the next steps.
+    ``related`` is what the next steps may name beside the questions asked.
     """
     scored = [
         (asked, terms_of(asked, marking)) for asked, marking in zip(session.items, markings, strict=True)
@@ -88,7 +89,7 @@ def build(
             started, [(started, raw), *((report.started_at, report.totals.raw) for report in earlier)]
         ),
         weak_topics=weak_topics,
-        next_steps=next_steps(head, weak_topics, questions, titles or {}),
+        next_steps=next_steps(head, weak_topics, questions, related),
     )
 
 

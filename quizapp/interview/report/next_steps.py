@@ -1,25 +1,30 @@
 """What to do next: the cards, the exercise stage and the incident that would have brought the most marks."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from quizapp.interview.blueprint import form_of_role
 from quizapp.interview.paper.model import InterviewHead
 from quizapp.interview.report.model import MarkedQuestion, NextStep, WeakTopic, costliest
+from quizapp.interview.report.related_tasks import RelatedTasks
 from quizapp.interview.rounds.material import CARDS, PROJECT_TOPIC
 from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, REVIEW
 from quizapp.util.sanitize import one_line
 
 GOOD_MARK = 80  # topics and exercises below it are worth a next step
 MOST_CARDS = 3
-MOST_REVIEWS = 2
+MOST_REVIEWS = 1
 _MOST_STEPS = 5
 _TITLE_CHARACTERS = 60
 
 
 class StepTarget(NamedTuple):
-    """What a step opens, with its name: a card, an exercise, a review, an incident, a drill or a mock."""
+    """What a step opens, with its name.
+
+    The kinds are card, exercise, stages (an exercise in interview mode), review, incident, drill and mock.
+    """
 
     kind: str
     name: str
@@ -29,12 +34,12 @@ def next_steps(
     head: InterviewHead,
     weak_topics: Sequence[WeakTopic],
     questions: Sequence[MarkedQuestion],
-    titles: Mapping[str, str],
+    related: RelatedTasks,
 ) -> list[NextStep]:
-    """The steps, best first. ``titles`` maps slugs of exercises to titles."""
+    """The steps, best first. Where no card, exercise or run was asked, ``related`` has what is nearest."""
     if head.rules > 1:
-        steps = [*_cards(questions), *_exercise(questions, titles), *_incident(questions)]
-        steps += _reviews(questions, titles)
+        steps = [*_cards(questions, related), *_exercise(questions, related)]
+        steps += [*_incident(questions, related, head.seed), *_reviews(questions, related)]
     else:
         steps = [*_topics_and_exercises(weak_topics, questions)]
     if head.loop:
@@ -47,44 +52,58 @@ def _costly(questions: Sequence[MarkedQuestion]) -> list[MarkedQuestion]:
     return [question for question in costliest(questions) if question.marks.total < GOOD_MARK]
 
 
-def _cards(questions: Sequence[MarkedQuestion]) -> Iterator[NextStep]:
-    cards = [
-        question
-        for question in _costly(questions)
+def _cards(questions: Sequence[MarkedQuestion], related: RelatedTasks) -> Iterator[NextStep]:
+    costly = _costly(questions)
+    missed = [
+        question.asked
+        for question in costly
         if question.asked.kind not in (CODING, INCIDENT, REVIEW) and not question.asked.card.startswith(CARDS)
     ]
-    for question in cards[:MOST_CARDS]:
-        title = _short(question.asked.asked.prompt)
-        yield NextStep(f"Answer again: {title}", f"quizapp show {question.asked.card}")
+    for asked in missed[:MOST_CARDS]:
+        yield NextStep(f"Answer again: {_short(asked.asked.prompt)}", f"quizapp show {asked.card}")
+    known = {question.asked.card for question in questions}
+    near = (card for question in costly for card in related.cards(question.asked) if card.id not in known)
+    for card in islice({card.id: card for card in near}.values(), max(0, MOST_CARDS - len(missed))):
+        yield NextStep(f"Answer: {_short(card.prompt)}", f"quizapp show {card.id}")
 
 
-def _exercise(questions: Sequence[MarkedQuestion], titles: Mapping[str, str]) -> Iterator[NextStep]:
+def _exercise(questions: Sequence[MarkedQuestion], related: RelatedTasks) -> Iterator[NextStep]:
     """The stage at which the costliest coding task stopped, else the exercise of the costliest question."""
-    costly = [question for question in _costly(questions) if question.asked.exercise in titles]
-    coding = next((question for question in costly if question.asked.kind == CODING), None)
-    question = coding or next(iter(costly), None)
-    if question is None:
+    costly = [question.asked for question in _costly(questions)]
+    tasks = [asked for asked in costly if asked.kind == CODING and asked.exercise in related.bank.exercises]
+    for asked in [*tasks, *costly]:
+        exercise = related.exercise(asked)
+        if exercise is None:
+            continue
+        command = f"quizapp exercise {exercise.slug}"
+        if asked.kind == CODING and asked.stages and asked.slot != DEBUG:
+            stage = asked.staged_run.current.name
+        elif len(exercise.stages) > 1:
+            stage = exercise.stages[0].name
+        else:
+            yield NextStep(f"Write {exercise.title}", command)
+            return
+        yield NextStep(f'Write {exercise.title}, up to stage "{stage}"', f"{command} --stages")
         return
-    slug, asked = question.asked.exercise, question.asked
-    title = titles[slug]
-    if coding is not None and asked.stages and asked.slot != DEBUG:
-        stage = asked.staged_run.current.name
-        yield NextStep(f"Write {title} up to stage {stage}", f"quizapp exercise {slug} --stages")
-    else:
-        yield NextStep(f"Write {title}", f"quizapp exercise {slug}")
 
 
-def _incident(questions: Sequence[MarkedQuestion]) -> Iterator[NextStep]:
-    question = next((one for one in _costly(questions) if one.asked.kind == INCIDENT), None)
-    if question is not None:
-        incident = question.asked.incident
-        yield NextStep(f"Diagnose again: {_short(incident.title)}", f"quizapp incident {incident.id}")
+def _incident(questions: Sequence[MarkedQuestion], related: RelatedTasks, seed: int) -> Iterator[NextStep]:
+    costly = [question.asked for question in _costly(questions)]
+    missed = next((asked.incident for asked in costly if asked.kind == INCIDENT), None)
+    if missed is not None:
+        yield NextStep(f"Diagnose again: {_short(missed.title)}", f"quizapp incident {missed.id}")
+        return
+    runs = (run for asked in costly if (run := related.incident(asked, seed)) is not None)
+    for run in islice(runs, 1):
+        # The id names the fault, which is still to be found.
+        yield NextStep(f"Diagnose a broken run: {_short(run.title)}", f"quizapp incident {run.name}")
 
 
-def _reviews(questions: Sequence[MarkedQuestion], titles: Mapping[str, str]) -> Iterator[NextStep]:
+def _reviews(questions: Sequence[MarkedQuestion], related: RelatedTasks) -> Iterator[NextStep]:
     slugs = [one.asked.exercise for one in _costly(questions) if one.asked.kind == REVIEW]
-    for slug in [slug for slug in slugs if slug in titles][:MOST_REVIEWS]:
-        yield NextStep(f"Review code of {titles[slug]}", f"quizapp review {slug}")
+    exercises = [related.bank.exercises[slug] for slug in slugs if slug in related.bank.exercises]
+    for exercise in exercises[:MOST_REVIEWS]:
+        yield NextStep(f"Review code of {exercise.title}", f"quizapp review {exercise.slug}")
 
 
 def _topics_and_exercises(
@@ -110,7 +129,9 @@ def target_of(step: NextStep) -> StepTarget | None:
     match shlex.split(step.command):
         case ["quizapp", "show", name]:
             return StepTarget("card", name)
-        case ["quizapp", "exercise", slug, *_]:
+        case ["quizapp", "exercise", slug, "--stages"]:
+            return StepTarget("stages", slug)
+        case ["quizapp", "exercise", slug]:
             return StepTarget("exercise", slug)
         case ["quizapp", "review", slug]:
             return StepTarget("review", slug)

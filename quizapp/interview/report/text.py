@@ -8,6 +8,7 @@ import msgspec
 
 from quizapp.bank.answers import GAP
 from quizapp.bank.model import Topic
+from quizapp.interview import RoundName
 from quizapp.interview.code_review.review_text import answer_lines
 from quizapp.interview.marking.model import CodingMarking
 from quizapp.interview.report.model import (
@@ -52,17 +53,21 @@ def minutes_text(ms: float) -> str:
 
 def title_line(report: Report) -> str:
     """The title of the report."""
-    return report.form.title(report.title, report.minutes)
+    mixed = report.round_name in ("", RoundName.MIXED)
+    what = report.title if mixed else f"{report.title}, {report.round_name}"
+    return report.form.title(what, report.minutes)
 
 
 def band_line(report: Report) -> str:
     """Band, total and interval in one phrase."""
-    interval = report.interval
     provisional = " (provisional: fewer than three mocks in 30 days)" if report.pooled.provisional else ""
-    return (
-        f"{BANDS[report.band.name]}{provisional}: {report.totals.raw} of 100, "
-        f"80 % interval {interval.low} to {interval.high}"
-    )
+    return f"{BANDS[report.band.name]}{provisional}: {report.totals.raw} of 100{interval_text(report, ', ')}"
+
+
+def interval_text(report: Report, before: str = "") -> str:
+    """The interval of the total behind ``before``; empty for one question, which has no spread."""
+    interval = report.interval
+    return f"{before}80 % interval {interval.low} to {interval.high}" if report.totals.items > 1 else ""
 
 
 def adjusted_line(report: Report) -> str:
@@ -217,7 +222,7 @@ def moment_line(question: MarkedQuestion, seconds: int) -> str:
 
 def verdict_line(marking: CodingMarking, submissions: int) -> str:
     """The result of the hidden tests, the number of submissions, and whether the learner checked first."""
-    text = f"{marking.status}, {marking.behaviours_passed} of {marking.behaviours} behaviours"
+    text = f"{marking.status}, {marking.behaviours_passed} of {marking.behaviours} behaviors"
     if not submissions:
         return text
     return f"{text}, {plural(submissions, 'submission')}, {own_check_text(ran=marking.checked)}"

@@ -143,7 +143,7 @@ def coding_terms(item: InterviewQuestion, marking: CodingMarking) -> list[Term]:
     if marking.empty:
         verified = Fraction(0)
     hidden = Fraction(60 if explained is not None else 80)
-    how = f"{marking.behaviours_passed} of {marking.behaviours} behaviours"
+    how = f"{marking.behaviours_passed} of {marking.behaviours} behaviors"
     terms = [Term("hidden behaviours", CODE, hidden, passed, how)]
     if explained is not None:
         terms.append(Term("invariants", CODE, Fraction(20), explained, "invariants explained"))

@@ -315,11 +315,13 @@ class InterviewSession:
 
     # code
 
-    def checked(self, ok: bool) -> None:
-        """Record that the learner ran a check of their own."""
+    def checked(self, ok: bool, at_ms: int | None = None) -> None:
+        """Record that the learner ran a check of their own, begun at ``at_ms`` (by default now)."""
         item = self.item
         if item is not None and item.kind == CODING:
-            item.checks.append(OwnCheck(self.elapsed_ms, ok, len(item.submissions)))
+            at_ms = self.elapsed_ms if at_ms is None else at_ms
+            before = sum(submission.at_ms < at_ms for submission in item.submissions)
+            item.checks.append(OwnCheck(at_ms, ok, before))
             self.flow.changed = True
 
     def submitted(

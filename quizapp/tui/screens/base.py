@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from textual import events
+from textual.actions import parse
 from textual.app import ComposeResult
 from textual.containers import VerticalScroll
 from textual.screen import ModalScreen, Screen
@@ -87,13 +88,17 @@ class QuizScreen(Screen[Result]):
             bar.refresh()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Allow an action only in its phases, and only while this screen is on top."""
-        del parameters
+        """Allow an action only in its phases, and only while this screen is on top.
+
+        Several actions may have one name and different parameters; each has its own phases.
+        """
         name = action.partition("(")[0]
         if not (self.stands and self.is_active) or self.waits(name):
             return False
-        acts = [act for act in actions.of_place(self.place) if act.action.partition("(")[0] == name]
-        return not acts or any(act.alive(self.phase) for act in acts)
+        acts = [(act, parse(act.action)) for act in actions.of_place(self.place)]
+        named = [(act, parsed[2]) for act, parsed in acts if parsed[1] == name]
+        exact = [act for act, values in named if values == parameters]
+        return not named or any(act.alive(self.phase) for act in exact or [act for act, _ in named])
 
     def waits(self, action: str) -> bool:
         """Whether an action of this place must wait for the data, which opens after the first frame."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
+from rich.cells import cell_len
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
@@ -16,6 +17,9 @@ from quizapp.tui.screens.base import QuizScreen
 from quizapp.util.sanitize import one_line
 
 _KEYS = Content.assemble(("enter", "bold $primary"), " choose  ", ("esc", "bold $primary"), " cancel")
+
+
+_NARROWEST, _BORDER = 40, 6
 
 
 class Choose(ModalScreen[str | None], QuizScreen[str | None]):
@@ -38,7 +42,9 @@ class Choose(ModalScreen[str | None], QuizScreen[str | None]):
     def compose(self) -> ComposeResult:
         """The question and the list."""
         with Vertical(classes="box") as box:
-            box.border_title = one_line(self._title)
+            title = box.border_title = one_line(self._title)
+            # A question may be longer than its answers; a border as wide as they are would cut it off.
+            box.styles.min_width = max(_NARROWEST, cell_len(title) + _BORDER)
             yield OptionList(*(Option(_laid_out(text, self._room())) for _, text in self._entries))
             yield Static(_KEYS, classes="muted", markup=False)
 

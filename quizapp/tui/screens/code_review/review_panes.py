@@ -1,5 +1,7 @@
 """The panes of a code review: the code shown, and the fields for words, test and fix."""
 
+from collections.abc import Sequence
+
 from textual.app import ComposeResult
 from textual.containers import Container, Vertical, VerticalScroll
 from textual.widgets import TextArea
@@ -17,6 +19,8 @@ _FIELDS = {"say": "#words", "prove": "#check", "fix": "#fixed"}
 
 class ReviewPanes(Container):
     """One pane is current; on a wide terminal the code stays beside it."""
+
+    _pointed: Sequence[int] = ()
 
     def compose(self) -> ComposeResult:
         """The code, then a pane per field."""
@@ -56,6 +60,7 @@ class ReviewPanes(Container):
     def show_code(self, at: ReviewSteps) -> None:
         """Show the code, with a cursor while the learner points."""
         pointing = at.step == ReviewStep.POINT
+        self._pointed = at.answer.lines
         self.shown.show(at.review.shown, at.answer.lines, has_cursor=pointing)
         if pointing:
             self._bring_cursor_into_view()
@@ -64,8 +69,16 @@ class ReviewPanes(Container):
         """Make a pane the current one, and focus its field."""
         for each in self.query(".pane"):
             each.set_class(each.id == pane, "current")
+        if pane == "fix":
+            self._start_at_the_fault()
         field = _FIELDS.get(pane)
         self.screen.set_focus(self.query_one(field, TextArea) if field else None)
+
+    def _start_at_the_fault(self) -> None:
+        """Put the cursor of a fix that has just been opened at the first line pointed at."""
+        editor = self.query_one("#fixed", CodeEditor)
+        if self._pointed and editor.cursor_location == (0, 0):
+            editor.move_cursor((self._pointed[0] - 1, 0), center=True)
 
     def _bring_cursor_into_view(self) -> None:
         """Move the cursor to the first line in view if it is above or below, as after reading on.

@@ -149,21 +149,22 @@ class CodingView(Container):
         if item is None:
             return
         source, module = self.editor.text, item.coding.module
-        quiz = self.run_screen.quiz
+        quiz, at_ms = self.run_screen.quiz, self.session.elapsed_ms
         self._start("check", "Running your module …")
 
         def work() -> None:
             checked = run_check(source, module)
-            call_on_ui(quiz, self._show_check, item.number, checked)
+            call_on_ui(quiz, self._show_check, item.number, checked, at_ms)
 
         run_in_thread(quiz, work, "check", exclusive=True)
 
-    def _show_check(self, number: int, checked: SelfCheckResult) -> None:
+    def _show_check(self, number: int, checked: SelfCheckResult, at_ms: int) -> None:
         item = self.session.item
         if item is None or item.number != number or not self.run_screen.stands:
             return
         if checked.counts:
-            self.session.checked(checked.ok)
+            # A submission may have come while it ran.
+            self.session.checked(checked.ok, at_ms)
         self._end("check", checked.output, "$success" if checked.ok and checked.counts else "$warning")
 
     def submit(self) -> None:
@@ -199,6 +200,8 @@ class CodingView(Container):
         if _in_stages(item) and task != self._task_shown:
             self._show_task(task)
             self.go("task")
+            # The learner may have scrolled down to the interface; the new brief is at the top.
+            self.query_one("#pane-task").scroll_home(animate=False)
 
     def edit(self) -> None:
         """Write the code in the learner's editor; the clock keeps running meanwhile."""

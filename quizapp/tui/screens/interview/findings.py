@@ -7,6 +7,7 @@ from textual.visual import VisualType
 
 from quizapp.incidents.diagnosis import compare_diagnosis
 from quizapp.interview.code_review.review_text import (
+    JUDGED_PARTS,
     difference,
     fault_place,
     fix_text,
@@ -91,16 +92,21 @@ def _review(item: InterviewQuestion, marking: ReviewMarking) -> Iterator[str]:
     result = review_result(item, marking)
     yield f"**{verdict_sentence(result)}**"
     yield ""
-    if marking.judged is None and item.answered:
+    waiting = marking.judged is None and item.answered
+    if waiting:
         yield "*The judge is running your test and your fix.*"
         yield ""
     for name, marks, most in parts(result):
-        yield f"- {name} {marks} of {most}"
+        yield (
+            f"- {name}: not known yet" if waiting and name in JUDGED_PARTS else f"- {name} {marks} of {most}"
+        )
     for fault in result.review.faults:
         yield f"- {fault_place(fault.lines)}: {fault.why}"
-    yield f"- your test: {result.proof.text or 'none.'}"
+    if not waiting:
+        yield f"- your test: {result.proof.text or 'none.'}"
     if not result.review.is_correct:
-        yield f"- your fix: {fix_text(result)}"
+        if not waiting:
+            yield f"- your fix: {fix_text(result)}"
         yield ""
         yield "From the correct code to the code shown:"
         yield ""

@@ -1,5 +1,6 @@
 """A question of a running interview, its follow-ups, and the texts before and after all questions."""
 
+from collections.abc import Mapping
 from textwrap import shorten
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from textual.style import Style
 from textual.widgets import ContentSwitcher, Input, Static
 
 from quizapp.bank.answers import gaps
+from quizapp.interview import RoundName
 from quizapp.interview.session.make_question import bank_question
 from quizapp.interview.session.question import ESTIMATE, OPEN, InterviewQuestion
 from quizapp.interview.session.session import CONFIDENCES
@@ -25,8 +27,20 @@ from quizapp.util.text import clock, plural
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
 
+_HOW: Mapping[str, str] = {
+    RoundName.CODING: (
+        "Write the module, check it yourself (ctrl+t) and submit it (ctrl+s); a stage that holds reveals the "
+        "next. ctrl+r freezes it with your explanation; then say how sure you are."
+    ),
+    RoundName.REVIEW: (
+        "Decide whether the code is correct and how sure you are; then point, say, prove and fix. ctrl+r "
+        "hands a review in."
+    ),
+}
+_ANSWER = (
+    "Answer in your own words, as you would say it. ctrl+r freezes an answer; then say how sure you are."
+)
 BRIEF = (
-    "Answer in your own words, as you would say it. ctrl+r freezes an answer; then say how sure you are. "
     "ctrl+n puts a question aside until its phase ends. A question is cut at one and a half times its "
     "budget. Nothing is revealed before the end.\n\nenter begins."
 )
@@ -134,7 +148,11 @@ class QuestionView(VerticalScroll):
             phases.append(f"- {reserve.title}: {clock(reserve.seconds)}")
         if self.interview.note:
             phases += ["", self.interview.note]
-        return "\n".join([*phases, "", SPOKEN_BRIEF if self.interview.head.spoken else BRIEF])
+        return "\n".join([*phases, "", SPOKEN_BRIEF if self.interview.head.spoken else self._how()])
+
+    def _how(self) -> str:
+        """How questions of this round are answered."""
+        return f"{_HOW.get(self.interview.head.round, _ANSWER)} {BRIEF}"
 
     def _wrap_up(self) -> str:
         return (

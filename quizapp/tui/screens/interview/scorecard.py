@@ -16,6 +16,7 @@ from quizapp.interview.report.text import (
     BANDS,
     STATES,
     confidence_side,
+    interval_text,
     minutes_text,
     name_topics,
     reviews_line,
@@ -27,6 +28,7 @@ from quizapp.tui import actions
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.screens.base import Place
+from quizapp.tui.screens.exercise.begin_run import begin_stages
 from quizapp.tui.screens.incidents.scorecard import RUN_PARTS
 from quizapp.tui.widgets.meter import meter
 from quizapp.tui.widgets.ruler import ruler
@@ -39,6 +41,7 @@ _BAND = {Band.STRONG: "$success", Band.PASS: "$success", Band.BELOW: "$warning"}
 
 def _result(report: Report, width: int) -> list[Content]:
     totals, interval = report.totals, report.interval
+    few = totals.items_reached < totals.items
     color = _BAND[report.band.name]
     name = BANDS[report.band.name]
     change = totals.adjusted - totals.raw
@@ -48,10 +51,11 @@ def _result(report: Report, width: int) -> list[Content]:
         (provisional, "$text-muted"),
     )  # fmt: skip
     line = ruler(totals.raw, interval.low, interval.high, report.pass_mark, min(width, 60))
+    spread = interval_text(report)
+    reached = f" Over the {totals.items_reached} of {totals.items} reached: {totals.reached}."
     facts = (
-        f"80 % interval {interval.low} to {interval.high}, pass mark {report.pass_mark}. "
-        f"Adjusted {totals.adjusted} ({change:+d}). "
-        f"Over the {totals.items_reached} of {totals.items} reached: {totals.reached}."
+        f"{f'{spread}, pass' if spread else 'Pass'} mark {report.pass_mark}. "
+        f"Adjusted {totals.adjusted} ({change:+d}).{reached if few else ''}"
     )
     why = f"{report.band.why[0].upper()}{report.band.why[1:]}."
     muted = [
@@ -224,6 +228,8 @@ class CardScreen(Place):
                 self.quiz.go("drill", flt=CardFilter(ids=frozenset({target.name}), extra=EVERYTHING))
             case "exercise" if target.name in self.quiz.bank.exercises:
                 self.quiz.go("exercise", slug=target.name)
+            case "stages" if target.name in self.quiz.bank.exercises:
+                begin_stages(self.quiz, self.quiz.bank.exercises[target.name], restart=False)
             case "review" if target.name in self.quiz.bank.exercises:
                 self.quiz.go("review", slug=target.name)
             case "incident":
