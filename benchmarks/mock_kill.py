@@ -18,6 +18,9 @@ from quizapp.interview.rounds.loop import LOOP
 from quizapp.interview.rounds.round_table import ROUNDS
 from tests.interview.killing import kill_once, kill_round
 
+WAIT_S, LOOP_WAIT_S = 2.0, 6.0
+"""The longest time until a round is killed; a loop gets more, so that it reaches several of its rounds."""
+
 
 def main() -> int:
     """Measure and print. Return 1 if more than two seconds of typing, a reading or an interview was lost."""
@@ -62,7 +65,7 @@ def _kill_round(name: str, kills: int, rng: random.Random) -> int:
             # A loop goes on with its next round.
             folder = Path(place) / (LOOP if name == LOOP else str(finished))
             folder.mkdir(exist_ok=True)
-            killed = kill_round(folder, name, rng.uniform(0.0, 2.0))
+            killed = kill_round(folder, name, rng.uniform(0.0, LOOP_WAIT_S if name == LOOP else WAIT_S))
             lost.append(killed.lost)
             acknowledged += killed.acknowledged
             missing += killed.missing
