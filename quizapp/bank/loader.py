@@ -346,9 +346,15 @@ def retirement(bank: Bank, question_id: str) -> str:
 
 
 def find_exercise(bank: Bank, slug: str) -> Exercise:
-    """Find an exercise by its slug. Raises `UnknownName`, which suggests similar slugs."""
+    """Find an exercise by its slug. Raises `UnknownName`, which suggests similar slugs.
+
+    Of an exercise that was left out because of a fault, the error names the fault.
+    """
     exercise = bank.exercises.get(slug)
     if exercise is None:
+        for fault in bank.faults:
+            if Path(fault.file).parent.name == slug:
+                raise UnknownName(f"the exercise '{slug}' is left out: {fault}")
         hint = did_you_mean(slug, bank.exercises, "'quizapp exercise' lists them")
         raise UnknownName(f"there is no exercise '{slug}'; {hint}")
     return exercise

@@ -27,6 +27,8 @@ def load_exercise(folder: Path) -> tuple[Exercise | None, list[Fault]]:
         return None, faults
     try:
         return _exercise(folder, data), []
+    except _StageError as error:
+        return None, [Fault(str(path), error.line, str(error))]
     except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
         return None, [Fault(str(path), int(data[LINE]), f"has a value of the wrong form: {error}")]
 
@@ -80,30 +82,40 @@ def _exercise(folder: Path, data: dict[str, Any]) -> Exercise:
     )
 
 
+class _StageError(ValueError):
+    """What is wrong with the stages, and the line that says so."""
+
+    def __init__(self, line: int, text: str) -> None:
+        super().__init__(text)
+        self.line = line
+
+
 def _stages(data: dict[str, Any], behaviours: dict[int, str]) -> tuple[Stage, ...]:
-    """The stages; one with every behavior if the exercise names none. Raises `ValueError`."""
+    """The stages; one with every behavior if the exercise names none. Raises `_StageError`."""
     if not data.get("stages"):
         return (Stage(ONLY_STAGE, int(data["minutes"]), "", tuple(behaviours)),)
     stages = tuple(
         Stage(str(item["name"]), int(item["minutes"]), str(item["brief"]).strip(), tuple(item["behaviours"]))
         for item in data["stages"]
     )
-    names = [stage.name for stage in stages]
+    line, names = int(data["stages"][0][LINE]), [stage.name for stage in stages]
     if not _FEWEST_STAGES <= len(stages) <= _MOST_STAGES:
-        raise ValueError(f"has {len(stages)} stages; {_FEWEST_STAGES} to {_MOST_STAGES} are wanted")
+        raise _StageError(line, f"has {len(stages)} stages; {_FEWEST_STAGES} to {_MOST_STAGES} are wanted")
     if len(set(names)) < len(names) or "" in names:
-        raise ValueError("two stages have the same name; rename one")
+        raise _StageError(line, "two stages have the same name; rename one")
     if ROBUST in names[:-1]:
-        raise ValueError(f"the stage '{ROBUST}' must be the last")
-    for stage in stages:
+        raise _StageError(line, f"the stage '{ROBUST}' must be the last")
+    for stage, item in zip(stages, data["stages"], strict=True):
         if stage.minutes < 1:
-            raise ValueError(f"the stage '{stage.name}' needs at least one minute")
+            raise _StageError(int(item[LINE]), f"the stage '{stage.name}' needs at least one minute")
         if unknown := [n for n in stage.behaviours if n not in behaviours]:
-            raise ValueError(f"the stage '{stage.name}' names behavior {unknown[0]}, which does not exist")
+            text = f"the stage '{stage.name}' names behavior {unknown[0]}, which does not exist"
+            raise _StageError(int(item[LINE]), text)
     placed = [number for stage in stages for number in stage.behaviours]
     for number in behaviours:
         if placed.count(number) != 1:
-            raise ValueError(f"behavior {number} must be in exactly one stage, not in {placed.count(number)}")
+            text = f"behavior {number} must be in exactly one stage, not in {placed.count(number)}"
+            raise _StageError(line, text)
     return stages
 
 

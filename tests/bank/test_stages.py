@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.bank.model import Exercise
+from quizapp.bank.loader import find_exercise
+from quizapp.bank.model import Bank, Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.bank.validate import exercise_faults
-from quizapp.errors import QuizError
+from quizapp.errors import QuizError, UnknownName
 from quizapp.judge import grade
 from tests.judge.field import DATA
 
@@ -127,3 +128,19 @@ def test_no_stage_at_all_cannot_be_asked_for(folder: Path) -> None:
     assert exercise is not None
     with pytest.raises(QuizError, match="0 stages"):
         grade(exercise, b"x = 1", stages=0)
+
+
+def test_an_exercise_with_a_faulty_stage_is_left_out_by_name_with_the_line_of_the_stage(folder: Path) -> None:
+    path = folder / "exercise.yaml"
+    path.write_text(
+        path.read_text(encoding="utf-8") + STAGES.replace("[4, 5]", "[4, 5, 9]"), encoding="utf-8"
+    )
+    exercise, faults = load_exercise(folder)
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert exercise is None
+    assert faults[0].line == lines.index("  - name: robust") + 1
+    bank = Bank({}, {}, {}, faults=tuple(faults))
+    with pytest.raises(UnknownName, match=r"'blend' is left out: .*names behavior 9, which does not exist"):
+        find_exercise(bank, "blend")
+    with pytest.raises(UnknownName, match="there is no exercise 'other'"):
+        find_exercise(bank, "other")

@@ -20,7 +20,7 @@ from quizapp.interview.service import Interview
 from quizapp.scheduling.service import Study
 from quizapp.settings.model import Settings
 from quizapp.store import Store
-from tests.interview.mock_kit import blueprint, incidents, small_bank
+from tests.interview.mock_kit import blueprint, library_of, real_bank, small_bank
 from tests.interview.test_code import FAILED
 
 ROLE = "research-engineer"
@@ -32,7 +32,9 @@ def main(folder: Path, round_name: str) -> None:
     """Go on with what the last child left, or begin."""
     rng = random.Random()
     with Store.open(folder / "quizapp.db") as store:
-        study = Study(small_bank(), store, Settings())
+        # Only the whole bank has enough exercises for every round of a loop.
+        bank = real_bank() if round_name == LOOP else small_bank()
+        study = Study(bank, store, Settings())
         known = archive.running(study)
         interview = begin(study, round_name) if known is None else Interview.resume(study, known.document)
         say("begun", interview.id)
@@ -50,7 +52,9 @@ def begin(study: Study, round_name: str) -> Interview:
     kind = loop.next_round if loop is not None else find_round(round_name)
     assert kind is not None
     minutes = kind.default_minutes if loop is None else minutes_of(kind)
-    interview = Interview.begin(study, ROLE, minutes, library=incidents(), round_name=kind.name, loop=loop)
+    interview = Interview.begin(
+        study, ROLE, minutes, library=library_of(study.bank), round_name=kind.name, loop=loop
+    )
     interview.start()
     if loop is not None:
         say("looped", interview.id, loop.id, str(len(loop.reports)))

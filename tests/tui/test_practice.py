@@ -116,7 +116,7 @@ async def test_interview_mode_shows_one_brief_after_the_other(
         assert judge.submissions[-1].stages == 2
         answer(judge, graded(doubling=False, robust=False))
         await pilot.pause()
-        assert "Stage doubling held before and is broken again." in pane(running, "#view")
+        assert 'Stage "doubling" held before and is broken again.' in pane(running, "#view")
 
         assert own.read_text() == screen(running).exercise.starter
         assert study.exercise_state("double").state == "passed"
