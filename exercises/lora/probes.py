@@ -362,7 +362,10 @@ def probe_inject(code, given, record):
         record("before", model(tokens))
         code.inject_lora(model, ["wq", "head"], 1, 5.0)
         record("after", model(tokens))
-    with record.step("thawed"):
+    with record.step("thawed"):  # a model of its own, because the step before can end early
+        model = tagger(given, record.device)
+        code.inject_lora(model, ["wq", "wv"], 2, 3.0)
+        code.inject_lora(model, ["head"], 1, 5.0)
         model.requires_grad_(True)
         code.inject_lora(model, ["absent"], 2, 3.0)
         record("survey", survey(code, model))

@@ -55,15 +55,16 @@ def test_failures_without_messages_are_never_folded() -> None:
     assert group_failures(verdict(failed(1, ""), failed(2, ""))) == FailureGroups((1, 2))
 
 
-def test_the_text_folds_consequences_and_repeats_no_message() -> None:
-    same = 'Your code raised ValueError: "no" (line 3 of blend.py)'
+def test_the_text_folds_consequences_and_refers_to_a_message_that_stands_above() -> None:
+    same = f'Your code raised ValueError: "{"no " * 40}" (line 3 of blend.py)'
     tests = failed(1, same), failed(2, same), failed(3, "Wrong value.")
-    short = verdict_text(verdict(*tests), exercise("blend"))
+    short = verdict_text(verdict(*tests), exercise("blend"), width=300)
     assert short.count(same) == 1
     assert "Probably a consequence (--all shows the messages):" in short
     assert "Wrong value." not in short
-    whole = verdict_text(verdict(*tests), exercise("blend"), every_message=True)
+    whole = verdict_text(verdict(*tests), exercise("blend"), width=300, every_message=True)
     assert whole.count(same) == 1
+    assert whole.count("See above: Your code raised ValueError") == 1
     assert "Wrong value." in whole
 
 

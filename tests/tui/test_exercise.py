@@ -147,6 +147,18 @@ async def test_a_consequence_is_folded_until_it_is_asked_for(judged) -> None:
         await shows(pilot, "Wrong sum.")
 
 
+async def test_a_failed_behavior_whose_message_stands_above_says_so(judged) -> None:
+    running, judge = judged()
+    async with running.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        await pilot.press("ctrl+r")
+        raised = 'Your code raised ValueError: "no" (line 2 of double.py)'
+        tests = tuple(TestResult(f"test_{i}", i, False, raised) for i in (1, 2))
+        judge.answer(replace(verdict(False, False), tests=tests))
+        await pilot.press("f4", "a")
+        await shows(pilot, "See above: Your code raised")
+
+
 async def test_reset_brings_the_starter_and_keeps_the_code_as_a_past_version(judged) -> None:
     running, _ = judged()
     async with running.run_test(size=(100, 30)) as pilot:
@@ -164,15 +176,24 @@ async def test_reset_brings_the_starter_and_keeps_the_code_as_a_past_version(jud
         assert screen(running).editor.text == RIGHT
 
 
-async def test_an_edit_after_grading_marks_the_verdict_as_old(judged) -> None:
+@pytest.mark.parametrize("keys", [["f3", "x"], ["f11", "down", "enter"]], ids=["edit", "reset"])
+@pytest.mark.parametrize("size", [(80, 24), (140, 40)], ids=["tabs", "panes"])
+async def test_other_code_than_was_graded_marks_the_verdict_as_old(judged, keys, size) -> None:
     running, judge = judged()
-    async with running.run_test() as pilot:
+    async with running.run_test(size=size) as pilot:
         await pilot.pause()
+        screen(running).editor.load_text(RIGHT)
         await pilot.press("ctrl+r")
-        judge.answer(verdict(True, True))
-        await pilot.press("f3", "x")
+        judge.answer(verdict(True, False))
+        await shows(pilot, "got 1, expected 2")
+        assert "older code" not in text(running)
+        await pilot.press(*keys)
+        await shows(pilot, "Verdict (older code)")
+        await pilot.press("f4")
+        await shows(pilot, "Of the code before your last change")
+        await pilot.press("ctrl+r")
         await pilot.pause()
-        assert screen(running).view.stale
+        assert "older code" not in text(running)
 
 
 async def test_a_fault_of_the_judge_is_a_sentence(judged) -> None:

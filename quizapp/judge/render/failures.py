@@ -6,6 +6,7 @@ first broken behavior in the order of the stages.
 """
 
 import re
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ _NOT_ALLOWED = "not_allowed"  # the name of the results about an exercise's forb
 _BLOCKED = re.compile(r"\braised NotAllowed\b")
 _UNWRITTEN = re.compile(r"\braised NotImplementedError\b")
 _ACCEPTED = re.compile(r"\. Expected [\w. ]+; the call returned ")  # what `Observe.raised` says
+_REFERENCE = 76  # characters of a message that is referred to
 _ERROR = re.compile(r"\braised (\w+).*\(line (\d+) of ")
 
 
@@ -70,6 +72,25 @@ def group_failures(verdict: "Verdict") -> FailureGroups:
     causes = (first, *(n for n in own if n != first))
     later = tuple(n for n in unwritten if n != first)
     return FailureGroups(causes, later, tuple(n for n in in_order if n not in (*causes, *later)))
+
+
+class MessagesOnPage:
+    """Gives each message of a page once and in full; later it refers to the place above."""
+
+    def __init__(self) -> None:
+        self._shown: set[str] = set()
+
+    def show(self, messages: Sequence[str], *, every_message: bool) -> list[str]:
+        """What to show of a behavior's messages: those that are new on the page, or only the first of them.
+
+        Where all of them stand above, it is a reference, so that no failed behavior is without a reason.
+        """
+        new = [message for message in messages if message not in self._shown]
+        if messages and not new:
+            return [f"See above: {textwrap.shorten(messages[0], _REFERENCE, placeholder=' …')}"]
+        new = new if every_message else new[:1]
+        self._shown.update(new)
+        return new
 
 
 def messages_of(tests: "Sequence[TestResult]") -> list[str]:

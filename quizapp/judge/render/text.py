@@ -3,7 +3,7 @@
 import textwrap
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.render.failures import group_failures, messages_of
+from quizapp.judge.render.failures import MessagesOnPage, group_failures, messages_of
 from quizapp.judge.verdict import NO_CUDA_NOTE, Verdict, VerdictStatus, isolation
 from quizapp.util.text import plural
 
@@ -51,17 +51,17 @@ def verdict_text(
     broken = verdict.failing_behaviours
     held = sorted({test.behaviour for test in verdict.tests} - broken - {0})
     lines += paint([_one_line("✓", number, exercise, width) for number in held], _GREEN)
-    shown: set[str] = set()
+    page = MessagesOnPage()
 
     def in_full(number: int) -> list[str]:
         """A behavior with its message, or with all that are not on the page already."""
         head = _wrapped(f"✗ {number or '-'}  {_sentence(number, exercise)}", "     ", width, first="  ")
         messages = messages_of([test for test in verdict.tests if test.behaviour == number])
-        new = [message for message in messages if message not in shown]
-        if not every_message and len(new) > 1:
-            new = [new[0], f"({plural(len(new) - 1, 'more message')} with --all)"]
-        shown.update(new)
-        return ["", *paint(head, _RED), *(line for each in new for line in _wrapped(each, "       ", width))]
+        texts = page.show(messages, every_message=every_message)
+        if not every_message and len(messages) > 1:
+            texts.append(f"({plural(len(messages) - 1, 'more message')} with --all)")
+        body = [line for text in texts for line in _wrapped(text, "       ", width)]
+        return ["", *paint(head, _RED), *body]
 
     groups = group_failures(verdict)
     for number in groups.causes:

@@ -57,7 +57,7 @@ class SessionBar(Widget):
         width = self.content_size.width
         total = self.done + sum(self.left)
         bar = meter([(self.done / total if total else 0, "$success", "█")], 10 if width >= 70 else 5)
-        figures = f" {self.done} done  {self._left_text(width)}  {clock(self.seconds)}"
+        figures = f" {self.done} done  {self._left_text(width)}  time {clock(self.seconds)}"
         if self.done:
             recalled = (
                 f"{percent(self.right / self.done)} recalled" if width >= 100 else f"{self.right} right"

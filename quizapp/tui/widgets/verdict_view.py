@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from textual.content import Content
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.render.failures import MEANS, group_failures, messages_of
+from quizapp.judge.render.failures import MEANS, MessagesOnPage, group_failures, messages_of
 from quizapp.judge.render.text import CONSEQUENCE, CORE_PASSED, core_holds
 from quizapp.judge.verdict import NO_CUDA_NOTE, isolation
 from quizapp.tui.rendering.layout import hanging, lay_out
@@ -26,6 +26,8 @@ _FINDINGS = {
     "memory": ("✗ out of memory", "$error"),
 }
 _PRINTED = 40
+STALE = "Of the code before your last change. ctrl+r grades it as it is now."
+"""Stands above a verdict on other code than the editor holds."""
 
 
 class VerdictView(Lines):
@@ -85,15 +87,17 @@ class VerdictView(Lines):
         name, color = _FINDINGS.get(verdict.status, (verdict.status, "$warning"))
         if self.exercise is not None and core_holds(verdict, self.exercise):
             name, color = f"✓ {CORE_PASSED}", "$success"
+        lines: list[Content] = []
+        if self.stale:
+            lines = [*hanging(Content(""), Content.styled(STALE, "bold $warning"), width), Content("")]
+            color = "$text-muted"
         head = Content.styled(name, f"bold {color}")
         if verdict.tests:
             head = head.append(f"  {verdict.held} of {len(verdict.tests)} tests")
         head = head.append(
             Content.styled(f"  {verdict.seconds:.2f} s on {escape_controls(verdict.device)}", "$text-muted")
         )
-        lines = hanging(Content(""), head, width)
-        if self.stale:
-            lines.append(Content.styled("The code has changed since.", "$warning"))
+        lines += hanging(Content(""), head, width)
         if self.note:
             lines += hanging(Content(""), plain(self.note, "$success"), width)
         if self.warning:
@@ -120,18 +124,16 @@ class VerdictView(Lines):
     def _tests(self, verdict: "Verdict", width: int) -> list[Content]:
         """The cause in full, what follows from it in one line per behavior, then what holds."""
         lines: list[Content] = []
-        shown: set[str] = set()
+        page = MessagesOnPage()
 
         def messages(number: int) -> list[str]:
             return messages_of([test for test in verdict.tests if test.behaviour == number])
 
         def in_full(number: int) -> list[Content]:
             """A behavior with its message, or with all that are not on the page already."""
-            new = [message for message in messages(number) if message not in shown]
-            new = new if self.every_message else new[:1]
-            shown.update(new)
+            texts = page.show(messages(number), every_message=self.every_message)
             head = self._behaviour(number, width, passed=False)
-            return [Content(""), *head, *(line for each in new for line in _block(each, width, "  "))]
+            return [Content(""), *head, *(line for each in texts for line in _block(each, width, "  "))]
 
         groups = group_failures(verdict)
         for number in groups.causes:

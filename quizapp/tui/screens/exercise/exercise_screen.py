@@ -217,7 +217,7 @@ class ExerciseScreen(Place):
 
     def _grading_ended(self) -> None:
         self.enter_phase("idle")
-        self.grading.compare(self.editor.text)
+        self._compare()
         if self.grading.revealed and self._work is not None:
             self.panes.show_task(self._work.task)
             self.panes.pane("prompt").scroll_home(animate=False)
@@ -244,8 +244,11 @@ class ExerciseScreen(Place):
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Mark a verdict on older code as outdated."""
         event.stop()
-        if self._grading is not None:
-            self._grading.compare(self.editor.text)
+        self._compare()
+
+    def _compare(self) -> None:
+        if self._grading is not None and self._grading.compare(self.editor.text):
+            self.panes.show_titles()
 
     def action_device(self) -> None:
         """Choose the device."""

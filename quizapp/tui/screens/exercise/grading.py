@@ -160,12 +160,14 @@ class ExerciseGrading:
             view.warming = view.warming and not self._quiz.judge.is_warm
             view.refresh()
 
-    def compare(self, text: str) -> None:
-        """Mark the verdict as stale while the code differs from what was graded."""
+    def compare(self, text: str) -> bool:
+        """Mark the verdict as stale while the code differs from what was graded; True if that changes."""
         stale = text != self.graded
-        if self._view.verdict is not None and self._view.stale != stale:
-            self._view.stale = stale
-            self._view.changed()
+        if self._view.verdict is None or self._view.stale == stale:
+            return False
+        self._view.stale = stale
+        self._view.changed()
+        return True
 
     def show_hint(self) -> bool:
         """Show the next hint, first those about failed behaviors; False if none is left."""

@@ -76,10 +76,24 @@ class ExercisePanes(Vertical):
         for name in names:
             self.pane(name).set_class(name == pane, "current")
             self.pane(name).set_class(name not in ("code", self._beside), "behind")
-        tabs = [f"{key} {title}" for _, key, title in PANES]
-        self.query_one(TabStrip).show(tabs, names.index(pane), lambda index: f"screen.show('{names[index]}')")
+        self.show_titles()
         if focus:  # at once and not after the next frame, because the next key may already be on its way
             self.screen.set_focus(self.editor if pane == "code" else None)
+
+    def show_titles(self) -> None:
+        """Name the panes in tabs and borders; the verdict's title says whether it is about older code."""
+        names = [name for name, _, _ in PANES]
+        titles = {name: title for name, _, title in PANES}
+        if self.view.stale:
+            titles["verdict"] += " (older code)"
+        tabs = [f"{key} {titles[name]}" for name, key, _ in PANES]
+        current = names.index(self.current)
+        self.query_one(TabStrip).show(tabs, current, lambda index: f"screen.show('{names[index]}')")
+        takes_turns = self.query_one("#panes").has_class("low")
+        for name, key, _ in PANES:
+            others = [f"{k} {titles[n]}" for n, k, _ in PANES if n not in (name, "code")]
+            has_tab = takes_turns and name != "code"
+            self.pane(name).border_title = f"{key} {titles[name]} · {others[0]}" if has_tab else titles[name]
 
     def on_resize(self) -> None:
         """On a wide but low screen, let task and verdict take turns."""
@@ -91,10 +105,7 @@ class ExercisePanes(Vertical):
             verdict, code = self.pane("verdict"), self.pane("code")
             panes.move_child(verdict, before=code) if takes_turns else panes.move_child(verdict, after=code)
         panes.set_class(takes_turns, "low")
-        for name, key, title in PANES:
-            others = [f"{k} {t}" for n, k, t in PANES if n not in (name, "code")]
-            has_tab = takes_turns and name != "code"
-            self.pane(name).border_title = f"{key} {title} · {others[0]}" if has_tab else title
+        self.show_titles()
 
     def enlarge(self, pane: str) -> None:
         """Let a pane fill the screen, or bring the others back."""
