@@ -28,7 +28,9 @@ def inputs(draw):
     long = sequence(draw, 2, 190, 13, [range(1, 190), range(30, 190)], scale=1.0)
     steep = sequence(draw, 2, 6, vocab, [range(1, 6), range(2, 6)])
     steep["logits"] = steep["logits"].sign() * 1e4 + steep["logits"]
+    kinds = [0, 1, 2, 3, 4, *(draw.integer(0, 3) for _ in range(draw.integer(1, 6)))]
     return {
+        "kinds": torch.tensor(draw.shuffled(kinds)),
         "masked": masked,
         "full": full,
         "double": double,
@@ -168,11 +170,12 @@ def probe_extreme(code, given, record):
 
 
 def probe_accuracy(code, given, record):
-    # Rewards 2 > 1, a tie, 1 < 2, and a pair that raw log-probabilities would rank the other way round.
-    policy_chosen = torch.tensor([-10.0, -10.0, -11.0, -20.0, -9.0], device=record.device)
-    ref_chosen = torch.tensor([-14.0, -12.0, -13.0, -30.0, -4.0], device=record.device)
-    policy_rejected = torch.tensor([-9.0, -8.0, -10.0, -5.0, -12.0], device=record.device)
-    ref_rejected = torch.tensor([-11.0, -10.0, -14.0, -4.0, -10.0], device=record.device)
+    # Rewards 2 > 1, a tie, 1 < 2, and two pairs that raw log-probabilities would rank the other way round.
+    kinds = given["kinds"]
+    policy_chosen = torch.tensor([-10.0, -10.0, -11.0, -20.0, -9.0], device=record.device)[kinds]
+    ref_chosen = torch.tensor([-14.0, -12.0, -13.0, -30.0, -4.0], device=record.device)[kinds]
+    policy_rejected = torch.tensor([-9.0, -8.0, -10.0, -5.0, -12.0], device=record.device)[kinds]
+    ref_rejected = torch.tensor([-11.0, -10.0, -14.0, -4.0, -10.0], device=record.device)[kinds]
     out = code.dpo_loss(policy_chosen, policy_rejected, ref_chosen, ref_rejected, beta=0.5)[3]
     record("value", out)
     with record.step("close"):  # rewards that differ by 2**-12

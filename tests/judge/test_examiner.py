@@ -1,6 +1,8 @@
 """The examiner: what looks at a submission's source and evidence can be ended, and the judge goes on."""
 
 import json
+import os
+import re
 import shutil
 import subprocess
 import sys
@@ -8,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.judge.server.examiner import Examiner, PrepareRequest, RefusedReply
 from tests.judge.field import DATA
 
 pytestmark = [pytest.mark.judge, pytest.mark.slow]
@@ -122,3 +125,37 @@ def test_a_call_into_c_is_ended(outcomes: dict[str, list[str]]) -> None:
 
 def test_another_session_is_lost_but_not_blamed(outcomes: dict[str, list[str]]) -> None:
     assert outcomes["innocent"] == ["ExaminerLost", ""]
+
+
+BROKEN = {
+    "raises": (
+        "probes.py",
+        "\nraise RuntimeError('boo\\x1b[31m')\n",
+        r"probes\.py:\d+: .*RuntimeError: boo\\x1b",
+    ),
+    "exits": ("hidden/test_blend.py", "\nraise SystemExit(0)\n", r"test_blend\.py:\d+: .*SystemExit: 0"),
+    "syntax": ("hidden/test_blend.py", "\ndef (:\n", r"test_blend\.py:\d+: .*SyntaxError: invalid syntax"),
+    "inputs": ("probes.py", "\ndef inputs(draw):\n    raise SystemExit(1)\n", r"probes\.py:\d+: its inputs"),
+    "number": ("hidden/test_z.py", "def test_z(observe): ...\ntest_z.behaviour = 'x'\n", "not a number"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_code_of_an_exercise_is_named_with_its_line(name: str, tmp_path: Path) -> None:
+    file, text, message = BROKEN[name]
+    folder = shutil.copytree(DATA / "blend", tmp_path / "blend")
+    with (folder / file).open("a", encoding="utf-8") as stream:
+        stream.write(text)
+    request = PrepareRequest("session", str(folder), b"", "cpu", [1, 2])
+    reply = Examiner().answer(request)
+    assert isinstance(reply, RefusedReply)
+    assert re.search(message, reply.text), reply.text
+    assert "\n" not in reply.text
+
+
+def test_a_pipe_in_place_of_a_hidden_test_is_refused(tmp_path: Path) -> None:
+    folder = shutil.copytree(DATA / "blend", tmp_path / "blend")
+    os.mkfifo(folder / "hidden" / "test_pipe.py")
+    reply = Examiner().answer(PrepareRequest("session", str(folder), b"", "cpu", [1]))
+    assert isinstance(reply, RefusedReply)
+    assert "is not a regular file" in reply.text

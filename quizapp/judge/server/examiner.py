@@ -22,7 +22,7 @@ from quizapp.errors import QuizError
 from quizapp.judge.sandbox.limits import data_bytes
 from quizapp.judge.sandbox.syscalls import hide_memory
 from quizapp.judge.server.evidence import SeededRun
-from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise
+from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise, place_of, told
 from quizapp.judge.server.feedback import RunFailure, problem_failure
 from quizapp.judge.server.name_rules import check_names
 from quizapp.judge.server.test_runner import CPU_SECONDS, behaviour_of, run_tests
@@ -237,9 +237,9 @@ class Examiner:
             runs = [SeededRun(seed, loaded.probes.inputs(Draw(seed))) for seed in request.seeds]
             size = max((1, *exercise.ranks))
             inputs = [_encoded_inputs(run.given, size) for run in runs]
-        except Exception as error:
-            problem = f"its inputs cannot be generated: {type(error).__name__}: {error}"
-            raise QuizError(f"{exercise.folder / 'probes.py'}: {problem}") from error
+        except BaseException as error:
+            place = place_of(error, exercise.folder / "probes.py")
+            raise QuizError(f"{place}: its inputs cannot be generated: {told(error)}; correct it.") from error
         session = _Session(loaded, request.source, request.device, request.stages, runs)
         self._sessions[request.session] = session
         if len(self._sessions) > _MAX_SESSIONS:

@@ -5,6 +5,7 @@ import importlib.util
 import marshal
 import sys
 import threading
+import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,7 @@ from quizapp.errors import QuizError
 from quizapp.judge.server.test_runner import HiddenTest, behaviour_of
 from quizapp.judge.server.worker_view import probe_code_without_inputs
 from quizapp.judge.testing.probes import probe_names
+from quizapp.util.sanitize import escape_unprintable
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,8 @@ def load_exercise_code(folder: Path) -> LoadedExercise:
     exercise, faults = load_exercise(folder)
     if exercise is None:
         raise QuizError(str(faults[0]))
-    try:
-        probes = load_probes(exercise)
-        tests = tuple(load_tests(exercise))
-    except Exception as error:
-        raise QuizError(f"{folder}: its probes or hidden tests cannot be loaded: {error!r}") from error
+    probes = load_probes(exercise)
+    tests = tuple(load_tests(exercise))
     if not tests:
         raise QuizError(f"{folder / 'hidden'} contains no test; add one so that submissions can be judged.")
     path = folder / "probes.py"
@@ -101,14 +100,40 @@ def _imports(text: str) -> list[str]:
 
 
 def load_module(path: Path, name: str) -> ModuleType:
-    """Import the file as the module ``name``, registered so that dataclasses and pickling work."""
+    """Import the file as the module ``name``, registered so that dataclasses and pickling work.
+
+    Raises a `QuizError` that names the file and the line if that fails, also if the file ends the program.
+    """
+    if not path.is_file():  # reading a pipe would wait for ever
+        raise QuizError(f"{path} is not a regular file; write it or remove it.")
     spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python file")
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        path.read_text(encoding="utf-8")
+        spec.loader.exec_module(module)
+    except BaseException as error:
+        raise QuizError(f"{place_of(error, path)}: cannot be loaded: {told(error)}; correct it.") from error
     return module
+
+
+def place_of(error: BaseException, path: Path) -> str:
+    """``path`` with the last line of it that led to the exception, if there is one."""
+    lines = [
+        frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)
+    ]
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        lines.append(error.lineno)
+    return f"{path}:{lines[-1]}" if lines and lines[-1] else str(path)
+
+
+def told(error: BaseException) -> str:
+    """The type of an exception, and the first line of what it says."""
+    text = error.msg if isinstance(error, SyntaxError) else str(error)
+    first = escape_unprintable((text or "").partition("\n")[0])
+    return f"{type(error).__name__}: {first}" if first else type(error).__name__
 
 
 def load_probes(exercise: Exercise) -> ModuleType:
@@ -124,4 +149,9 @@ def load_tests(exercise: Exercise) -> list[HiddenTest]:
         tests += [
             value for name, value in vars(module).items() if name.startswith("test_") and callable(value)
         ]
-    return sorted(tests, key=behaviour_of)
+    try:
+        return sorted(tests, key=behaviour_of)
+    except (TypeError, ValueError):
+        raise QuizError(
+            f"{exercise.folder / 'hidden'}: a test's behavior is not a number; correct it."
+        ) from None

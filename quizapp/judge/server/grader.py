@@ -237,7 +237,8 @@ class GradingEngine:
             except ExaminerLost:
                 continue
         raise QuizError(
-            f"{request.folder}: generating its inputs takes too much time or memory; correct probes.py."
+            f"{request.folder}: loading its files or generating its inputs takes too much time or memory, or "
+            "ends the process; correct probes.py or hidden/."
         )
 
     def _observe(self, task: GradingTask, runs: list[GradedRun]) -> None:
