@@ -120,7 +120,7 @@ class Interview:
             paper = sample_paper(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
         if not paper.picks:
             raise QuizError(
-                "The bank holds no question that may be asked now: all were seen within 48 hours."
+                "This round has no question left: all were seen within 48 hours. Choose another round."
             )
         items = [
             make_question(number, pick, study.bank, library, material, rules=RULES, spoken=spoken)

@@ -56,7 +56,9 @@ def sample_code_paper(stock: CodeStock) -> Paper:
     kind = stock.plan.round.name
     picks = CODE_ROUNDS[kind](stock)
     if not picks:
-        raise QuizError(f"no exercise suits a {kind} round now: all were seen within 48 hours")
+        raise QuizError(
+            f"No exercise suits a {kind} round now: all were seen within 48 hours. Choose another round."
+        )
     paper = laid_out(stock.plan, stock.seed, picks)
     if kind == RoundName.REVIEW and len(picks) < REVIEWS:
         return replace(paper, note=shortage(len(picks), REVIEWS, "review"))

@@ -342,7 +342,7 @@ def _shape(plan: InterviewPlan, titles: Mapping[str, str], width: int) -> list[C
     number = sum(plan.counts.values()) - plan.counts["coding"]
     asked = [titles[name] for name, seconds in plan.seconds.items() if seconds]
     # The nominal times may exceed the round, and then the paper leaves questions out.
-    most = "at most " if sum(plan.seconds.values()) > 60 * plan.minutes else ""
+    most = "At most " if sum(plan.seconds.values()) > 60 * plan.minutes else ""
     tasks = f"{most}{plural(number, 'question')}{' and a coding task' * plan.counts['coding']}"
     counts = f"{tasks}: {', '.join(asked)}. "
     end = f"The pass mark is {plan.role.pass_mark}. Nothing is revealed before the end."
