@@ -9,6 +9,7 @@ from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview.marking.propose import propose
 from quizapp.interview.paper.code_rounds import CodeStock, sample_code_paper
 from quizapp.interview.report.next_steps import target_of
+from quizapp.interview.report.text import verdict_line
 from quizapp.interview.scoring.terms import coding_terms
 from quizapp.judge.verdict import Verdict
 from quizapp.practice.faults import plant_faults
@@ -120,7 +121,9 @@ def test_one_stage_of_several_is_no_pass(made) -> None:
     )
     interview.session.submit()
     interview.session.end("early")
-    assert interview.record().questions[0].effect.rating == Rating.AGAIN.label
+    question = interview.record().questions[0]
+    assert question.effect.rating == Rating.AGAIN.label
+    assert verdict_line(question.coding_marking, 1).startswith("not all stages were reached, ")
 
 
 @pytest.mark.parametrize("round_name", ["coding", "review"])
@@ -139,6 +142,7 @@ def test_a_round_of_code_alone_ends_with_cards_a_stage_and_a_broken_run_too(
         assert [target.kind for target in targets] == kinds
         exercise = interview.session.items[0].exercise
         assert made.bank.questions[targets[0].name].exercise == exercise
+        assert made.bank.questions[targets[0].name].kind == "recall"
         # The id of a run that was not sat would name its fault.
         assert targets[4].name not in load_library().incidents
         assert find_incident(load_library(), targets[4].name).name == targets[4].name

@@ -82,7 +82,7 @@ def run_check(source: str, module: str) -> SelfCheckResult:
             return SelfCheckResult(ok=False, counts=counts, output=f"stopped after {SECONDS:.0f} s")
         # Keep the end of the output, where a traceback names its error.
         text = done.stdout[-MOST:].decode("utf-8", "replace").replace(folder + os.sep, "")
-    if not counts:
+    if not counts and done.returncode == 0:
         text += "\nThis run checks nothing: add an assert under `if __name__ == '__main__':`."
     return SelfCheckResult(
         ok=done.returncode == 0, counts=counts, output=text.strip() or "ran without output"

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from quizapp.bank import QuestionKind
 from quizapp.bank.model import Bank, Exercise, Question
 from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.interview.session.question import InterviewQuestion
@@ -19,8 +20,11 @@ class RelatedTasks:
     library: IncidentLibrary
 
     def cards(self, asked: InterviewQuestion) -> Iterable[Question]:
-        """The cards about the same, nearest first."""
-        questions = self.bank.questions.values()
+        """The cards about the same that are answered in words, nearest first.
+
+        The prompts of others may have numbers to fill in, and options say less about what was missing.
+        """
+        questions = [one for one in self.bank.questions.values() if one.kind == QuestionKind.RECALL]
         yield from (one for one in questions if asked.exercise and one.exercise == asked.exercise)
         yield from (one for one in questions if one.topic == asked.topic and one.exercise != asked.exercise)
 

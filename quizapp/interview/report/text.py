@@ -222,7 +222,10 @@ def moment_line(question: MarkedQuestion, seconds: int) -> str:
 
 def verdict_line(marking: CodingMarking, submissions: int) -> str:
     """The result of the hidden tests, the number of submissions, and whether the learner checked first."""
-    text = f"{marking.status}, {marking.behaviours_passed} of {marking.behaviours} behaviors"
+    # What was submitted may have passed the first stages only, and then "passed" would be too much.
+    unfinished = marking.status == "passed" and marking.behaviours_passed < marking.behaviours
+    status = "not all stages were reached" if unfinished else marking.status
+    text = f"{status}, {marking.behaviours_passed} of {marking.behaviours} behaviors"
     if not submissions:
         return text
     return f"{text}, {plural(submissions, 'submission')}, {own_check_text(ran=marking.checked)}"
