@@ -1,6 +1,7 @@
 """What the tests of interviews share."""
 
 import pytest
+from textual.notifications import Notification
 
 
 @pytest.fixture(autouse=True)
@@ -10,3 +11,9 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLORTERM", "truecolor")
+
+
+@pytest.fixture(autouse=True)
+def lasting_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notices that never expire: on a busy machine one would be gone before the test reads it."""
+    monkeypatch.setattr(Notification, "has_expired", False)

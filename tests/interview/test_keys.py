@@ -70,7 +70,10 @@ async def test_each_mock_screen_binds_and_offers_what_the_table_says(
                 assert len(ours) == len(live), here
                 assert {act.help for act in live} <= {sentence for _, sentence, _ in help_lines(place, here)}
                 for act in live:
-                    assert act.reachable(here) or act.rank == 0 or here == actions.TYPING, (act.id, here)
+                    assert act.reachable(here) or act.rank == 0 or here == actions.Phase.TYPING, (
+                        act.id,
+                        here,
+                    )
             await pilot.press("f1")
             assert isinstance(app.screen, HelpScreen)
             await pilot.press("escape")

@@ -265,7 +265,7 @@ async def test_a_point_without_matching_words_asks_for_the_phrase(tmp_path: Path
             await pilot.pause()
         await pilot.press("y")
         await pilot.pause()
-        assert screen.phase == actions.TYPING
+        assert screen.phase == actions.Phase.TYPING
         await pilot.press(*"look at the thing", "enter")
         await pilot.pause()
         point = screen.marking.points[0]
@@ -302,7 +302,7 @@ async def test_the_asked_phrase_is_read_off_the_answer_that_stays_in_view(tmp_pa
             await pilot.pause()
         await pilot.press("y")
         await pilot.pause()
-        assert screen.phase == actions.TYPING
+        assert screen.phase == actions.Phase.TYPING
         assert screen.query_one("#ask").region.bottom <= 19
         assert "we simply look" in app.export_screenshot().replace("&#160;", " ")
         await pilot.press("escape")

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.notifications import Notification
 
 from quizapp import paths
 from quizapp.bank.loader import parse_bank
@@ -32,6 +33,12 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)
     document.cache_clear()  # texts laid out for another terminal
     actions.override({})  # a user's own keys, left by the test before
+
+
+@pytest.fixture(autouse=True)
+def lasting_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notices that never expire: on a busy machine one would be gone before the test reads it."""
+    monkeypatch.setattr(Notification, "has_expired", False)
 
 
 @pytest.fixture(scope="session")

@@ -5,13 +5,25 @@ from functools import cache
 
 from textual.binding import Binding
 
-from quizapp.tui.actions.act import TYPING, Act, PlaceActions, display, override
+from quizapp.tui.actions.act import Act, PlaceActions, display, override
 from quizapp.tui.actions.interview_places import INTERVIEW_PLACES
+from quizapp.tui.actions.phase import Phase
 from quizapp.tui.actions.places import PLACES
 from quizapp.tui.actions.review_places import REVIEW_PLACES
-from quizapp.tui.actions.rows import ANSWER, INCIDENT, REVIEWING
+from quizapp.tui.actions.rows import ANSWER, INCIDENT, REVIEWING, UNTYPED
 
-__all__ = ["ANSWER", "INCIDENT", "REVIEWING", "TABLE", "TYPING", "Act", "PlaceActions", "display", "override"]
+__all__ = [
+    "ANSWER",
+    "INCIDENT",
+    "REVIEWING",
+    "TABLE",
+    "UNTYPED",
+    "Act",
+    "Phase",
+    "PlaceActions",
+    "display",
+    "override",
+]
 
 TABLE: Mapping[str, PlaceActions] = {**PLACES, **REVIEW_PLACES, **INTERVIEW_PLACES}
 """By place. Do not rename places or actions: users' settings files refer to them to override keys."""
@@ -28,12 +40,12 @@ def key_lines() -> list[str]:
     return [f'"{act.id}" = "{act.keys}"  # {act.help}' for place in TABLE for act in of_place(place)]
 
 
-def phases(place: str) -> tuple[str, ...]:
+def phases(place: str) -> tuple[Phase, ...]:
     """The phases of a place."""
     return TABLE[place].phases
 
 
-def live(place: str, phase: str) -> list[Act]:
+def live(place: str, phase: Phase | None) -> list[Act]:
     """The actions that exist in a phase of a place, followed by those of the app itself."""
     return [*(act for act in of_place(place) if place != "app" and act.alive(phase)), *of_place("app")]
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-TYPING = "typing"
-FIELDS = frozenset({TYPING, "find", "coding", "telling"})
+from quizapp.tui.actions.phase import Phase
+
+FIELDS = frozenset({Phase.TYPING, Phase.FIND, Phase.CODING, Phase.TELLING})
 """Phases in which a focused field may swallow printable keys."""
 
 _overrides: dict[str, str] = {}
@@ -22,7 +23,7 @@ class Act(NamedTuple):
     keys: str
     label: str
     help: str
-    when: tuple[str, ...] = ()
+    when: tuple[Phase, ...] = ()
     rank: int = 0
     priority: bool = False
     place: str = ""
@@ -37,15 +38,15 @@ class Act(NamedTuple):
         """The action in the form that Textual can call from anywhere, such as ``screen.undo``."""
         return f"{'app' if self.place == 'app' else 'screen'}.{self.action}"
 
-    def alive(self, phase: str) -> bool:
+    def alive(self, phase: Phase | None) -> bool:
         """Whether the action exists in a phase."""
         return not self.when or phase in self.when
 
-    def reachable(self, phase: str) -> bool:
+    def reachable(self, phase: Phase | None) -> bool:
         """Whether one of its keys works in a phase: a focused field swallows printable keys."""
         return self.alive(phase) and (phase not in FIELDS or any(map(_passes_field, self.key_list())))
 
-    def key_for(self, phase: str) -> str:
+    def key_for(self, phase: Phase | None) -> str:
         """The key to show in a phase: the first one that works there."""
         keys = self.key_list()
         return next(filter(_passes_field, keys), keys[0]) if phase in FIELDS else keys[0]
@@ -59,7 +60,7 @@ class PlaceActions(NamedTuple):
     """A screen: its title in palette and help, its phases, a sentence about it, and its actions."""
 
     title: str
-    phases: tuple[str, ...]
+    phases: tuple[Phase, ...]
     about: str
     acts: tuple[Act, ...]
 

@@ -2,25 +2,26 @@
 
 from collections.abc import Mapping
 
-from quizapp.tui.actions.act import TYPING, Act, PlaceActions
+from quizapp.tui.actions.act import Act, PlaceActions
+from quizapp.tui.actions.phase import Phase
 from quizapp.tui.actions.rows import CONFIDENCE
 
-A = Act
-_OPEN = ("decide", "confidence", "point", "code", TYPING)
-_ANSWERING = ("point", "code", TYPING)
-_MOVING = ("decide", "confidence", "point", "code", "reveal", "done")
+A, P = Act, Phase
+_OPEN = (P.DECIDE, P.CONFIDENCE, P.POINT, P.CODE, P.TYPING)
+_ANSWERING = (P.POINT, P.CODE, P.TYPING)
+_MOVING = (P.DECIDE, P.CONFIDENCE, P.POINT, P.CODE, P.REVEAL, P.DONE)
 
 REVIEW_PLACES: Mapping[str, PlaceActions] = {
-    "review": PlaceActions("Code review", (*_OPEN, "judging", "reveal", "done"),
+    "review": PlaceActions("Code review", (*_OPEN, P.JUDGING, P.REVEAL, P.DONE),
         "Decide whether the code is correct, point at the line, say what goes wrong for a user, prove it "
         "with a test, and fix it. Everything is saved as you go.", (
-        A("decide('correct')", "c", "correct", "Say that the code is correct.", ("decide",), 10),
-        A("decide('faulty')", "x", "faulty", "Say that the code has a fault.", ("decide",), 10),
+        A("decide('correct')", "c", "correct", "Say that the code is correct.", (P.DECIDE,), 10),
+        A("decide('faulty')", "x", "faulty", "Say that the code has a fault.", (P.DECIDE,), 10),
         *CONFIDENCE,
-        A("reconsider", "escape", "change", "Change the decision.", ("confidence",), 8),
-        A("point", "space", "point", "Point at the line under the cursor, or take it back.", ("point",), 10),
-        A("next_step", "enter,ctrl+n", "next", "Go to the next step.", ("point", "code"), 9),
-        A("next_field", "ctrl+n", "next", "Go to the next step.", (TYPING,), 9, True),
+        A("reconsider", "escape", "change", "Change the decision.", (P.CONFIDENCE,), 8),
+        A("point", "space", "point", "Point at the line under the cursor, or take it back.", (P.POINT,), 10),
+        A("next_step", "enter,ctrl+n", "next", "Go to the next step.", (P.POINT, P.CODE), 9),
+        A("next_field", "ctrl+n", "next", "Go to the next step.", (P.TYPING,), 9, True),
         A("run_test", "ctrl+r", "run test", "Run your test on the code shown, or on your fix.", _ANSWERING, 7,
           True),
         A("show('code')", "f2", "code", "Go to the code and its lines.", _ANSWERING, 6, True),
@@ -32,14 +33,14 @@ REVIEW_PLACES: Mapping[str, PlaceActions] = {
         A("down", "down,j", "down", "Move down, or scroll.", _MOVING),
         A("page(-1)", "pageup", "page up", "Move up a page.", _MOVING),
         A("page(1)", "pagedown", "page down", "Move down a page.", _MOVING),
-        A("credit(0)", "1", "credit", "Change the credit for the consequence of fault 1.", ("reveal",), 6),
-        A("credit(1)", "2", "", "Change the credit for the consequence of fault 2.", ("reveal",)),
-        A("credit(2)", "3", "", "Change the credit for the consequence of fault 3.", ("reveal",)),
-        A("finish", "enter", "finish", "Accept the marks and schedule the next review.", ("reveal",), 10),
-        A("another", "n", "another", "Begin another review.", ("done",), 8),
-        A("exercise", "e", "exercise", "Open the exercise.", ("done",), 7),
+        A("credit(0)", "1", "credit", "Change the credit for the consequence of fault 1.", (P.REVEAL,), 6),
+        A("credit(1)", "2", "", "Change the credit for the consequence of fault 2.", (P.REVEAL,)),
+        A("credit(2)", "3", "", "Change the credit for the consequence of fault 3.", (P.REVEAL,)),
+        A("finish", "enter", "finish", "Accept the marks and schedule the next review.", (P.REVEAL,), 10),
+        A("another", "n", "another", "Begin another review.", (P.DONE,), 8),
+        A("exercise", "e", "exercise", "Open the exercise.", (P.DONE,), 7),
         A("back", "q,escape", "back", "Go back; the review can be continued.",
-          ("decide", "point", "code", "judging", "reveal", "done"), 4),
-        A("leave_field", "escape", "to the code", "Leave the field and keep its text.", (TYPING,), 4),
+          (P.DECIDE, P.POINT, P.CODE, P.JUDGING, P.REVEAL, P.DONE), 4),
+        A("leave_field", "escape", "to the code", "Leave the field and keep its text.", (P.TYPING,), 4),
     )),
 }  # fmt: skip

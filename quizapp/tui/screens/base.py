@@ -11,6 +11,7 @@ from textual.screen import ModalScreen, Screen
 from textual.widget import Widget
 
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.widgets.key_bar import KeyBar
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class QuizScreen(Screen[Result]):
     place: ClassVar[str] = ""
     needs_data: ClassVar[bool] = False
     AUTO_FOCUS = ""
-    _phase = ""
+    _phase: Phase | None = None
 
     @property
     def quiz(self) -> "QuizApp":
@@ -67,17 +68,17 @@ class QuizScreen(Screen[Result]):
     # phases and actions
 
     @property
-    def phase(self) -> str:
-        """The current phase of the place; a focused field counts as typing."""
+    def phase(self) -> Phase | None:
+        """The current phase of the place, None without a place; a focused field counts as typing."""
         if not self.place:
-            return ""
+            return None
         # Asking the widget instead of testing its type spares the first frame the import of every field.
         typing = self.focused is not None and self.focused.check_consume_key("a", "a")
-        if typing and actions.TYPING in actions.phases(self.place):
-            return actions.TYPING
+        if typing and Phase.TYPING in actions.phases(self.place):
+            return Phase.TYPING
         return self._phase or actions.phases(self.place)[0]
 
-    def enter_phase(self, phase: str) -> None:
+    def enter_phase(self, phase: Phase) -> None:
         """Enter a phase, and update the keys and the key bar."""
         self._phase = phase
         self.refresh_keys()
@@ -206,8 +207,8 @@ class Dialog(ModalScreen[None], QuizScreen[None]):
         self.dismiss()
 
 
-def place_and_phase(screen: Screen[Any]) -> tuple[str, str]:
+def place_and_phase(screen: Screen[Any]) -> tuple[str, Phase | None]:
     """The place of any screen and its phase; the app's own for a screen that is not in the table."""
     if isinstance(screen, QuizScreen) and screen.place:
         return screen.place, screen.phase
-    return "app", ""
+    return "app", None

@@ -9,6 +9,7 @@ from textual.screen import Screen
 from textual.style import Style
 
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.screens.base import Dialog, QuizScreen, place_and_phase
 from quizapp.tui.widgets.key_bar import KeyBar
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def help_lines(
-    place: str, phase: str, offers: "Callable[[actions.Act], bool]" = lambda _: True
+    place: str, phase: Phase | None, offers: "Callable[[actions.Act], bool]" = lambda _: True
 ) -> "Iterator[tuple[str, str, bool]]":
     """Yield (keys, sentence, possible now) for the actions of a place, those of the app last.
 
@@ -38,7 +39,7 @@ def acts(place: str) -> list[actions.Act]:
 class HelpTable(Lines):
     """What is possible now, then what is possible at other moments."""
 
-    def __init__(self, place: str, phase: str, offers: "Callable[[actions.Act], bool]") -> None:
+    def __init__(self, place: str, phase: Phase | None, offers: "Callable[[actions.Act], bool]") -> None:
         super().__init__()
         self._place = place
         self._rows = list(help_lines(place, phase, offers))

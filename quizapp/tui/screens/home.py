@@ -11,6 +11,7 @@ from textual.widgets import Static
 
 from quizapp.scheduling import statistics
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.heatmap import HeatMap
@@ -75,7 +76,7 @@ class HomeScreen(Place):
 
     def opened(self) -> None:
         """Fill the screen when the data is open."""
-        self.enter_phase("ready")
+        self.enter_phase(Phase.READY)
         self.fill()
 
     returned = opened
@@ -96,7 +97,7 @@ class HomeScreen(Place):
         """Show the current data."""
         study = self.quiz.study
         counts = study.counts()
-        self.enter_phase("topics" if self._topics.choosing else "ready")
+        self.enter_phase(Phase.TOPICS if self._topics.choosing else Phase.READY)
         self._fill_head()
         self._fill_counts(counts)
         self.query_one(HeatMap).show(statistics.calendar(study, DAYS_SHOWN))
@@ -239,7 +240,7 @@ class HomeScreen(Place):
         if not topics.choosing:
             if step > 0 and topics.count():
                 topics.choose(True)
-                self.enter_phase("topics")
+                self.enter_phase(Phase.TOPICS)
                 topics.keep_cursor_in_view(scroll)
         elif step < 0 and topics.cursor == 0:
             self.action_leave_topics()
@@ -249,7 +250,7 @@ class HomeScreen(Place):
     def action_leave_topics(self) -> None:
         """Go back to the top, where enter starts the drill."""
         self._topics.choose(False)
-        self.enter_phase("ready")
+        self.enter_phase(Phase.READY)
         self.scroller().scroll_home(animate=False)
 
     def action_topic(self) -> None:

@@ -12,6 +12,7 @@ from textual.widgets import Input, Label, Static
 from quizapp.errors import QuizError
 from quizapp.scheduling.next_step import open_tasks
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.plan_text import day_chart, recall_bar, today_lines
 from quizapp.tui.rendering.text import link
@@ -77,9 +78,9 @@ class PlanScreen(Place):
         until = self._settings.plan.until
         if until is None or until <= self.quiz.study.today():
             self.quiz.plans.stop()
-            self.enter_phase("none")
+            self.enter_phase(Phase.NONE)
         else:
-            self.enter_phase("loading")
+            self.enter_phase(Phase.LOADING)
             self.quiz.plans.compute(self._planned)
         self._show()
 
@@ -100,7 +101,7 @@ class PlanScreen(Place):
         if not self.stands:
             return
         if plan is None:
-            self.enter_phase("none")
+            self.enter_phase(Phase.NONE)
             self.quiz.say("There is nothing to plan: there are no cards, or all are suspended.", bad=True)
             return
         from quizapp.scheduling.planner.choices import plan_options
@@ -108,7 +109,7 @@ class PlanScreen(Place):
 
         keep_outlook(self.quiz.study, outlook_of(plan))
         self._plan, self._options = plan, plan_options(plan, self._settings)
-        self.enter_phase("ready")
+        self.enter_phase(Phase.READY)
         self._show()
 
     # what is shown
@@ -116,7 +117,7 @@ class PlanScreen(Place):
     def _show(self) -> None:
         width = min(_WIDEST, self.size.width) - 8
         head = Content.styled("Plan", "bold $primary")
-        if self.phase == "loading":
+        if self.phase == Phase.LOADING:
             head = head.append(Content.styled("  computing, a few seconds…", "$accent"))
         self.query_one("#head", Static).update(head)
         self._fill("interview", self._interview_lines(width))

@@ -12,6 +12,7 @@ from textual.widgets import Input, Static
 from quizapp.errors import QuizError
 from quizapp.scheduling.study_day import SystemClock
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.screens.base import Place
 from quizapp.tui.startup import mark_tour_seen
@@ -69,7 +70,7 @@ class TourScreen(Place):
         super().__init__()
         self._page = 0
         self._answers: dict[str, PlanValue] = {}
-        self._phase = "welcome"
+        self._phase = Phase.WELCOME
 
     def body(self) -> ComposeResult:
         """One page at a time: its text, and a field or a list to answer in."""
@@ -110,7 +111,7 @@ class TourScreen(Place):
         dots = "".join("● " if index <= page else "○ " for index in range(len(PAGES)))
         head = Content.styled("quizapp", "bold $primary").append(Content.styled(f"   {dots}", "$accent"))
         self.query_one("#head", Static).update(head)
-        self.enter_phase({0: "welcome", _READY: "ready"}.get(page, "question"))
+        self.enter_phase({0: Phase.WELCOME, _READY: Phase.READY}.get(page, Phase.QUESTION))
 
     def _show_date(self) -> None:
         field = self.query_one("#date", Input)

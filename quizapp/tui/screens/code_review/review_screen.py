@@ -20,6 +20,7 @@ from quizapp.interview.code_review.running_review import RunningReview, load_run
 from quizapp.interview.code_review.service import next_review, record_result, remark
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.choose import Choose
@@ -29,6 +30,13 @@ from quizapp.tui.screens.code_review.review_panes import PANE_OF_STEP, STEP_OF_P
 from quizapp.tui.workers import call_on_ui, run_in_thread
 from quizapp.util.sanitize import one_line
 
+_PHASES = {
+    ReviewStep.DECIDE: Phase.DECIDE,
+    ReviewStep.CONFIDENCE: Phase.CONFIDENCE,
+    ReviewStep.POINT: Phase.POINT,
+    ReviewStep.JUDGE: Phase.JUDGING,
+    ReviewStep.REVEAL: Phase.REVEAL,
+}
 _VERBS = {ProgramOutcome.HELD: "holds", ProgramOutcome.FAILED: "fails", ProgramOutcome.TIMEOUT: "times out"}
 
 
@@ -50,7 +58,7 @@ class ReviewScreen(Place):
         self._saved_at = 0.0
         self._warned = False
         self._judging = False
-        self._phase = "decide"
+        self._phase = Phase.DECIDE
 
     def body(self) -> ComposeResult:
         """Head, task, the panes or the reveal, and a line of output."""
@@ -145,7 +153,7 @@ class ReviewScreen(Place):
     def action_back(self) -> None:
         """Save and leave; a review without an answer is discarded."""
         running = self._sitting
-        if running is not None and self._phase != "done":
+        if running is not None and self._phase != Phase.DONE:
             self._keep()
             if running.can_discard:
                 running.close()
@@ -200,7 +208,7 @@ class ReviewScreen(Place):
             self._show_step()
         elif pane == "code":
             self.panes.show_pane("code")
-            self.enter_phase("code")
+            self.enter_phase(Phase.CODE)
         else:
             self.quiz.say("You said that the code is correct, so there is nothing to say or fix.")
 
@@ -319,7 +327,7 @@ class ReviewScreen(Place):
         if recorded is not None:
             scheduled = f"{recorded.rating.label}: the next review of this exercise is in {recorded.text}."
         self._show_result(scheduled)
-        self.enter_phase("done")
+        self.enter_phase(Phase.DONE)
 
     def action_another(self) -> None:
         """Begin another review."""
@@ -344,8 +352,7 @@ class ReviewScreen(Place):
             self.panes.show_pane(PANE_OF_STEP.get(step, "code"))
         self.query_one("#task", Static).update(plain(task_text(running.at, "ctrl+s"), "bold"))
         self._show_head()
-        phases = {ReviewStep.JUDGE: "judging", ReviewStep.REVEAL: "reveal"}
-        self.enter_phase(phases.get(step, step.value if step not in PANE_OF_STEP else "code"))
+        self.enter_phase(_PHASES.get(step, Phase.CODE))
 
     def _show_result(self, scheduled: str = "") -> None:
         if self.sitting.result is not None:
@@ -373,7 +380,7 @@ class ReviewScreen(Place):
 
     def _tick(self) -> None:
         running = self._sitting
-        if running is None or self._phase in ("done", "reveal") or not self.stands:
+        if running is None or self._phase in (Phase.DONE, Phase.REVEAL) or not self.stands:
             return
         over = running.is_timed and self._let_time_pass(running)
         self._show_head()

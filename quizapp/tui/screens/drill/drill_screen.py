@@ -12,6 +12,7 @@ from textual.widgets import ContentSwitcher
 from quizapp.errors import AnsweredElsewhere, QuizError
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui import actions, terminal
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.card_text import PreparedCard, facts_text, question_text
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.drill import card_acts
@@ -30,6 +31,7 @@ from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.session_bar import SessionBar
 
 PREPARE_AFTER_S = 0.03  # by then the current card is on the screen
+_LISTS: dict[Phase | None, str] = {Phase.CHOICE: "#choice", Phase.ORDER: "#order", Phase.POINTS: "#points"}
 
 
 class DrillScreen(Place):
@@ -56,7 +58,7 @@ class DrillScreen(Place):
         self.clock = clock
         self.session = DrillSession(clock())
         self.attempt: Attempt | None = None
-        self._phase = "empty"
+        self._phase = Phase.EMPTY
 
     def body(self) -> ComposeResult:
         """The card, the end of the session, the ratings."""
@@ -123,7 +125,7 @@ class DrillScreen(Place):
             self.query_one("#switch", ContentSwitcher).current = "card"
             self.query_one("#ratings").display = False
             self.view.show(card)
-            self.enter_phase(card.kind)
+            self.enter_phase(Phase(card.kind))
             self._show_bar(card)
         if self.quiz.study.changed(card.id):
             self.quiz.say("This question has changed since you last saw it; T starts it again as new.")
@@ -149,7 +151,7 @@ class DrillScreen(Place):
             over = self.session.is_over(self.limit)
             self.query_one(DrillEnd).show(self.quiz.study, self.session, self.feed.flt, self.clock(), over)
             self.query_one(SessionBar).stop(self.session.done, self.session.right)
-            self.enter_phase("done" if self.session.done else "empty")
+            self.enter_phase(Phase.DONE if self.session.done else Phase.EMPTY)
         self._fit_weights()
 
     def action_more(self) -> None:
@@ -202,7 +204,7 @@ class DrillScreen(Place):
 
     def action_pick(self, position: int) -> None:
         """Answer with an option."""
-        if self.attempt is not None and self.phase == "choice" and position < self.options:
+        if self.attempt is not None and self.phase == Phase.CHOICE and position < self.options:
             self.attempt.position = position
             self.action_reveal()
 
@@ -229,7 +231,7 @@ class DrillScreen(Place):
         attempt = self.attempt
         if attempt is None:
             return
-        if self.phase == actions.TYPING:
+        if self.phase == Phase.TYPING:
             self.set_focus(None)
         answered = attempt.position is not None if attempt.card.kind == "choice" else self.view.is_answered
         attempt.skipped = attempt.card.kind != "recall" and not answered
@@ -238,7 +240,7 @@ class DrillScreen(Place):
         if asks and attempt.confidence is None:
             self.view.hide_aside()
             self.view.show_note("How sure are you, from 1 (not at all) to 5 (certain)?", "$primary")
-            self.enter_phase("confidence")
+            self.enter_phase(Phase.CONFIDENCE)
             return
         self._reveal(attempt)
 
@@ -260,7 +262,7 @@ class DrillScreen(Place):
                 attempt.mark = self.view.mark(card, attempt.position)
             self.view.reveal(card, attempt.mark)
             to_tick = card.kind == "recall" and card.question.key_points
-            self.enter_phase("points" if to_tick else "answer")
+            self.enter_phase(Phase.POINTS if to_tick else Phase.ANSWER)
             self._propose(attempt)
             self.query_one("#ratings").display = True
 
@@ -336,7 +338,7 @@ class DrillScreen(Place):
 
     def move(self, step: int) -> None:
         """Move to the next row of the card's list, or scroll."""
-        rows = {"choice": "#choice", "order": "#order", "points": "#points"}.get(self.phase)
+        rows = _LISTS.get(self.phase)
         if rows is None:
             super().move(step)
         else:

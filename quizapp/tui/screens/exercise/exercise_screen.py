@@ -13,6 +13,7 @@ from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
 from quizapp.practice.practice_folder import PracticeMode
 from quizapp.tui import actions, terminal
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.highlight import highlight
 from quizapp.tui.screens.base import WITHOUT_DATA, Place
 from quizapp.tui.screens.choose import Choose
@@ -50,7 +51,7 @@ class ExerciseScreen(Place):
         self._work: WorkedFile | None = None
         self._file: EditedFile | None = None
         self._grading: ExerciseGrading | None = None
-        self._phase = "idle"
+        self._phase = Phase.IDLE
 
     def body(self) -> ComposeResult:
         """The head line, then the panes."""
@@ -148,9 +149,9 @@ class ExerciseScreen(Place):
         self.quiz.judge.cancel()
 
     @property
-    def phase(self) -> str:
+    def phase(self) -> Phase | None:
         """Judging and finding take precedence over typing, because escape cancels or closes them."""
-        return self._phase if self._phase in {"judging", "find"} else super().phase
+        return self._phase if self._phase in {Phase.JUDGING, Phase.FIND} else super().phase
 
     def action_next_exercise(self) -> None:
         """Save, and open the exercise that comes next in place of this one."""
@@ -211,12 +212,12 @@ class ExerciseScreen(Place):
             self._grade(asked=False)
 
     def _grade(self, *, asked: bool) -> None:
-        self.enter_phase("judging")
+        self.enter_phase(Phase.JUDGING)
         self.grading.submit(self.file.text, self.device, asked=asked)
         self.panes.show("verdict", focus=False)
 
     def _grading_ended(self) -> None:
-        self.enter_phase("idle")
+        self.enter_phase(Phase.IDLE)
         self._compare()
         if self.grading.revealed and self._work is not None:
             self.panes.show_task(self._work.task)
@@ -239,7 +240,7 @@ class ExerciseScreen(Place):
     def action_cancel(self) -> None:
         """Stop the grading at once."""
         self.grading.cancel()
-        self.enter_phase("idle")
+        self.enter_phase(Phase.IDLE)
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Mark a verdict on older code as outdated."""
@@ -362,7 +363,7 @@ class ExerciseScreen(Place):
     def action_find(self) -> None:
         """Open the search field; if it is open, find the next match."""
         if self.panes.open_find():
-            self.enter_phase("find")
+            self.enter_phase(Phase.FIND)
         else:
             self.on_input_submitted()
 
@@ -373,7 +374,7 @@ class ExerciseScreen(Place):
 
     def action_close_find(self) -> None:
         """Close the search field."""
-        self.enter_phase("idle")
+        self.enter_phase(Phase.IDLE)
         self.panes.close_find()
 
     # panes and the head line

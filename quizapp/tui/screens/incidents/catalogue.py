@@ -14,6 +14,7 @@ from quizapp.interview.blueprint import CUT_SHARE, load_blueprint
 from quizapp.interview.paper.incident_pool import ListedIncident, list_incidents
 from quizapp.interview.trends import day
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import TablePlace
@@ -108,7 +109,7 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
         head = Content.styled("Broken runs", "bold $primary")
         head = head.append(Content.styled(f"  {had} of {len(incidents)} done", "$text-muted"))
         self.query_one("#head", Static).update(head)
-        self.enter_phase("list" if self.unfinished is None else "cut")
+        self.enter_phase(Phase.LIST if self.unfinished is None else Phase.CUT)
         self._show()
 
     def _show(self) -> None:

@@ -8,6 +8,7 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from quizapp.interview.session.question import InterviewQuestion
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.choose import Choose
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from quizapp.tui.screens.interview.running import RunScreen
 
 PANES = (("run", "f2", "Run"), ("answer", "f3", "Answer"), ("diagnosis", "f4", "Diagnosis"))
-PHASE_OF_PANE = {"run": "readings", "answer": "telling", "diagnosis": "diagnosis"}
+PHASE_OF_PANE = {"run": Phase.READINGS, "answer": Phase.TELLING, "diagnosis": Phase.DIAGNOSIS}
 WRITE = (
     "Give the symptom with numbers, how to replay it, the cause, the smallest fix, how you verify it, "
     "and a guard."
@@ -93,7 +94,7 @@ class IncidentView(Container):
 
     # showing
 
-    def show(self, item: InterviewQuestion) -> str:
+    def show(self, item: InterviewQuestion) -> Phase:
         """Show an incident and return the phase. The typed answer is loaded only the first time."""
         if self.loaded != item.number:
             self.loaded = item.number
@@ -185,7 +186,7 @@ class IncidentView(Container):
             return
         self.readings.asking = True
         self.readings.changed()
-        self.run_screen.enter_phase("predict")
+        self.run_screen.enter_phase(Phase.PREDICT)
         self.run_screen.call_after_refresh(self.keep_in_view)
 
     def predict(self, number: int) -> None:

@@ -15,6 +15,7 @@ from quizapp.interview.marking.self_check import SelfCheckResult, run_check
 from quizapp.interview.session.question import DEBUG, InterviewQuestion
 from quizapp.practice.stage_task import stage_task
 from quizapp.practice.staged_run import outcome_sentence
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -77,7 +78,7 @@ class CodingView(Container):
         """The field for the explanation."""
         return self.query_one("#explained", AnswerBox)
 
-    def show(self, item: InterviewQuestion) -> str:
+    def show(self, item: InterviewQuestion) -> Phase:
         """Show a question and return the phase. Its code is loaded only the first time."""
         if self.loaded != item.number:
             self.loaded = item.number
@@ -89,7 +90,7 @@ class CodingView(Container):
             self._say("judge", _counts(last) if last else BEGIN)
         # The brief of the first stage is the question, so it comes before the code.
         self.go("task" if _in_stages(item) and not item.first_key_ms else "code")
-        return "coding"
+        return Phase.CODING
 
     def _show_task(self, task: str) -> None:
         self._task_shown = task

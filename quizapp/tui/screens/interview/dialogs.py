@@ -4,6 +4,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from quizapp.interview.session.question import ESTIMATE, REVIEW, InterviewQuestion
+from quizapp.tui.actions import Phase
 from quizapp.tui.screens.choose import Choose
 from quizapp.util.sanitize import one_line
 
@@ -18,11 +19,11 @@ NOTICES = {
 }
 CUT = "What you wrote stands and counts; the next question is open."
 OVER = "The time for this {} is over; now you mark what you answered."
-WHERE_TO_WRITE = {
-    "readings": "f3 is where you write; here you take readings.",
-    "diagnosis": "f3 is where you write; here you choose and tick.",
-    "coding": "f3 is where you write the code, f4 where you explain it.",
-    "review-point": "f3 is where you say what goes wrong, f4 where you write the test.",
+WHERE_TO_WRITE: dict[Phase | None, str] = {
+    Phase.READINGS: "f3 is where you write; here you take readings.",
+    Phase.DIAGNOSIS: "f3 is where you write; here you choose and tick.",
+    Phase.CODING: "f3 is where you write the code, f4 where you explain it.",
+    Phase.REVIEW_POINT: "f3 is where you say what goes wrong, f4 where you write the test.",
 }
 """Hints for a learner who types in a pane without a field, by phase."""
 

@@ -18,6 +18,7 @@ from quizapp.interview.marking.text_evidence import says_quote
 from quizapp.interview.report.text import STATES
 from quizapp.interview.session.question import INCIDENT, REVIEW, InterviewQuestion
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.choose import Choose
@@ -51,7 +52,7 @@ class RubricScreen(Place):
         self.seen: set[int] = set()
         self.decided: dict[int, set[int]] = {}
         """By question, the lines of its rubric that the learner has decided."""
-        self._phase = "marks"
+        self._phase = Phase.MARKS
 
     def body(self) -> ComposeResult:
         """The head, the question, the learner's words, the rubric."""
@@ -111,7 +112,7 @@ class RubricScreen(Place):
                 typed = [row.typed for row in item.follow_ups]
                 rubric.show(self.rubric_marking, typed, everything=self.at in self.seen, blind=self.blind)
             self._show_found()
-            self.enter_phase("marks" if decide and rubric.order else "shown")
+            self.enter_phase(Phase.MARKS if decide and rubric.order else Phase.SHOWN)
             self.query_one("#scroll").scroll_home(animate=False)
 
     def _show_found(self) -> None:
@@ -254,7 +255,7 @@ class RubricScreen(Place):
 
     def move(self, step: int) -> None:
         """Move to the next line, or scroll."""
-        if self.phase == "marks":
+        if self.phase == Phase.MARKS:
             self.rubric.move(step)
             self.rubric.keep_cursor_in_view(self.scroller())
         else:
@@ -293,13 +294,13 @@ class RubricScreen(Place):
 
     def label_of(self, act: actions.Act) -> str:
         """Say that enter goes on once there is nothing left to decide."""
-        if act.action == "take" and (self.phase != "marks" or self._decided()):
+        if act.action == "take" and (self.phase != Phase.MARKS or self._decided()):
             return "go on"
         return super().label_of(act)
 
     def action_take(self) -> None:
         """Decide the line as it stands; once every line is decided, go on."""
-        if self.phase == "marks" and self._decide_as_it_stands():
+        if self.phase == Phase.MARKS and self._decide_as_it_stands():
             return
         self.seen.add(self.at)
         if self.at + 1 < len(self.items):

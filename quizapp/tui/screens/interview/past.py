@@ -14,6 +14,7 @@ from quizapp.interview.report.model import Report
 from quizapp.interview.report.text import name_question_topics, name_topics
 from quizapp.interview.scoring.score import level_of
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.base import Place
 from quizapp.tui.widgets.lines import Lines
@@ -217,7 +218,7 @@ class PastScreen(Place):
         shown = [name_question_topics(report, self.quiz.bank.topics) for report in reports]
         self.query_one(PastLines).show(shown, standings, self.cursor)
         self._show_head()
-        self.enter_phase("list" if reports else "empty")
+        self.enter_phase(Phase.LIST if reports else Phase.EMPTY)
 
     def _show_head(self) -> None:
         parts = [Content.styled(f"History  {plural(len(self.all), 'interview')}", "bold $primary")]

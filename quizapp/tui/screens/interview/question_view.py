@@ -15,6 +15,7 @@ from quizapp.interview import RoundName
 from quizapp.interview.session.make_question import bank_question
 from quizapp.interview.session.question import ESTIMATE, OPEN, InterviewQuestion
 from quizapp.interview.session.session import CONFIDENCES
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.choice import Choice
@@ -50,6 +51,7 @@ SPOKEN_BRIEF = (
     "question aside until its phase ends. A question is cut at one and a half times its budget. After the "
     "round you mark key point by key point from memory, or from a recording of your own.\n\nenter begins."
 )
+_CHOOSING = {"choice": Phase.CHOICE, "order": Phase.ORDER}
 SPEAK = "Answer aloud. ctrl+r when you have finished."
 WORKING = "Write the steps of your working; the number goes into the field below (tab)."
 
@@ -126,7 +128,7 @@ class QuestionView(VerticalScroll):
 
     # showing
 
-    def show_between(self) -> str:
+    def show_between(self) -> Phase:
         """Show the brief or the wrap-up."""
         first = self.session.phase == 0
         title = self.interview.title if first else "That was the last question"
@@ -134,7 +136,7 @@ class QuestionView(VerticalScroll):
         plain = self.query_one("#plain", Static)
         plain.update(Document(self._brief() if first else self._wrap_up()))
         plain.display = True
-        return "brief" if first else "wrap"
+        return Phase.BRIEF if first else Phase.WRAP
 
     def _brief(self) -> str:
         questions = [(phase, len(self.session.in_phase(i))) for i, phase in enumerate(self.session.phases)]
@@ -161,7 +163,7 @@ class QuestionView(VerticalScroll):
             "the key points and mark your answers."
         )
 
-    def show_question(self, item: InterviewQuestion) -> str:
+    def show_question(self, item: InterviewQuestion) -> Phase:
         """Show a question with the field for its kind of answer."""
         self.query_one("#prompt", Static).update(Document(asked_text(item, self.session.now.title)))
         # The field stays in view below a prompt of several screens.
@@ -187,7 +189,7 @@ class QuestionView(VerticalScroll):
             self.order.show(question.steps, item.sequence or item.display_order)
         else:
             self._show_cloze(question.text, len(gaps(question)), item.gaps)
-        return item.kind if item.kind in {"choice", "order"} else "idle"
+        return _CHOOSING.get(item.kind, Phase.IDLE)
 
     def _show_cloze(self, text: str, number: int, given: list[str]) -> None:
         cloze = self.query_one(Cloze)
@@ -199,13 +201,13 @@ class QuestionView(VerticalScroll):
             filled.changed()
         cloze.query_one(Input).focus()
 
-    def _show_words(self, text: str, *, spoken: bool) -> str:
+    def _show_words(self, text: str, *, spoken: bool) -> Phase:
         """Show the field for an answer in words, or what to do if it is spoken; returns the phase."""
         if spoken:
             self._note(SPEAK)
         else:
             self._show_box(text)
-        return "idle"
+        return Phase.IDLE
 
     def _note(self, text: str) -> None:
         plain = self.query_one("#plain", Static)
@@ -220,7 +222,7 @@ class QuestionView(VerticalScroll):
         box.display = True
         box.focus()
 
-    def show_follow_up(self, item: InterviewQuestion) -> str:
+    def show_follow_up(self, item: InterviewQuestion) -> Phase:
         """Show the follow-up question that is being asked."""
         assert item.open_follow_up is not None
         earlier = self.query_one("#earlier", Static)
@@ -230,7 +232,7 @@ class QuestionView(VerticalScroll):
         self.query_one("#prompt", Static).update(Document(item.open_follow_up.ask))
         return self._show_words(item.open_follow_up.typed, spoken=item.spoken)
 
-    def show_confidence(self, item: InterviewQuestion) -> str:
+    def show_confidence(self, item: InterviewQuestion) -> Phase:
         """Ask how sure the learner is of the answer just frozen."""
         self.query_one("#prompt", Static).update(Document(item.title))
         row: list[Content] = []
@@ -242,7 +244,7 @@ class QuestionView(VerticalScroll):
         sure = self.query_one("#sure", Static)
         sure.update(Content("\n").join([ask, Content(""), Content("  ").join(row)]))
         sure.display = True
-        return "confidence"
+        return Phase.CONFIDENCE
 
 
 def asked_text(item: InterviewQuestion, phase: str) -> str:

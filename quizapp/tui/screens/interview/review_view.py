@@ -13,6 +13,7 @@ from quizapp.interview.code_review.model import Decision
 from quizapp.interview.code_review.review_steps import ReviewStep, ReviewSteps, empty_answer
 from quizapp.interview.session.question import REVIEW, InterviewQuestion
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.code_review.review_head import step_names, task_text
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
     from quizapp.tui.screens.interview.running import RunScreen
 
 _PHASES = {
-    ReviewStep.DECIDE: "review-decide",
-    ReviewStep.CONFIDENCE: "review-sure",
-    ReviewStep.POINT: "review-point",
+    ReviewStep.DECIDE: Phase.REVIEW_DECIDE,
+    ReviewStep.CONFIDENCE: Phase.REVIEW_SURE,
+    ReviewStep.POINT: Phase.REVIEW_POINT,
 }
 _ENDINGS = {ProgramOutcome.HELD: "holds", ProgramOutcome.FAILED: "fails", ProgramOutcome.TIMEOUT: "times out"}
 
@@ -65,7 +66,7 @@ class ReviewView(Container):
 
     # showing
 
-    def show(self, item: InterviewQuestion) -> str:
+    def show(self, item: InterviewQuestion) -> Phase:
         """Show a review and return the phase. Its fields are loaded only the first time."""
         if self.loaded != item.number or self.at is None:
             self.loaded = item.number
@@ -78,14 +79,14 @@ class ReviewView(Container):
             self._output("")
         return self._show_step()
 
-    def _show_step(self) -> str:
+    def _show_step(self) -> Phase:
         at = self.at
         assert at is not None
         self.panes.show_code(at)
         self.panes.show_pane(PANE_OF_STEP.get(at.step, "code"))
         self._show_steps()
         self.query_one("#review-task", Static).update(plain(task_text(at, "ctrl+r"), "bold"))
-        return _PHASES.get(at.step, "review-write")
+        return _PHASES.get(at.step, Phase.REVIEW_WRITE)
 
     def _show_steps(self) -> None:
         """Show the steps and, as far as there is room, the title before them."""
@@ -141,7 +142,7 @@ class ReviewView(Container):
             self._changed()
         elif pane == "code":
             self.panes.show_pane("code")
-            self.run_screen.enter_phase("review-write")
+            self.run_screen.enter_phase(Phase.REVIEW_WRITE)
         elif at.is_decided:
             self.run_screen.quiz.say("You said that the code is correct, so there is nothing to say or fix.")
         else:

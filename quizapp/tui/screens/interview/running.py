@@ -12,6 +12,7 @@ from textual.widgets import ContentSwitcher, TextArea
 from quizapp.interview.session.flow import SessionEvent
 from quizapp.interview.session.question import CODING, CONFIDENCE, INCIDENT, OPEN, REVIEW
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.incidents.running import IncidentView
 from quizapp.tui.screens.interview.coding import CodingView
@@ -35,8 +36,6 @@ if TYPE_CHECKING:
 
 TICK_S = 0.2
 HINT_EVERY_S = 3.0
-UNTYPED = {"confidence", "brief", "wrap", "coding", *actions.INCIDENT, "predict", *actions.REVIEWING}
-"""Phases that hold no matter which field has the focus."""
 
 
 class RunScreen(Place):
@@ -63,7 +62,7 @@ class RunScreen(Place):
             REVIEW: self.review,
         }
         self._shown: tuple[object, ...] = ()
-        self._phase = "brief"
+        self._phase = Phase.BRIEF
         self._over = self._left = False
         self._hinted_at = -HINT_EVERY_S
 
@@ -81,9 +80,9 @@ class RunScreen(Place):
         self._sync()
 
     @property
-    def phase(self) -> str:
-        """The current phase; a focused field counts as typing except in the phases of ``UNTYPED``."""
-        return self._phase if self._phase in UNTYPED else super().phase
+    def phase(self) -> Phase | None:
+        """The current phase; a focused field counts as typing except in the phases of `actions.UNTYPED`."""
+        return self._phase if self._phase in actions.UNTYPED else super().phase
 
     # the clock
 
@@ -154,7 +153,7 @@ class RunScreen(Place):
             self.question.clear()
             self.enter_phase(self._show())
 
-    def _show(self) -> str:
+    def _show(self) -> Phase:
         """Show what is in hand in the view for it; returns the phase."""
         item = self.session.item
         view: Widget = self.question
@@ -179,7 +178,7 @@ class RunScreen(Place):
             return self.incident.scroller()
         if self._phase in actions.REVIEWING:
             return self.review.scroller()
-        return self.query_one("#pane-task") if self._phase == "coding" else self.question.scroller
+        return self.query_one("#pane-task") if self._phase == Phase.CODING else self.question.scroller
 
     # leaving
 
@@ -301,7 +300,7 @@ class RunScreen(Place):
     def _option_clicked(self, event: RowList.Picked) -> None:
         """A click moves to an option; on the chosen one it answers."""
         choice = self.question.choice
-        if self.phase != "choice":
+        if self.phase != Phase.CHOICE:
             return
         if choice.cursor == event.place:
             self.session.give(choice.order[event.place])
@@ -340,11 +339,11 @@ class RunScreen(Place):
 
     def move(self, step: int) -> None:
         """To the next line of a list, or scroll."""
-        if self.phase == "choice":
+        if self.phase == Phase.CHOICE:
             self.question.choice.move(step)
-        elif self.phase == "order":
+        elif self.phase == Phase.ORDER:
             self.question.order.move(step)
-        elif self.phase in {"readings", "diagnosis"}:
+        elif self.phase in {Phase.READINGS, Phase.DIAGNOSIS}:
             self.incident.move(step)
         elif self._phase in actions.REVIEWING:
             self.review.move(step)

@@ -25,6 +25,7 @@ from quizapp.interview.report.text import (
 from quizapp.interview.rounds.loop import LOOP, loop_of, next_text
 from quizapp.scheduling.views import EVERYTHING, CardFilter
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.markdown import phrase
 from quizapp.tui.screens.base import Place
@@ -154,7 +155,7 @@ class CardScreen(Place):
     def __init__(self, report: Report) -> None:
         super().__init__()
         self.report = report
-        self._phase = "ready"
+        self._phase = Phase.READY
 
     def body(self) -> ComposeResult:
         """The head, then the card."""

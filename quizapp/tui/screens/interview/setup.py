@@ -16,6 +16,7 @@ from quizapp.interview.report.model import Report
 from quizapp.interview.rounds.loop import LOOP, Loop, current_loop, minutes_of, next_text
 from quizapp.interview.rounds.round_table import ROUNDS, find_round
 from quizapp.tui import actions
+from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.layout import wrap
 from quizapp.tui.rendering.text import link
 from quizapp.tui.screens.interview.start import StartScreen, unfinished_lines
@@ -136,8 +137,10 @@ class MockScreen(StartScreen):
         self._put("#shape", shape)
         past_lines = _past_interviews(self.reports, self.role, self.round.name, self.cursor, width)
         self._put("#past", [*past_lines, *_remarking(self.reports, len(self.blind), width)])
-        phase = "list" if self.cursor < len(FIELDS) else "past"
-        self.enter_phase(phase if self.unfinished is None else f"cut-{phase}")
+        whole, cut = (
+            (Phase.LIST, Phase.CUT_LIST) if self.cursor < len(FIELDS) else (Phase.PAST, Phase.CUT_PAST)
+        )
+        self.enter_phase(whole if self.unfinished is None else cut)
 
     def _put(self, name: str, lines: list[Content]) -> None:
         self.query_one(name, Static).update(Content("\n").join(lines))
