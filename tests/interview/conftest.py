@@ -1,7 +1,9 @@
 """What the tests of interviews share."""
 
+from typing import Any
+
 import pytest
-from textual.notifications import Notification
+from textual.app import App
 
 
 @pytest.fixture(autouse=True)
@@ -15,5 +17,10 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def lasting_notices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notices that never expire: on a busy machine one would be gone before the test reads it."""
-    monkeypatch.setattr(Notification, "has_expired", False)
+    """Notices that stay: on a busy machine one would be gone before the test reads it."""
+    notify = App.notify
+
+    def notify_for_an_hour(app: App[None], message: str, **options: Any) -> None:
+        notify(app, message, **options | {"timeout": 3600.0})
+
+    monkeypatch.setattr(App, "notify", notify_for_an_hour)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.notifications import Notification
+from textual.app import App
 
 from quizapp import paths
 from quizapp.bank.loader import parse_bank
@@ -37,8 +37,13 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def lasting_notices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notices that never expire: on a busy machine one would be gone before the test reads it."""
-    monkeypatch.setattr(Notification, "has_expired", False)
+    """Notices that stay: on a busy machine one would be gone before the test reads it."""
+    notify = App.notify
+
+    def notify_for_an_hour(app: App[None], message: str, **options: Any) -> None:
+        notify(app, message, **options | {"timeout": 3600.0})
+
+    monkeypatch.setattr(App, "notify", notify_for_an_hour)
 
 
 @pytest.fixture(scope="session")

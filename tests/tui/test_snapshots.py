@@ -14,6 +14,7 @@ from quizapp.scheduling.service import Study
 from quizapp.scheduling.views import CardFilter
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
+from tests.tui.waiting import settled
 
 pytestmark = pytest.mark.snapshot
 
@@ -57,7 +58,7 @@ def pressing(*keys: str, then: Callable[[QuizApp], None] | None = None) -> Calla
         await pilot.press(*keys)
         if then is not None:
             then(pilot.app)
-        await pilot.pause(0.1)
+        await settled(pilot)
         for field in (*pilot.app.screen.query(Input), *pilot.app.screen.query(TextArea)):
             field.cursor_blink = False
         await pilot.pause()

@@ -29,3 +29,12 @@ async def opened(pilot: Pilot[Any]) -> None:
     """Return once the data is open and the screen has been filled from it."""
     await until(pilot, lambda: pilot.app.ready and getattr(pilot.app.screen, "phase", "") != "loading")
     await pilot.pause()
+
+
+async def settled(pilot: Pilot[Any]) -> None:
+    """Return once no thread is at work for the screen and two looks at it see the same."""
+    await until(pilot, lambda: all(worker.is_finished for worker in pilot.app.workers))
+    before = ""
+    while (now := text(pilot.app)) != before:
+        before = now
+        await pilot.pause(2 * STEP_S)

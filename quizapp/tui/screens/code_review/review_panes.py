@@ -8,12 +8,20 @@ from textual.widgets import TextArea
 
 from quizapp.interview.code_review.model import ReviewAnswer
 from quizapp.interview.code_review.review_steps import ReviewStep, ReviewSteps
+from quizapp.tui.actions import Phase
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.code_editor import CodeEditor
 from quizapp.tui.widgets.reviewed_code import ReviewedCode
 
 PANE_OF_STEP = {ReviewStep.SAY: "say", ReviewStep.PROVE: "prove", ReviewStep.FIX: "fix"}
 STEP_OF_PANE = {pane: step for step, pane in PANE_OF_STEP.items()} | {"code": ReviewStep.POINT}
+PHASES = {
+    ReviewStep.DECIDE: Phase.DECIDE,
+    ReviewStep.CONFIDENCE: Phase.CONFIDENCE,
+    ReviewStep.POINT: Phase.POINT,
+    ReviewStep.JUDGE: Phase.JUDGING,
+    ReviewStep.REVEAL: Phase.REVEAL,
+}
 _FIELDS = {"say": "#words", "prove": "#check", "fix": "#fixed"}
 
 

@@ -26,17 +26,10 @@ from quizapp.tui.screens.base import Place
 from quizapp.tui.screens.choose import Choose
 from quizapp.tui.screens.code_review.reveal import ReviewReveal
 from quizapp.tui.screens.code_review.review_head import ENDS_SOON_S, head_line, task_text
-from quizapp.tui.screens.code_review.review_panes import PANE_OF_STEP, STEP_OF_PANE, ReviewPanes
+from quizapp.tui.screens.code_review.review_panes import PANE_OF_STEP, PHASES, STEP_OF_PANE, ReviewPanes
 from quizapp.tui.workers import call_on_ui, run_in_thread
 from quizapp.util.sanitize import one_line
 
-_PHASES = {
-    ReviewStep.DECIDE: Phase.DECIDE,
-    ReviewStep.CONFIDENCE: Phase.CONFIDENCE,
-    ReviewStep.POINT: Phase.POINT,
-    ReviewStep.JUDGE: Phase.JUDGING,
-    ReviewStep.REVEAL: Phase.REVEAL,
-}
 _VERBS = {ProgramOutcome.HELD: "holds", ProgramOutcome.FAILED: "fails", ProgramOutcome.TIMEOUT: "times out"}
 
 
@@ -352,7 +345,7 @@ class ReviewScreen(Place):
             self.panes.show_pane(PANE_OF_STEP.get(step, "code"))
         self.query_one("#task", Static).update(plain(task_text(running.at, "ctrl+s"), "bold"))
         self._show_head()
-        self.enter_phase(_PHASES.get(step, Phase.CODE))
+        self.enter_phase(PHASES.get(step, Phase.CODE))
 
     def _show_result(self, scheduled: str = "") -> None:
         if self.sitting.result is not None:

@@ -31,7 +31,6 @@ from quizapp.tui.widgets.row_list import RowList
 from quizapp.tui.widgets.session_bar import SessionBar
 
 PREPARE_AFTER_S = 0.03  # by then the current card is on the screen
-_LISTS: dict[Phase | None, str] = {Phase.CHOICE: "#choice", Phase.ORDER: "#order", Phase.POINTS: "#points"}
 
 
 class DrillScreen(Place):
@@ -338,11 +337,10 @@ class DrillScreen(Place):
 
     def move(self, step: int) -> None:
         """Move to the next row of the card's list, or scroll."""
-        rows = _LISTS.get(self.phase)
-        if rows is None:
-            super().move(step)
+        if self.phase in (Phase.CHOICE, Phase.ORDER, Phase.POINTS):  # each has its list
+            self.query_one(f"#{self.phase}", RowList).move_or_scroll(step, self.view)
         else:
-            self.query_one(rows, RowList).move_or_scroll(step, self.view)
+            super().move(step)
 
     def action_lift(self, step: int) -> None:
         """Move a step of an order question."""
