@@ -216,6 +216,11 @@ def vision():
     )
 
 
+def nested():
+    decoder = {"wte": nn.Embedding(9, 6), "mix": nn.Linear(6, 6, bias=False)}
+    return nn.ModuleDict({"model": nn.ModuleDict({"decoder": nn.ModuleDict(decoder)})})
+
+
 SPLITS = {
     "language": (Language, ()),
     "head": (Language, ["head"]),
@@ -225,6 +230,7 @@ SPLITS = {
     "tied": (Tied, ()),
     "tied_excluded": (Tied, ["mix"]),
     "vision": (vision, ()),
+    "nested": (nested, ()),
     "embedding": (lambda: nn.Embedding(4, 3), ()),
     "linear": (lambda: nn.Linear(4, 3), ()),
 }

@@ -329,6 +329,7 @@ EXCLUDED = {
     "tied": (),
     "tied_excluded": ("mix",),
     "vision": (),
+    "nested": (),
     "embedding": (),
     "linear": (),
 }
@@ -368,6 +369,10 @@ MODELS = {
     "tied": TIED,
     "tied_excluded": TIED,
     "vision": VISION,
+    "nested": [
+        ("model.decoder.wte.weight", 2, True, True),
+        ("model.decoder.mix.weight", 2, False, True),
+    ],
     "embedding": [("weight", 2, True, True)],
     "linear": [("weight", 2, False, True), ("bias", 1, False, True)],
 }
