@@ -61,6 +61,14 @@ def extremes(draw):
     return torch.stack([draw.rand(32, low=-1.0, high=1.0) * size for size in draw.shuffled(sizes)]).float()
 
 
+def between_floats(draw):
+    """float64 values, of which some become a power of two or a tie of e2m1 only as float32."""
+    x = draw.normal(3, 64, scale=2.0, dtype=torch.float64).clamp(-5.0, 5.0)
+    x[0, draw.integer(0, 31)] = 16 - 2.0**-40
+    x[0, 32:36] = torch.tensor([5.5, 2.5 + 2.0**-30, 0.75 - 2.0**-32, -1.25 - 2.0**-31], dtype=torch.float64)
+    return x
+
+
 def inputs(draw):
     m, n, rows = draw.sizes(3)
     matmul = []
@@ -93,7 +101,7 @@ def inputs(draw):
             torch.arange(256).reshape(4, 64).to(torch.uint8),
             draw.integers(0, 256, 2, 3, 5).to(torch.uint8),
         ],
-        "typed": draw.normal(3, 64, scale=2.0, dtype=torch.float64),
+        "typed": between_floats(draw),
     }
 
 
