@@ -105,6 +105,8 @@ def gpu_work(draw, blocks):
         last = max(ticks(e)[1] for e in found)
         t = last + some(draw, 25, 110)
     found.append(event("kernel", draw.choice(COMPUTE), (0, 7), last, last + 64))
+    # The GPU event that begins last ends before another one does.
+    found.append(event("kernel", draw.choice(COMPUTE), (0, 9), last + 8, last + 24))
     last += 64
     return found, [found[i] for i in begins], last
 
@@ -138,6 +140,7 @@ def steps_of(draw, first, last, number):
     for i, (start, end) in enumerate(borders):
         end -= draw.choice([0, 16])
         found.append(event("user_annotation", f"ProfilerStep#{number + i}", LOOP, start, end))
+        found.append(event("user_annotation", f"epoch#{i}", LOOP, start + 8, start + 28 + 5 * i))
         found.append(event("user_annotation", "Optimizer.step#AdamW.step", LOOP, end - 56, end - 8))
     return found
 
