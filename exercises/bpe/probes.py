@@ -183,7 +183,8 @@ def training_cases(draw):
 
     def odd_runs():
         a, b, c = letters[:3]
-        words = [draw.choice([b, c, ""]) + a * draw.choice([3, 5, 7]) + draw.choice([b, c]) for _ in range(6)]
+        ends = [b, c, ""]
+        words = [draw.choice(ends) + a * draw.choice([3, 5, 7]) + draw.choice(ends) for _ in range(6)]
         return " ".join(words)
 
     return {
@@ -217,8 +218,8 @@ def encoding_cases(draw):
         mistakes = ("longest", "leftmost", "leftmost one", "last merge", "right", "once")
         wrong = {m: encoded(text, merges, (), m) for m in mistakes}
         want = encoded(text, merges)
-        others = [want, *(v for m, v in wrong.items() if m != "longest")]
-        if want not in wrong.values() and wrong["longest"] not in others:
+        alone = all(list(wrong.values()).count(wrong[m]) == 1 for m in ("longest", "right"))
+        if want not in wrong.values() and alone:
             cases.append({"merges": merges, "text": text, "kept": {"want": want, "wrong": wrong}})
     while len(cases) < 5:
         sample = " ".join(word_of(draw, [*letters, "é", "д"], 2, 6) for _ in range(30)) + "  \n\n 🙂🙂 ..."
