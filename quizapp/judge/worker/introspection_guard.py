@@ -37,7 +37,7 @@ _HIDDEN: tuple[tuple[type, str, Callable[[Any], dict[str, Any]], Callable[[], An
 _RESERVED = (
     *((gc, name) for name in ("get_objects", "get_referrers", "get_referents")),
     *((sys, name) for name in ("settrace", "setprofile", "addaudithook", "call_tracing")),
-    *((sys, name) for name in ("_current_frames", "_current_exceptions")),
+    *((sys, name) for name in ("_current_frames", "_current_exceptions", "remote_exec")),
     *((threading, name) for name in ("settrace", "setprofile")),
     *((threading, name) for name in ("settrace_all_threads", "setprofile_all_threads")),
 )
@@ -45,9 +45,12 @@ _RESERVED = (
 
 _RAW_MEMORY = (
     *("pythonapi", "PyDLL", "CDLL", "py_object", "cast"),
-    *("memmove", "memset", "string_at", "wstring_at"),
+    *("memmove", "memset", "string_at", "wstring_at", "memoryview_at"),
 )
-"""What of ctypes reads or writes at any address, or calls the interpreter's own functions."""
+"""What of ctypes reads or writes at any address, or calls the interpreter's own functions.
+
+Not every version of Python has all of them.
+"""
 
 _own_globals: dict[int, dict[str, Any]] = {}
 """The globals of the judge's modules and of the probes, by id. Empty until `install`."""
@@ -79,7 +82,8 @@ def install(probes: ModuleType) -> None:
     with suppress(AttributeError):  # since Python 3.12
         del sys.monitoring  # type: ignore[attr-defined, unused-ignore]
     for name in _RAW_MEMORY:
-        delattr(ctypes, name)
+        if hasattr(ctypes, name):
+            delattr(ctypes, name)
 
 
 def copy_of_builtins() -> ModuleType:
