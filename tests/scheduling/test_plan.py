@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -376,9 +377,24 @@ def test_a_plan_below_its_target_names_three_ways_with_their_price() -> None:
 def test_settings_follow_the_days_with_new_cards() -> None:
     found = plan(unseen(150), 14, 20)
     days = [day.done for day in found.days if day.done.new]
-    wanted = found.settings(20, 200)
+    average = sum(day.new for day in days) / len(days)
+    wanted = found.settings(300, 200)
     assert wanted["desired_retention"] == found.policy.retention
-    assert wanted["new_per_day"] == pytest.approx(sum(day.new for day in days) / len(days), abs=0.51)
+    assert wanted["new_per_day"] == pytest.approx(average, abs=0.51 if average < 10 else 2.51)
+
+
+def test_new_cards_become_more_in_steps_and_stay_where_the_plan_is_near() -> None:
+    found = plan(unseen(400), 21, 90)
+    limit, limits = 4, [4]
+    while (wanted := found.settings(limit, 200)["new_per_day"]) != limit:
+        limit = int(wanted)
+        limits.append(limit)
+    assert limits[1] == 9
+    assert limits == sorted(limits)
+    assert all(after <= max(1.5 * before, before + 5) + 2.5 for before, after in pairwise(limits))
+    assert all(number < 10 or number % 5 == 0 for number in limits)
+    for near in (round(0.9 * limit), round(1.1 * limit)):
+        assert found.settings(near, 200)["new_per_day"] == near
 
 
 def test_advice_on_reviews_does_not_take_itself_back() -> None:

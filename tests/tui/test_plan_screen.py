@@ -60,15 +60,28 @@ async def test_a_wrong_date_is_a_sentence_and_stays_in_the_field(app: App, typed
     running = app("plan")
     async with running.run_test() as pilot:
         await pilot.press("d", *typed.replace(" ", "_").split("_")[0])
-        running.screen.query_one("#date", Input).value = typed
+        running.screen.query_one("#field", Input).value = typed
         await pilot.press("enter")
         await pilot.pause()
         assert any(sentence in notice.message for notice in running._notifications)
-        assert running.screen.query_one("#date", Input).value == typed
+        assert running.screen.query_one("#field", Input).value == typed
         assert not paths.config().exists()
         await pilot.press("1")
         await pilot.pause()
         assert not running._notifications
+
+
+async def test_new_cards_a_day_are_typed_and_a_mistake_is_named(app: App) -> None:
+    running = app("plan")
+    async with running.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        await pilot.press("n", *["backspace"] * 4, *"many", "enter")
+        await until(
+            pilot, lambda: any("a whole number from 0 to 9999" in n.message for n in running._notifications)
+        )
+        await pilot.press(*["backspace"] * 4, *"17", "enter")
+        await shows(pilot, "at most 17 a day")
+        assert load_settings(paths.config()).new_per_day == 17
 
 
 async def test_minutes_role_and_target_go_into_the_file(app: App, study: Study) -> None:

@@ -21,6 +21,9 @@ SCHEMA = "quizapp.plan/1"
 _Z80 = 1.2816  # standard deviations around the mean that hold 80 % of a normal distribution
 _DEFAULT_RANGE = (10, 240)
 _LOOSE = 2  # a limit up to so many times the busiest day is left alone
+_NEAR_PRESENT = 0.2  # of the limit of new cards: what the plan moves from one morning to the next
+_GROWTH, _LEAST_STEP = 1.5, 5  # the limit of new cards times so many, or so many more, in one step
+_FEW_DAYS = 7  # up to so many days with new cards the limit changes in one step
 _REVIEWS_PER_NEW = 3  # a day, once a steady pace has settled
 
 
@@ -70,12 +73,13 @@ class StudyPlan(NamedTuple):
     def settings(self, new_per_day: int, reviews_per_day: int) -> dict[str, float | int]:
         """The settings with which the drill follows the plan as long as there are new cards.
 
-        ``new_per_day`` and ``reviews_per_day`` are those in force; they stay unless they are in the way.
+        ``new_per_day`` and ``reviews_per_day`` are those in force; they stay unless they are in the way, and
+        new cards become more in steps.
         """
         learning = [day.done for day in self.days if day.done.new]
         if not learning:
             return {"desired_retention": self.policy.retention}
-        new = max(1, round(sum(done.new for done in learning) / len(learning)))
+        new = _new_limit(sum(done.new for done in learning) / len(learning), new_per_day, len(learning))
         reviews = _review_limit([done.reviews for done in learning], reviews_per_day)
         if not self.policy.share:
             reviews = max(reviews_per_day, reviews)
@@ -85,6 +89,20 @@ class StudyPlan(NamedTuple):
             "new_per_day": new,
             "reviews_per_day": reviews,
         }
+
+
+def _new_limit(average: float, present: int, days: int) -> int:
+    """A limit of new cards a day for ``days`` days that bring so many on average.
+
+    The average moves from one morning to the next, so ``present`` stays while it is near. It grows by half at
+    most, since each new card brings reviews on the days after it, unless too few days are left for steps.
+    It falls at once. From ten on it is a multiple of five.
+    """
+    if present and abs(average - present) <= max(1, _NEAR_PRESENT * present):
+        return present
+    if days > _FEW_DAYS:
+        average = min(average, max(_GROWTH * present, present + _LEAST_STEP))
+    return max(1, round(average) if average < 10 else 5 * round(average / 5))
 
 
 def _review_limit(reviews: Sequence[int], present: int) -> int:

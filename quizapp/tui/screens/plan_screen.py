@@ -1,6 +1,6 @@
 """The plan: the date of the interview, what today brings, the forecast, and the choices."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
@@ -51,13 +51,14 @@ class PlanScreen(Place):
         self._plan: StudyPlan | None = None
         self._options: list[PlanOption] = []
         self._before: list[Settings] = []
+        self._save_typed: Callable[[str], None] = self._save_date
 
     def body(self) -> ComposeResult:
-        """A head line, a field for the date, the sections."""
+        """A head line, a field for the date or the new cards, the sections."""
         yield Static("", id="head", classes="bar", markup=False)
         with Horizontal(id="entry"):
-            yield Label("Date, or 3 weeks (empty: none):", markup=False)
-            yield Input(id="date", placeholder="2026-12-24", compact=True)
+            yield Label("", id="asked", markup=False)
+            yield Input(id="field", compact=True)
         with VerticalScroll(id="scroll", can_focus=False):
             for name, title in _SECTIONS:
                 with Vertical(id=name, classes="box") as box:
@@ -154,15 +155,16 @@ class PlanScreen(Place):
         rows = (
             ("date", "d", "Date", when),
             ("minutes", "m", "Minutes", minutes + _exceptions(plan.weekdays, plan.minutes)),
+            ("new_cards", "n", "New cards", f"at most {self._settings.new_per_day} a day"),
             ("role", "r", "Role", self._roles().get(plan.role, plan.role) or "any"),
             ("target", "t", "Target", f"recall {percent(plan.target)} on the day"),
         )
         lines = []
         for action, key, name, value in rows:
-            first = Content.assemble(link(f"{key} ", f"screen.{action}", "bold $primary"), f"{name:<9}")
+            first = Content.assemble(link(f"{key} ", f"screen.{action}", "bold $primary"), f"{name:<11}")
             lines += hanging(first, Content.styled(value, "bold"), width)
         if plan.leave_out:
-            first = Content(f"  {'Left out':<9}")
+            first = Content(f"  {'Left out':<11}")
             lines += hanging(first, Content.styled(", ".join(plan.leave_out), "bold"), width)
         return lines
 
@@ -253,22 +255,48 @@ class PlanScreen(Place):
     def action_date(self) -> None:
         """Open the field for the date."""
         until = self._settings.plan.until
-        field = self.query_one("#date", Input)
-        field.value = until.isoformat() if until else ""
+        value = until.isoformat() if until else ""
+        self._ask("Date, or 3 weeks (empty: none):", value, "2026-12-24", self._save_date)
+
+    def action_new_cards(self) -> None:
+        """Open the field for the number of new cards a day."""
+        value = str(self._settings.new_per_day)
+        self._ask("New cards a day at most:", value, "20", self._save_new_cards)
+
+    def _ask(self, label: str, value: str, example: str, save: Callable[[str], None]) -> None:
+        """Open the field; ``save`` takes what is typed, or raises."""
+        self._save_typed = save
+        self.query_one("#asked", Label).update(label)
+        field = self.query_one("#field", Input)
+        field.value, field.placeholder = value, example
         self.query_one("#entry").display = True
         field.focus()
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the typed date."""
-        from quizapp.scheduling.planner.interview_date import read_interview_date
-
+        """Take what was typed; a mistake is named, and the field stays open."""
         try:
-            until = read_interview_date(event.value, self.quiz.study.today())
+            self._save_typed(event.value)
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
-            return
+
+    def _save_date(self, typed: str) -> None:
+        from quizapp.scheduling.planner.interview_date import read_interview_date
+
+        until = read_interview_date(typed, self.quiz.study.today())
         self.action_leave_field()
         self._save({}, {"date": until})
+
+    def _save_new_cards(self, typed: str) -> None:
+        from quizapp.settings.model import BY_KEY, WrongValue
+
+        text = typed.strip()
+        number = int(text) if text.isascii() and text.isdecimal() else -1
+        try:
+            BY_KEY["new_per_day"].check(number)
+        except WrongValue as error:
+            raise QuizError(f"New cards a day must be {error}.") from error
+        self.action_leave_field()
+        self._save({"new_per_day": number}, {})
 
     def action_leave_field(self) -> None:
         """Close the field."""
