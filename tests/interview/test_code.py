@@ -45,6 +45,11 @@ def test_the_own_check_runs_the_module_and_its_check_functions() -> None:
     assert "AssertionError" in bad.output
     idle = run_check("x = 1\n", "m.py")
     assert (idle.ok, idle.counts) == (True, False)
+    assert "This run checks nothing" in idle.output
+    broken = run_check("def f(:\n", "m.py")
+    assert (broken.ok, broken.counts) == (False, False)
+    assert "SyntaxError" in broken.output
+    assert "checks nothing" not in broken.output
 
 
 @pytest.fixture

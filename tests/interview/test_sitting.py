@@ -17,6 +17,7 @@ from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from tests.interview.mock_kit import answer_now, begin, real_bank, sit_down, small_bank, study, wait
 from tests.interview.test_code_rounds import behaviours, verdict
+from tests.tui.drawn import text
 
 
 @pytest.fixture
@@ -148,6 +149,7 @@ async def test_the_screen_asks_before_an_empty_answer_and_offers_to_discard(made
         await pilot.press("ctrl+r")
         await pilot.pause()
         assert isinstance(app.screen, Choose)
+        assert "Nothing is moved yet. Leave it like that?" in text(app)  # wider than its answers
         await pilot.press("j", "k", "enter")  # no
         await pilot.pause()
         assert (app.screen, item.state) == (screen, "open")
