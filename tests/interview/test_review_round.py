@@ -172,3 +172,19 @@ async def test_the_marks_wait_for_the_judge(tmp_path: Path) -> None:
             await pilot.press("enter")
         await until(pilot, lambda: isinstance(app.screen, CardScreen))
     assert item.judged.fix.passed
+
+
+@pytest.mark.slow
+async def test_the_line_pointed_at_stays_in_view_beside_the_fix(tmp_path: Path) -> None:
+    made = study(tmp_path, real_bank())
+    app = QuizApp("mock", study=made)
+    async with app.run_test(size=(120, 40)) as pilot:
+        interview, _, item = start(made, seed=11)
+        await sit_down(app, pilot, interview)
+        await shows(pilot, "Is it correct (c)")
+        down = len(item.reviewed.review.shown.splitlines()) - 4
+        await pilot.press("x", "4", *["j"] * down, "space", "f5")
+        await shows(pilot, "Fix the code")
+        await until(pilot, lambda: "●" in text(app))
+        assert app.screen.query_one("#fixed").cursor_location == (down, 0)
+    made.close()

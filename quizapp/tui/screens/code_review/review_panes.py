@@ -79,6 +79,9 @@ class ReviewPanes(Container):
             each.set_class(each.id == pane, "current")
         if pane == "fix":
             self._start_at_the_fault()
+        if pane != "code":
+            # Beside another pane the code is narrower, so that its lines lie lower.
+            self.call_after_refresh(self._bring_fault_into_view)
         field = _FIELDS.get(pane)
         self.screen.set_focus(self.query_one(field, TextArea) if field else None)
 
@@ -87,6 +90,15 @@ class ReviewPanes(Container):
         editor = self.query_one("#fixed", CodeEditor)
         if self._pointed and editor.cursor_location == (0, 0):
             editor.move_cursor((self._pointed[0] - 1, 0), center=True)
+
+    def _bring_fault_into_view(self) -> None:
+        """Show the first line pointed at, where the code stays beside the current pane."""
+        view, width = self.view, self.shown.content_size.width
+        if not (self._pointed and width and view.size.height):
+            return
+        row = self.shown.rows_of(self._pointed[0], width).start
+        if not view.scroll_y <= row < view.scroll_y + view.size.height:
+            view.scroll_to(y=row - view.size.height // 2, animate=False)
 
     def _bring_cursor_into_view(self) -> None:
         """Move the cursor to the first line in view if it is above or below, as after reading on.
