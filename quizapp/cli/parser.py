@@ -261,6 +261,7 @@ def _add_content(parser: CommandParser) -> None:
     mark.add_argument("id", metavar="ID", help="a question's id")
     mark.add_argument("file", nargs="?", type=to_path, metavar="FILE", help="the answer; default or -: stdin")
     mark.add_argument("--seed", type=int, default=0, metavar="N", help="the numbers of 'show --seed N'")
+    mark.add_argument("--voice", action="store_true", help="also ask the language model of [voice]")
     mark.add_argument("--json", action="store_true", help="print JSON")
     check = parser.add_command("check", "content.check", "validate content and exercises")
     check.add_argument(

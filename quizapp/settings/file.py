@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
+from quizapp.settings.checks import WrongValue
 from quizapp.settings.model import (
     BY_KEY,
     DEFAULTS,
     SCHEMA,
     Choice,
     Setting,
-    WrongValue,
     check_plan,
     unknown_setting,
 )
@@ -107,6 +107,10 @@ def _template(key_lines: Iterable[str]) -> str:
         "# Your interview and your time, for the plan: remove the # and put in your own.\n"
         '# [plan]\n# date = 2026-12-24\n# role = "research-engineer"\n# minutes = 45\n# days_off = ["sun"]\n'
         "# sat = 90\n# target = 0.85"
+    )
+    parts.append(
+        "# A language model on this machine that also reads typed answers, as a second voice.\n"
+        '# [voice]\n# endpoint = "http://127.0.0.1:11434/v1"\n# model = "qwen3:8b"'
     )
     head = "# Your own keys: remove the # from [keys] and from the lines to be changed.\n# [keys]"
     parts.append("\n".join([head, *(f"# {line}" for line in key_lines)]))

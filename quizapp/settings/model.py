@@ -3,12 +3,15 @@
 import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields, replace
-from datetime import date, datetime
+from datetime import date
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn
 
 from quizapp.errors import QuizError
+from quizapp.settings import checks
+from quizapp.settings.checks import WrongValue
+from quizapp.settings.voice_settings import NO_VOICE, VOICE_CHECKS, VoiceSettings, voice_fault
 from quizapp.util.suggest import did_you_mean
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -43,7 +46,8 @@ class Settings:
     """The values of all settings; without a file, the defaults.
 
     ``retention`` overrides ``desired_retention`` for deck folders. ``keys`` maps actions of the interface to
-    keys. ``plan`` says how much time there is until an interview.
+    keys. ``plan`` says how much time there is until an interview, and ``voice`` whom to ask where the marking
+    of a typed answer is unsure.
     """
 
     desired_retention: float = 0.90
@@ -62,6 +66,7 @@ class Settings:
     typed_answers: bool = True
     keys: Mapping[str, str] = field(default_factory=dict)
     plan: PlanSettings = NO_PLAN
+    voice: VoiceSettings = NO_VOICE
 
     def retention_for(self, file: str) -> float:
         """Desired retention of a question, by the deck folder that holds its file."""
@@ -77,70 +82,10 @@ class Settings:
 DEFAULTS = Settings()
 
 
-class WrongValue(Exception):
-    """An invalid value of a setting; the text says what the value must be."""
-
-
-def _number(low: float, high: float) -> Callable[[object], float]:
-    def check(value: object) -> float:
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
-            raise WrongValue(f"a number from {low} to {high}")
-        return float(value)
-
-    return check
-
-
-def _whole(low: int, high: int) -> Callable[[object], int]:
-    def check(value: object) -> int:
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-            raise WrongValue(f"a whole number from {low} to {high}")
-        return value
-
-    return check
-
-
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise WrongValue("text in quotes")
-    return value
-
-
-def _switch(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise WrongValue("true or false")
-    return value
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(item, str) for item in value):
-        raise WrongValue('a list of texts such as ["a", "b"]')
-    return tuple(value)
-
-
-def _table(check: Callable[[object], object], what: str) -> Callable[[object], dict[str, object]]:
-    def check_all(value: object) -> dict[str, object]:
-        if not isinstance(value, dict):
-            raise WrongValue(f"a table of {what}")
-        return {name: check(item) for name, item in value.items()}
-
-    return check_all
-
-
 def _days(value: object) -> tuple[str, ...]:
     if not isinstance(value, list) or not set(map(str, value)) <= set(WEEKDAYS):
         raise WrongValue(f'a list of days such as ["sat", "sun"], out of {", ".join(WEEKDAYS)}')
     return tuple(value)
-
-
-def _date(value: object) -> date:
-    if isinstance(value, str):
-        try:
-            return date.fromisoformat(value)
-        except ValueError:
-            pass
-    elif isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    raise WrongValue("a day such as 2026-12-24")
 
 
 class Setting(NamedTuple):
@@ -160,54 +105,54 @@ class Setting(NamedTuple):
     empty: str = "automatic"
 
 
-_RETENTION = _number(0.70, 0.97)
+_RETENTION = checks.number(0.70, 0.97)
 SCHEMA = (
     Setting("desired_retention", _RETENTION, "Schedule", "Desired retention",
             "The chance of recall at which a card falls due. 0.90 suits most; more means more reviews.",
             (0.80, 0.85, 0.88, 0.90, 0.92, 0.94, 0.95)),
-    Setting("new_per_day", _whole(0, 9999), "Schedule", "New cards per day",
+    Setting("new_per_day", checks.whole(0, 9999), "Schedule", "New cards per day",
             "How many cards not yet seen are shown each day.", (0, 5, 10, 15, 20, 25, 30, 40, 60, 100)),
-    Setting("reviews_per_day", _whole(0, 9999), "Schedule", "Reviews per day",
+    Setting("reviews_per_day", checks.whole(0, 9999), "Schedule", "Reviews per day",
             "The most due cards shown each day.", (50, 100, 150, 200, 300, 500, 9999)),
-    Setting("rollover_hour", _whole(0, 23), "Schedule", "The day begins at",
+    Setting("rollover_hour", checks.whole(0, 23), "Schedule", "The day begins at",
             "Hour of local time at which a new study day begins.", (0, 1, 2, 3, 4, 5, 6), ":00"),
-    Setting("max_interval_days", _whole(1, 36500), "Schedule", "Longest interval",
+    Setting("max_interval_days", checks.whole(1, 36500), "Schedule", "Longest interval",
             "No card waits longer than this.", (30, 60, 90, 180, 365, 1000, 36500), " days"),
-    Setting("leech_lapses", _whole(2, 99), "Schedule", "Lapses of a leech",
+    Setting("leech_lapses", checks.whole(2, 99), "Schedule", "Lapses of a leech",
             "A card forgotten this often is pointed out.", (4, 6, 8, 10, 12, 16)),
-    Setting("confidence", _switch, "Drill", "Ask for confidence",
+    Setting("confidence", checks.switch, "Drill", "Ask for confidence",
             "Before the reveal, ask how sure you are; the statistics compare it with what was right.",
             (False, True)),
-    Setting("typed_answers", _switch, "Drill", "Typed answers",
+    Setting("typed_answers", checks.switch, "Drill", "Typed answers",
             "Offer a field for your own words; after the reveal, what shows a key point lights up.",
             (False, True)),
-    Setting("tracks", _texts, "Content", "Tracks",
+    Setting("tracks", checks.texts, "Content", "Tracks",
             "Only questions of these tracks (names with commas; empty: all). Takes effect at the next start.",
             empty="all"),
-    Setting("decks", _texts, "Content", "Your own decks",
+    Setting("decks", checks.texts, "Content", "Your own decks",
             "Folders or files of questions (paths with commas). Takes effect at the next start.",
             empty="none"),
-    Setting("editor", _text, "Interface", "Editor",
+    Setting("editor", checks.text, "Interface", "Editor",
             "The command for ctrl+o, such as nvim or code --wait; empty: VISUAL or EDITOR."),
-    Setting("transcript", _text, "Interface", "Transcript",
+    Setting("transcript", checks.text, "Interface", "Transcript",
             "A command that prints a text, such as the transcript of your recording of a spoken round.",
             empty="none"),
-    Setting("theme", _text, "Interface", "Theme", "Colors; ansi uses those of the terminal.",
+    Setting("theme", checks.text, "Interface", "Theme", "Colors; ansi uses those of the terminal.",
             ("", "dark", "light", "contrast", "ansi", "ansi-light")),
-    Setting("retention", _table(_RETENTION, "deck folders and numbers from 0.7 to 0.97")),
-    Setting("keys", _table(_text, "actions and keys")),
+    Setting("retention", checks.table_of(_RETENTION, "deck folders and numbers from 0.7 to 0.97")),
+    Setting("keys", checks.table_of(checks.text, "actions and keys")),
 )  # fmt: skip
-"""All settings except ``[plan]``, in the order of the screen."""
+"""All settings except ``[plan]`` and ``[voice]``, in the order of the screen."""
 BY_KEY = {setting.key: setting for setting in SCHEMA}
-assert {*BY_KEY, "plan"} == {attribute.name for attribute in fields(Settings)}
+assert {*BY_KEY, "plan", "voice"} == {attribute.name for attribute in fields(Settings)}
 PLAN_CHECKS: Mapping[str, Callable[[object], object]] = {
-    "minutes": _whole(1, MOST_MINUTES),
-    "target": _number(0.05, 0.99),
+    "minutes": checks.whole(1, MOST_MINUTES),
+    "target": checks.number(0.05, 0.99),
     "days_off": _days,
-    "date": _date,
-    "role": _text,
-    "leave_out": _texts,
-    **dict.fromkeys(WEEKDAYS, _whole(0, MOST_MINUTES)),
+    "date": checks.day,
+    "role": checks.text,
+    "leave_out": checks.texts,
+    **dict.fromkeys(WEEKDAYS, checks.whole(0, MOST_MINUTES)),
 }
 
 
@@ -264,34 +209,52 @@ class _SettingsReader:
         """The checked value of a top-level key."""
         if key == "plan":
             return self._plan(value)
-        if key in PLAN_CHECKS:
-            self._fail(key, f"{key!r} is a setting of [plan]; write it below a line [plan].")
+        if key == "voice":
+            return self._voice(value)
+        for table, keys in (("plan", PLAN_CHECKS), ("voice", VOICE_CHECKS)):
+            if key in keys:
+                self._fail(key, f"{key!r} is a setting of [{table}]; write it below a line [{table}].")
         if key not in BY_KEY:
             self._fail(key, unknown_setting(key))
         return self._check(BY_KEY[key].check, key, value)
 
-    def _plan(self, table: object) -> PlanSettings:
+    def _voice(self, table: object) -> VoiceSettings:
+        example = 'endpoint = "http://127.0.0.1:11434/v1"'
+        voice = NO_VOICE._replace(**self._values("voice", table, VOICE_CHECKS, example))
+        if fault := voice_fault(voice):
+            self._fail(*fault, "voice")
+        return voice
+
+    def _values(
+        self, name: str, table: object, table_checks: Mapping[str, Callable[[object], object]], example: str
+    ) -> dict[str, Any]:
+        """The checked values of a table. ``example`` is a line that it could have."""
         if not isinstance(table, dict):
-            self._fail("plan", f"plan must be a table such as [plan] with minutes = 30, not {table!r}.")
+            self._fail(name, f"{name} must be a table such as [{name}] with {example}, not {table!r}.")
+        values = {}
         for key, value in table.items():
             if key in BY_KEY:
-                hint = f"there is no setting {key!r} in [plan]; write it above the line [plan]."
-                self._fail(key, hint, "plan")
-            if key not in PLAN_CHECKS:
-                self._fail(key, unknown_setting(key, PLAN_CHECKS, " in [plan]"), "plan")
-            self._check(PLAN_CHECKS[key], key, value, "plan")
-        for day in table.get("days_off", ()):
-            if table.get(day):
+                hint = f"there is no setting {key!r} in [{name}]; write it above the line [{name}]."
+                self._fail(key, hint, name)
+            if key not in table_checks:
+                self._fail(key, unknown_setting(key, table_checks, f" in [{name}]"), name)
+            values[key] = self._check(table_checks[key], key, value, name)
+        return values
+
+    def _plan(self, table: object) -> PlanSettings:
+        plan = self._values("plan", table, PLAN_CHECKS, "minutes = 30")
+        for day in plan.get("days_off", ()):
+            if plan.get(day):
                 self._fail(day, f"{day} is in days_off and has minutes; remove one of the two.", "plan")
-        weekdays = {number: table[name] for number, name in enumerate(WEEKDAYS) if name in table}
-        weekdays |= {WEEKDAYS.index(name): 0 for name in table.get("days_off", ())}
+        weekdays = {number: plan[name] for number, name in enumerate(WEEKDAYS) if name in plan}
+        weekdays |= {WEEKDAYS.index(name): 0 for name in plan.get("days_off", ())}
         return PlanSettings(
-            table.get("minutes", NO_PLAN.minutes),
-            table.get("target", NO_PLAN.target),
+            plan.get("minutes", NO_PLAN.minutes),
+            plan.get("target", NO_PLAN.target),
             weekdays,
-            _date(table["date"]) if "date" in table else None,
-            table.get("role", NO_PLAN.role),
-            tuple(table.get("leave_out", ())),
+            plan.get("date"),
+            plan.get("role", NO_PLAN.role),
+            plan.get("leave_out", ()),
         )
 
     def _check(self, check: Callable[[object], object], key: str, value: object, table: str = "") -> object:
@@ -304,7 +267,7 @@ class _SettingsReader:
         raise QuizError(f"{self._path}:{_line(self._text, key, table)}: {sentence}")
 
 
-def unknown_setting(key: str, keys: Collection[str] = (*BY_KEY, "plan"), where: str = "") -> str:
+def unknown_setting(key: str, keys: Collection[str] = (*BY_KEY, "plan", "voice"), where: str = "") -> str:
     """The sentence for a key that does not exist, with the closest one that does."""
     hint = did_you_mean(key, keys, f"the settings are {', '.join(keys)}.", most=1)
     return f"there is no setting {key!r}{where}; {hint}"

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from quizapp import paths
+from tests.bank.voice_server import closed_port, quoting, serving
 from tests.cli.calling import run
 
 WARM_UP = (
@@ -14,6 +16,8 @@ WARM_UP = (
     "every parameter already moves by about the learning rate. Curvature is often high at initialization, so "
     "the full rate can exceed the stability limit, worst with post-LN."
 )
+
+UNSURE = "Adam's early steps are too big, because few gradients have been seen by then."
 
 
 @pytest.fixture
@@ -94,3 +98,55 @@ def test_a_mistake_of_the_user_is_one_line(
     code, out, err = run(capsys, "mark", *arguments)
     assert (code, out) == (2, "")
     assert len(err.splitlines()) == 1
+
+
+def voice_at(endpoint: str) -> None:
+    paths.config().parent.mkdir(parents=True, exist_ok=True)
+    paths.config().write_text(f'[voice]\nendpoint = "{endpoint}"\nmodel = "small"\n')
+
+
+def test_the_second_voice_adds_a_key_and_changes_no_mark(
+    capsys: pytest.CaptureFixture[str], typed, home: Path
+) -> None:
+    with serving(quoting("few gradients have been seen")) as server:
+        voice_at(server.endpoint)
+        typed(UNSURE)
+        _, out, _ = run(capsys, "mark", "lr-warmup", "--json")
+        alone = json.loads(out)
+        assert server.requests == []
+        typed(UNSURE)
+        code, out, err = run(capsys, "mark", "lr-warmup", "--json", "--voice")
+        both = json.loads(out)
+        found = both.pop("second_voice")
+        assert (code, err, both) == (0, "", alone)
+        assert found["asked"]
+        assert found == {
+            "model": "small",
+            "asked": found["asked"],
+            "quotes": [{"point": i, "quote": "few gradients have been seen"} for i in found["asked"]],
+            "trouble": "",
+        }
+        assert not any(alone["points"][i]["proposed"] for i in found["asked"])
+        typed(UNSURE)
+        _, out, _ = run(capsys, "mark", "lr-warmup", "--voice")
+        assert out.count("second voice: you said “few gradients have been seen”") == len(found["asked"])
+
+
+def test_a_second_voice_that_fails_is_one_line_beside_the_marks(
+    capsys: pytest.CaptureFixture[str], typed, home: Path
+) -> None:
+    voice_at(f"http://127.0.0.1:{closed_port()}/v1")
+    typed(UNSURE)
+    code, out, err = run(capsys, "mark", "lr-warmup", "--json", "--voice")
+    assert (code, len(err.splitlines())) == (0, 1)
+    assert "does not answer" in err
+    assert json.loads(out)["second_voice"]["quotes"] == []
+
+
+def test_a_second_voice_that_is_off_is_one_line(
+    capsys: pytest.CaptureFixture[str], typed, home: Path
+) -> None:
+    for question in ("lr-warmup", "gradient-descent-update-largest-rate"):
+        typed(UNSURE)
+        code, out, err = run(capsys, "mark", question, "--voice")
+        assert (code, out, len(err.splitlines())) == (2, "", 1)

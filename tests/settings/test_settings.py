@@ -43,6 +43,8 @@ def test_values_are_read(tmp_path: Path) -> None:
         ("new_per_days = 5", "'new_per_day'?"),
         ("colour = 5", "the settings are"),
         ("plan = 30", "a table such as [plan]"),
+        ("voice = true", "a table such as [voice]"),
+        ('endpoint = ""', "'endpoint' is a setting of [voice]; write it below a line [voice]."),
         ("minutes = 30", "'minutes' is a setting of [plan]; write it below a line [plan]."),
     ],
 )
@@ -75,6 +77,63 @@ def test_wrong_value_of_the_plan_names_its_own_line(tmp_path: Path, line: str, s
         load_settings(file)
     assert str(error.value).startswith(f"{file}:5: ")
     assert said in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "said"),
+    [
+        (('endpoint = "http://192.168.0.9:8080/v1"', 'model = "m"'), 5, "'192.168.0.9' is not this machine"),
+        (('model = "m"', 'endpoint = "https://api.example.com/v1"'), 6, "add allow_remote = true"),
+        (('endpoint = "http://localhost.example.com/v1"', 'model = "m"'), 5, "is not this machine"),
+        (('endpoint = "http://0.0.0.0:8080/v1"', 'model = "m"'), 5, "is not this machine"),
+        (('endpoint = "http://127.0.0.1@example.com/v1"', 'model = "m"'), 5, "must be an address such as"),
+        (('endpoint = "localhost:8080/v1"', 'model = "m"'), 5, "must be an address such as"),
+        (('endpoint = "ftp://localhost/v1"', 'model = "m"'), 5, "must be an address such as"),
+        (('endpoint = "http://localhost:x/v1"', 'model = "m"'), 5, "must be an address such as"),
+        (('endpoint = "http://[::1/v1"', 'model = "m"'), 5, "must be an address such as"),
+        (('endpoint = "http://local host/v1"', 'model = "m"'), 5, "must be an address such as"),
+        (('endpoint = "http://localhost/v1"',), 5, "needs the name of a model"),
+        (("endpoint = 8080",), 5, "endpoint must be text in quotes"),
+        (('key_env = "sk-0123456789"',), 5, "key_env must be the name of an environment variable"),
+        (("timeout = 0",), 5, "timeout must be a number from 1 to 300"),
+        (("timeout = nan",), 5, "timeout must be a number from 1 to 300"),
+        (('allow_remote = "yes"',), 5, "allow_remote must be true or false"),
+        (('endpiont = ""',), 5, "no setting 'endpiont' in [voice]; did you mean 'endpoint'"),
+        (
+            ("new_per_day = 9",),
+            5,
+            "no setting 'new_per_day' in [voice]; write it above the line [voice]",
+        ),
+    ],
+)
+def test_wrong_values_of_the_voice_name_their_line(
+    tmp_path: Path, lines: tuple[str, ...], line: int, said: str
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("\n".join(['[keys]\nmodel = "m"\n\n[voice]', *lines]) + "\n")
+    with pytest.raises(QuizError) as error:
+        load_settings(file)
+    assert str(error.value).startswith(f"{file}:{line}: ")
+    assert said in str(error.value)
+    assert "sk-0123456789" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'endpoint = "http://127.8.9.1:11434/v1"\nmodel = "m"',
+        'endpoint = "http://[::1]:8080"\nmodel = "m"',
+        'endpoint = "https://LOCALHOST/v1/"\nmodel = "m"\nkey_env = "LLM_KEY"\ntimeout = 3',
+        'endpoint = "https://api.example.com/v1"\nmodel = "m"\nallow_remote = true',
+        'model = "m"\nallow_remote = true',
+    ],
+)
+def test_the_voice_is_off_by_default_and_may_be_on_this_machine(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text(f"[voice]\n{text}\n")
+    voice = load_settings(file).voice
+    assert voice.model == "m"
+    assert Settings().voice.endpoint == ""
 
 
 def test_the_plan_reads_minutes_by_weekday(tmp_path: Path) -> None:

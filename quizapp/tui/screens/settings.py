@@ -65,6 +65,15 @@ class SettingsList(RowList):
             lines += hanging(Content("    "), Content.styled(setting.help, "$text-muted"), width)
         return lines
 
+    def footer(self, width: int) -> list[Content]:
+        """Who else reads typed answers, which is changed in the file only."""
+        voice = self.settings.voice
+        title = Content.styled(f"  {'Second voice':<{_TITLE}}", "$text-muted")
+        shown = f"{voice.model} at {voice.host}" if voice.endpoint else "off"
+        value = plain(shown, "bold $accent" if voice.endpoint else "$text-muted")
+        how = Content.styled("  (o: [voice])", "$text-muted")
+        return [Content(""), *hanging(title, value.append(how), width)]
+
 
 class SettingsScreen(Place):
     """Change how the program behaves."""
@@ -113,7 +122,11 @@ class SettingsScreen(Place):
     def move(self, step: int) -> None:
         """Move to the next setting."""
         self._list.move(step)
-        self._list.keep_cursor_in_view(self.query_one("#scroll"))
+        scroll = self.query_one("#scroll")
+        if self._list.cursor == self._list.count() - 1:
+            scroll.scroll_end(animate=False)  # with what stands below the last setting
+        else:
+            self._list.keep_cursor_in_view(scroll)
 
     def on_row_list_picked(self, event: RowList.Picked) -> None:
         """Go to the clicked setting, or change its value if the cursor is there already."""

@@ -31,6 +31,7 @@ class KeyPoints(RowList):
         self.musts: Sequence[KeyPoint] = ()
         self.recognized: dict[int, str] = {}
         self.asks = False
+        self.second_voice: dict[int, str] = {}
 
     def show(self, points: Sequence[KeyPoint], recognized: dict[int, str], *, asks: bool) -> None:
         """Show points; those recognized in a sentence of the typed answer start ticked.
@@ -40,7 +41,13 @@ class KeyPoints(RowList):
         self.points, self.musts = points, musts(points)
         self.recognized, self.asks = recognized, asks
         self.ticks = set(recognized)
+        self.second_voice = {}
         self.cursor = next((i for i in range(len(points)) if i not in recognized), 0)
+        self.changed()
+
+    def show_second_voice(self, place: int, quote: str) -> None:
+        """Quote the words in which a language model finds a point. That ticks nothing."""
+        self.second_voice[place] = quote
         self.changed()
 
     def count(self) -> int:
@@ -66,6 +73,10 @@ class KeyPoints(RowList):
             lines += hanging(Content("      "), plain(f"you said: {sentence}", "$success"), width)
         elif self.asks and not ticked:
             lines += hanging(Content("      "), plain("Did you say this?", "$text-muted"), width)
+        if place in self.second_voice:
+            quote = shorten(escape_controls(self.second_voice[place]), SENTENCE_WIDTH)
+            said = plain(f"second voice: you said “{quote}”", "$text-muted")
+            lines += hanging(Content("      "), said, width)
         return lines
 
     def toggle(self, index: int | None = None) -> None:

@@ -13,6 +13,7 @@ from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, ma
 from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
+from quizapp.tui.voice_bridge import VoiceBridge
 from quizapp.tui.widgets.answer_box import AnswerBox, light_evidence, load_marking, mark_question
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import Cloze
@@ -56,6 +57,7 @@ class CardView(VerticalScroll):
         self.typed = ""
         """The answer in one's own words, once revealed; empty where the box was not opened for this card."""
         self._follow_ups = 0  # how many questions and answers of the follow-ups are shown
+        self._second_voice = VoiceBridge(self._quote_second_voice)
 
     def compose(self) -> ComposeResult:
         """The parts for all kinds of questions; most are hidden at any time."""
@@ -79,6 +81,10 @@ class CardView(VerticalScroll):
         """Start with the prompt alone."""
         self._hide(*_PARTS)
 
+    def on_unmount(self) -> None:
+        """Nobody waits for a second voice any more."""
+        self._second_voice.drop()
+
     def _hide(self, *parts: str) -> None:
         for part in parts:
             self.query_one(f"#{part}").display = False
@@ -92,6 +98,7 @@ class CardView(VerticalScroll):
     def show(self, card: PreparedCard) -> None:
         """Show a card, unanswered."""
         self.card, self.revealed, self.typed, self._follow_ups = card, False, "", 0
+        self._second_voice.drop()
         self.query_one("#prompt", Static).update(card.prompt)
         self._hide(*_PARTS)
         draft = self._drafts.get(card.id, ())
@@ -265,6 +272,10 @@ class CardView(VerticalScroll):
         stated = self.query_one("#stated", Static)
         stated.update(Content("\n").join(_stated(card.question, marking)))
         stated.display = any(found.proposed for found in marking.misconceptions)
+        self._second_voice.ask(cast("QuizApp", self.app), card.question, self.typed, marking)
+
+    def _quote_second_voice(self, place: int, quote: str) -> None:
+        self.query_one(KeyPoints).show_second_voice(place, quote)
 
     @property
     def ticks(self) -> Sequence[int]:
