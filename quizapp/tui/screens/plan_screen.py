@@ -287,7 +287,8 @@ class PlanScreen(Place):
         self._save({}, {"date": until})
 
     def _save_new_cards(self, typed: str) -> None:
-        from quizapp.settings.model import BY_KEY, WrongValue
+        from quizapp.settings.checks import WrongValue
+        from quizapp.settings.model import BY_KEY
 
         text = typed.strip()
         number = int(text) if text.isascii() and text.isdecimal() else -1
