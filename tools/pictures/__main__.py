@@ -2,6 +2,7 @@
 
 ``python -m tools.pictures OUT [--size 80x24] [--theme dark] [--only NAME]`` writes an SVG per scene and
 contact sheets of several scenes. If ``rsvg-convert`` is installed, the sheets are also written as PNG.
+``python -m tools.pictures docs/images --readme`` draws the pictures of the README again.
 """
 
 import argparse
@@ -31,7 +32,7 @@ from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 from quizapp.tui.app import QuizApp
 from quizapp.tui.startup import mark_tour_seen
-from tools.pictures.scenes import SCENES, SLUG, Scene
+from tools.pictures.scenes import README, SCENES, SLUG, Scene
 
 SIZES = ("60x20", "80x24", "120x40", "200x60")
 THEMES = ("dark", "light", "contrast", "ansi-dark", "ansi-light", "no-color")
@@ -98,8 +99,10 @@ def history(bank: Bank, folder: Path) -> None:
         )  # fmt: skip
 
 
-async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -> str:
-    """Draw a scene and return it as SVG."""
+async def picture(
+    scene: Scene, bank: Bank, past: Path, size: str, theme: str, title: str | None = None
+) -> str:
+    """Draw a scene and return it as SVG. Without a ``title`` it says what was drawn."""
     width, height = map(int, size.split("x"))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "home"
@@ -135,7 +138,7 @@ async def picture(scene: Scene, bank: Bank, past: Path, size: str, theme: str) -
                     field.cursor_blink = False
                 await pilot.pause(0.05)
                 with patch("rich.console.SVG_EXPORT_THEME", TERMINALS.get(theme, SVG_EXPORT_THEME)):
-                    return app.export_screenshot(title=f"{scene.name} {size} {theme}")
+                    return app.export_screenshot(title=title or f"{scene.name} {size} {theme}")
 
 
 def for_this_machine(svg: str) -> str:
@@ -183,6 +186,7 @@ def main() -> None:
     words.add_argument("--size", action="append", choices=SIZES)
     words.add_argument("--theme", action="append", choices=THEMES)
     words.add_argument("--only", action="append", help="names of scenes, or their beginnings")
+    words.add_argument("--readme", action="store_true", help="only the pictures of the README")
     words.add_argument("--columns", type=int, default=2)
     words.add_argument("--per-sheet", type=int, default=6)
     words.add_argument("--width", type=int, default=1120, help="of a sheet, in pixels")
@@ -193,6 +197,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         past = Path(name)
         history(bank, past)
+        if asked.readme:
+            for scene in README:
+                drawn = asyncio.run(picture(scene, bank, past, "80x24", "dark", "quizapp"))
+                (asked.out / f"{scene.name}.svg").write_text(drawn)
+            return
         for theme in asked.theme or THEMES[:1]:
             for size in asked.size or SIZES:
                 files = []

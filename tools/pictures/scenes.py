@@ -104,6 +104,12 @@ def practises(name: str, *keys: str, then: Doing | None = None) -> Scene:
     return Scene(name, "exercise", keys, options=(("slug", SLUG),), then=then)
 
 
+SAID = "Adam's second moment is noisy early on, so the first steps would be too large."
+README = (
+    drills("drill", "lr-warmup", "t", *SAID, "ctrl+r", "down"),
+    practises("verdict", then=shows("base_not_frozen")),
+)
+"""The pictures in the README, by the names of their files."""
 READ = ("enter", "1")
 CHOSEN = (*("enter", "down", "enter") * 3, "enter", "enter", "space", "down", "space")
 SCENES = (
