@@ -90,7 +90,7 @@ def test_examples(observe):
     )
 
 
-@behaviour(5)
+@behaviour(5, presumes=("result_is_an_exact_float",))
 def test_bytes_per_parameter_are_used(observe):
     for i, case in enumerate(observe.given["sizes"]):
         for stage in range(4):
