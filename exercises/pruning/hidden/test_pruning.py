@@ -38,7 +38,7 @@ def test_one_bool_mask_for_each_weight(observe):
     masks_at(observe, "masks/single", {"weight": (2, 3)})
 
 
-@behaviour(1)
+@behaviour(1, presumes=("number_of_removed_weights",))
 def test_frozen_weights_have_masks_too(observe):
     masks = observe["masks/frozen/masks"]
     expect(
@@ -116,7 +116,7 @@ def test_number_of_removed_weights(observe):
         )
 
 
-@behaviour(3)
+@behaviour(3, presumes=("number_of_removed_weights",))
 def test_equal_magnitudes(observe):
     for i, sparsity in enumerate(observe.given["tie_sparsities"]):
         masks = masks_at(observe, f"ties/{i}", {"0.weight": (5, 7), "1.weight": (9, 5)})
