@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis", "shtab", "msgspec"}
+HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis", "shtab", "msgspec", "mcp"}
 
 
 def loaded(code: str, home: Path) -> set[str]:
@@ -40,6 +40,9 @@ def loaded(code: str, home: Path) -> set[str]:
         ("quizapp.judge", set()),
         ("quizapp.judge.client.one_shot", set()),
         ("quizapp.bank.render", set()),
+        ("quizapp.exchange.tutor.card_session", set()),
+        ("quizapp.exchange.tutor.exercise_coach", set()),
+        ("quizapp.cli.mcp", set()),
         ("quizapp.tui.app", {"textual", "rich"}),
     ],
 )

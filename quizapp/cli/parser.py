@@ -44,6 +44,7 @@ EXAMPLES = {
     "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
     "check": ("check my-deck/", "every fault with file, line and what to do"),
     "deck": ("deck add ~/my-deck", "a folder of YAML files in the format of docs/questions.md"),
+    "mcp": ("mcp", "let an assistant ask, grade, and hint: a server that its settings name"),
     "doctor": ("doctor", "the first thing to run when something is wrong"),
     "restore": ("restore", "lists the backups; with a name from the list, restores that one"),
     "completion": ('eval "$(quizapp completion bash)"', "in ~/.bashrc"),
@@ -293,6 +294,7 @@ def _add_data(parser: CommandParser) -> None:
 
 
 def _add_system(parser: CommandParser) -> None:
+    parser.add_command("mcp", "mcp.mcp", "serve assistants that speak MCP, over stdin and stdout")
     parser.add_command("doctor", "system.doctor", "check Python, torch, devices, isolation and database")
     restore = parser.add_command("restore", "system.restore", "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")

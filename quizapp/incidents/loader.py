@@ -87,14 +87,17 @@ def _line_of_key(path: Path, key: str) -> int:
     return 1
 
 
-def find_incident(library: IncidentLibrary, text: str) -> Incident:
+def find_incident(library: IncidentLibrary, text: str, *, by_id: bool = True) -> Incident:
     """Find an incident by its id or name, or by a prefix that only one incident has.
 
-    Raises ``UnknownName`` with suggestions if no incident or more than one matches.
+    Without ``by_id`` neither the search nor the suggestions know the ids, which name the faults. Raises
+    ``UnknownName`` with suggestions if no incident or more than one matches.
     """
     wanted = text.strip().casefold()
     by_word = {
-        word: incident for incident in library.incidents.values() for word in (incident.name, incident.id)
+        word: incident
+        for incident in library.incidents.values()
+        for word in ((incident.name, incident.id) if by_id else (incident.name,))
     }
     if wanted in by_word:
         return by_word[wanted]

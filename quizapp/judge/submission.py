@@ -34,6 +34,7 @@ Commands:
   submission, so let the learner ask for it.
 - `quizapp exercise SLUG` in a terminal opens the exercise; `ctrl+t` shows its next hint. Hints lower the
   rating, so let the learner ask for them too.
+- `quizapp mcp` offers questions, grades, and hints as tools that do not spoil answers.
 
 quizapp wrote this file once. It does not change it, and it does not bring it back.
 """

@@ -41,6 +41,9 @@ class Rating(IntEnum):
         return self.name.capitalize()
 
 
+LONGEST_ANSWER_S = 600.0
+"""Seconds after which a pause no longer counts as thinking about an answer."""
+
 EXERCISE = "exercise:"
 INCIDENT = "incident:"
 CODE_REVIEW = "review:"

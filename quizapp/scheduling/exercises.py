@@ -104,6 +104,7 @@ class SubmissionFacts(NamedTuple):
     opened_solution: bool = False
     seconds: float = 0.0
     found_faults: tuple[str, ...] = ()
+    source: str = ""
 
 
 def record(
@@ -150,8 +151,9 @@ def record(
             "complete": progress.complete,
         }
         rating = proposal.rating if proposal and _is_review(row, now, proposal.rating) else None
-        evidence = Evidence(seconds, rating, source=_SOURCES[kind])
-        draft = Draft(kind, now, card=name, ms=round(seconds * 1000), source=_SOURCES[kind])
+        source_of_event = attempt.source or _SOURCES[kind]
+        evidence = Evidence(seconds, rating, source=source_of_event)
+        draft = Draft(kind, now, card=name, ms=round(seconds * 1000), source=source_of_event)
         if rating:
             draft = recorder.draft_review(row, rating, now, evidence, kind=kind)
         draft = draft._replace(id=new_id(), hints=effort.hints, data=details)

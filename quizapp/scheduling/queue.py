@@ -13,7 +13,7 @@ from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 
 AHEAD_MS = 20 * 60 * 1000  # a learning card may be shown this much early when nothing else is left
-LIMITED = frozenset({"drill", "script"})  # sources whose reviews count toward the limits of the day
+LIMITED = frozenset({"drill", "script", "mcp"})  # sources whose reviews count toward the limits of the day
 
 
 class _DayPlan:

@@ -42,8 +42,7 @@ SYSTEM_CLOCK = SystemClock()
 class Study:
     """A learner's schedule over a bank. A change is on disk when its method returns.
 
-    ``store`` is for the schedule's own modules and for tests; all other code uses the methods, and those of
-    ``queue`` where nothing is left today.
+    ``store`` is for the schedule and for tests; other code uses the methods, and ``queue`` on a finished day.
     """
 
     def __init__(
@@ -258,16 +257,17 @@ class Study:
         opened_solution: bool = False,
         seconds: float = 0.0,
         found_faults: Sequence[str] = (),
+        source: str = "",
     ) -> RecordedReview | None:
         """Store a submission and schedule the exercise by its verdict; return the review if there was one.
 
         ``asked`` is False for a save that nobody asked to grade. ``hints`` and ``seconds`` count since the
-        exercise was opened. ``found_faults`` names the mutants in code that was given to be debugged. A pass
-        is rated by effort, an opened solution Again. Else, and before it is due, a verdict is only stored.
+        exercise was opened. ``found_faults`` names mutants in code to debug. ``source`` replaces the usual
+        one. A pass is rated by effort, an opened solution Again. Anything else is only stored.
         """
         self.queue.outdated()
-        attempt = exercises.SubmissionFacts(asked, hints, opened_solution, seconds, tuple(found_faults))
-        return exercises.record(self._recorder, slug, verdict, source_text, attempt)
+        facts = exercises.SubmissionFacts(asked, hints, opened_solution, seconds, tuple(found_faults), source)
+        return exercises.record(self._recorder, slug, verdict, source_text, facts)
 
     def rerate(self, review: RecordedReview, rating: Rating) -> RecordedReview:
         """Give the last grade of an exercise another rating. Raises `QuizError` if it is not the last."""

@@ -32,7 +32,7 @@ def test_the_first_file_brings_a_guide_for_assistants_once() -> None:
     user_file(exercise("blend"))
     text = guide.read_text(encoding="utf-8")
     assert "Do not write the solution" in text
-    assert all(command in text for command in ("quizapp grade", "quizapp exercise", "ctrl+t"))
+    assert all(command in text for command in ("quizapp grade", "quizapp exercise", "quizapp mcp", "ctrl+t"))
     guide.write_text("", encoding="utf-8")
     user_path(exercise("blend")).unlink()
     user_file(exercise("blend"))

@@ -55,7 +55,7 @@ def verdict_text(
 
     def in_full(number: int) -> list[str]:
         """A behavior with its message, or with all that are not on the page already."""
-        head = _wrapped(f"✗ {number or '-'}  {_sentence(number, exercise)}", "     ", width, first="  ")
+        head = _wrapped(f"✗ {number or '-'}  {sentence_of(number, exercise)}", "     ", width, first="  ")
         messages = messages_of([test for test in verdict.tests if test.behaviour == number])
         texts = page.show(messages, every_message=every_message)
         if not every_message and len(messages) > 1:
@@ -91,13 +91,14 @@ def core_holds(verdict: Verdict, exercise: Exercise) -> bool:
     return verdict.status == VerdictStatus.FAILED and bool(core) and held.issuperset(core)
 
 
-def _sentence(number: int, exercise: Exercise) -> str:
+def sentence_of(number: int, exercise: Exercise) -> str:
+    """The sentence of a behavior; 0 is the check of the allowed means."""
     return " ".join(exercise.behaviours.get(number, "The code uses only what the task allows.").split())
 
 
 def _one_line(mark: str, number: int, exercise: Exercise, width: int) -> str:
     """A behavior, cut to one line."""
-    line = f"  {mark} {number or '-'}  {_sentence(number, exercise)}"
+    line = f"  {mark} {number or '-'}  {sentence_of(number, exercise)}"
     return line if len(line) <= width else f"{line[: width - 1].rstrip()}…"
 
 

@@ -22,7 +22,7 @@ _FIRST = (0.24, 0.094, 0.495, 0.171)
 _LATER = (0.224, 0.631, 0.145)
 _RATINGS_PRIOR = 50
 _RECENT_DAYS = 120
-_OWN = ("drill", "script")
+_OWN = ("drill", "script", "mcp")
 
 
 class StudyWeights(NamedTuple):

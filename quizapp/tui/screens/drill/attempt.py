@@ -5,16 +5,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from quizapp.bank.answers import Mark
-from quizapp.scheduling.cards import Rating
+from quizapp.scheduling.cards import LONGEST_ANSWER_S, Rating
 from quizapp.tui.rendering.card_text import PreparedCard
 
 if TYPE_CHECKING:
     from quizapp.scheduling.rating_rules import Proposal
     from quizapp.scheduling.service import Study
     from quizapp.scheduling.views import RecordedReview
-
-LONGEST_S = 600.0
-"""Seconds after which a pause no longer counts as thinking."""
 
 
 @dataclass(slots=True)
@@ -63,7 +60,7 @@ class Attempt:
             self.card.id,
             Rating(rating),
             proposed=self.proposal.rating if self.proposal else None,
-            seconds=min(LONGEST_S, now - self.shown_at),
+            seconds=min(LONGEST_ANSWER_S, now - self.shown_at),
             ticks=ticks if self.card.kind == "recall" else (),
             seed=self.card.seed,
             confidence=self.confidence,
