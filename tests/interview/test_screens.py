@@ -208,7 +208,7 @@ async def test_too_short_a_time_offers_no_code(tmp_path: Path) -> None:
 async def test_before_the_paper_is_drawn_no_phase_has_a_time(tmp_path: Path) -> None:
     made = study(tmp_path, small_bank())
     for round_name, minutes, counted in (
-        ("quiz", 20, "at most 12 questions: Brief, Quiz."),
+        ("quiz", 20, "At most 12 questions: Brief, Quiz."),
         ("mixed", 15, "4 questions: Brief, Warm-up, Concepts, Reserve."),
     ):
         app = app_with(made, role="research-engineer", minutes=minutes, round_name=round_name)
