@@ -23,6 +23,7 @@ def state_of(capsys: pytest.CaptureFixture[str], slug: str) -> str:
     return next(row["state"] for row in rows if row["slug"] == slug)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.judge
 def test_a_run_in_stages_from_the_first_brief_to_the_end(
     capsys: pytest.CaptureFixture[str], home: Path, tmp_path: Path

@@ -170,7 +170,13 @@ def test_an_editor_that_is_missing_leaves_the_program_in_charge(
 SHELL = ("bash", "--norc", "--noprofile", "-i")
 
 
-@pytest.mark.parametrize("wrapped", ["{}", "sh -c '{}; true'"], ids=["alone", "below-make"])
+@pytest.mark.parametrize(
+    "wrapped",
+    [
+        pytest.param("{}", id="alone"),
+        pytest.param("sh -c '{}; true'", id="below-make", marks=pytest.mark.exhaustive),
+    ],
+)
 def test_ctrl_z_steps_aside_and_the_judge_goes_on(
     start: Callable[..., Terminal], home: Path, wrapped: str
 ) -> None:

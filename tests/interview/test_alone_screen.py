@@ -244,7 +244,9 @@ async def test_a_click_moves_and_only_the_button_starts_the_clock(made) -> None:
         assert app.screen.session.item.asked.id == third.id
 
 
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(
+    "size", [SIZES[0], *(pytest.param(size, marks=pytest.mark.exhaustive) for size in SIZES[1:])]
+)
 async def test_the_choice_and_the_scorecard_fit_the_terminal(made, size: tuple[int, int]) -> None:
     app = QuizApp("incident", study=made, wanted=RUN)
     async with app.run_test(size=size) as pilot:

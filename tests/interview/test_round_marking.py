@@ -17,6 +17,8 @@ from tests.tui.waiting import until
 
 pytestmark = pytest.mark.slow
 
+_OFTEN = (RoundName.MIXED, RoundName.REVIEW)  # the others are left to test-all
+
 
 def ended(made, name: RoundName) -> Interview:
     """A round of which one question was answered."""
@@ -28,7 +30,13 @@ def ended(made, name: RoundName) -> Interview:
     return interview
 
 
-@pytest.mark.parametrize("name", RoundName)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=() if name in _OFTEN else pytest.mark.exhaustive, id=name)
+        for name in RoundName
+    ],
+)
 async def test_every_round_can_be_marked_to_its_end(name: RoundName, tmp_path: Path) -> None:
     made = study(tmp_path, real_bank())
     app = QuizApp("mock", study=made)

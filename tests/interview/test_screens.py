@@ -79,6 +79,7 @@ async def diagnose(pilot) -> None:
     await pilot.press("space", "ctrl+r")
 
 
+@pytest.mark.exhaustive
 async def test_a_whole_interview_by_keys(tmp_path: Path) -> None:
     made = study(tmp_path, small_bank())
     app = app_with(made, role="applied-fine-tuning", minutes=30, seed=3, code=False)

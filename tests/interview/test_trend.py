@@ -136,7 +136,9 @@ def shown(app: QuizApp) -> str:
     return "\n".join(line.plain for line in lines.lines(lines.content_size.width))
 
 
-@pytest.mark.parametrize("size", [(60, 20), (80, 24), (120, 40)])
+@pytest.mark.parametrize(
+    "size", [(80, 24), *(pytest.param(size, marks=pytest.mark.exhaustive) for size in ((60, 20), (120, 40)))]
+)
 @pytest.mark.parametrize("number", [1, 5, 40])
 async def test_history_fits_and_every_interview_can_be_opened(
     tmp_path: Path, size: tuple[int, int], number: int

@@ -23,6 +23,7 @@ def check(*folders: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
+@pytest.mark.exhaustive
 def test_a_scaffolded_exercise_passes_and_every_fault_of_a_broken_one_is_named(tmp_path: Path) -> None:
     good = scaffold(tmp_path / "good-one")
     bad = scaffold(tmp_path / "bad-one")

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from quizapp.judge.authoring.scaffold import scaffold
 from quizapp.judge.render.failures import FailureGroups, group_failures
 from quizapp.judge.render.text import verdict_text
@@ -68,6 +70,7 @@ def test_the_text_folds_consequences_and_refers_to_a_message_that_stands_above()
     assert "Wrong value." in whole
 
 
+@pytest.mark.exhaustive
 def test_the_authors_list_names_the_messages_beside_the_expected_one(tmp_path: Path) -> None:
     folder = scaffold(tmp_path / "mine")
     text = (folder / "mutants.yaml").read_text(encoding="utf-8")

@@ -55,7 +55,9 @@ def aftermath(field: Field) -> Aftermath:
 
 
 def test_nothing_hostile_passes(aftermath: Aftermath) -> None:
-    assert [name for name, verdict in aftermath.verdicts.items() if verdict.passed] == []
+    right = {f"{h.kind}/{h.name}" for h in ALL if "passed" in h.statuses}  # but leaves something behind
+    passed = {name for name, verdict in aftermath.verdicts.items() if verdict.passed}
+    assert passed - right == set()
 
 
 def test_each_kind_gets_its_status(aftermath: Aftermath, field: Field) -> None:
@@ -72,6 +74,7 @@ def test_each_kind_gets_its_status(aftermath: Aftermath, field: Field) -> None:
 NO_LINE = {"signals/blocks_all", "signals/faulthandler_off", "signals/kills_itself"}
 NO_LINE |= {"files/fills_scratch"}  # waits in the kernel for the disk
 NO_LINE |= {"memory/expanded_result", "memory/many_results", "memory/nested_result", "memory/cyclic_result"}
+NO_LINE |= {"poison/evidence_of_huge_keys"}
 
 
 def test_time_outs_and_memory_name_the_line(aftermath: Aftermath, field: Field) -> None:

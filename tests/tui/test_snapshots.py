@@ -18,7 +18,10 @@ from tests.tui.waiting import settled
 
 pytestmark = pytest.mark.snapshot
 
-SIZES = [pytest.param((80, 24), id="80x24"), pytest.param((120, 40), id="120x40")]
+SIZES = [
+    pytest.param((80, 24), id="80x24"),
+    pytest.param((120, 40), id="120x40", marks=pytest.mark.exhaustive),
+]
 App = Callable[..., QuizApp]
 
 
