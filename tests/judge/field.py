@@ -60,6 +60,7 @@ class Field:
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
         assert first.passed, first
         self.processes = self.running()
+        self.zygotes = {pid for pid in self.processes if _is_zygote(pid, self.client.pid)}
 
     @property
     def port(self) -> int:
@@ -147,9 +148,16 @@ class Field:
     def left_running(self) -> list[str]:
         """Processes that were not there at the start and stay; on a busy machine, dying takes a moment."""
         limit = time.monotonic() + 5.0
-        while (left := self.running() - self.processes) and time.monotonic() < limit:
+        while (left := self._new_processes()) and time.monotonic() < limit:
             time.sleep(0.1)
         return [_account(pid) for pid in sorted(left)]
+
+    def _new_processes(self) -> set[int]:
+        """Those since the start, but for a zygote in the place of one that ended: the judge replaces it."""
+        new = self.running() - self.processes
+        ended = sum(not psutil.pid_exists(pid) for pid in self.zygotes)
+        replaced = sorted(pid for pid in new if _is_zygote(pid, self.client.pid))[:ended]
+        return new.difference(replaced)
 
     def changed(self) -> list[str]:
         """Guarded files that are not as they were."""
@@ -161,6 +169,14 @@ class Field:
         self.client.stop()
         for listener in self._listeners:
             listener.close()
+
+
+def _is_zygote(pid: int, judge: int | None) -> bool:
+    try:
+        process = psutil.Process(pid)
+        return process.ppid() == judge and "quizapp.judge.server.zygote" in " ".join(process.cmdline())
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _account(pid: int) -> str:
