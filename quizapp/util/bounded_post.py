@@ -33,7 +33,8 @@ class Line:
         self._lock = Lock()
         self._socket: socket.socket | None = None
         self._ended = ""
-        self._timer = Timer(seconds, self.hang_up, [f"took longer than {seconds:g} s"])
+        self._late = f"took longer than {seconds:g} s"
+        self._timer = Timer(seconds, self.hang_up, [self._late])
         self._timer.daemon = True
 
     def __enter__(self) -> Self:
@@ -75,7 +76,9 @@ class Line:
                 self._use(None)
                 connection.close()
         except (OSError, HTTPException, ValueError) as error:
-            raise NoReply(self._ended or _why(error)) from error
+            # The socket's own time-out may come a moment before the timer.
+            late = self._late if isinstance(error, TimeoutError) else ""
+            raise NoReply(self._ended or late or _why(error)) from error
         if self._ended:
             raise NoReply(self._ended)
         if len(data) > most:

@@ -24,6 +24,8 @@ from quizapp.tui.widgets.rating_bar import RatingBar
 from tests.tui.drawn import text
 from tests.tui.waiting import shows, until
 
+pytestmark = pytest.mark.slow
+
 App = Callable[..., QuizApp]
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from threading import Event
 
+import pytest
 from textual.pilot import Pilot
 
 from quizapp.scheduling.service import Study
@@ -16,6 +17,8 @@ from quizapp.tui.widgets.key_points import KeyPoints
 from tests.bank.voice_server import PATIENCE_S, Handler, VoiceServer, quoting, serving
 from tests.tui.drawn import text
 from tests.tui.waiting import shows, until
+
+pytestmark = pytest.mark.slow
 
 App = Callable[..., QuizApp]
 ANSWER = "Adam has a noisy estimate early on, so its moves are too big."
