@@ -16,6 +16,8 @@ from quizapp.interview.rounds.round_table import ROUNDS
 from tests.interview import paper_rules as rules
 from tests.interview.mock_kit import ROLES, blueprint, incidents, knowledge, library_of, real_bank
 
+pytestmark = pytest.mark.slow
+
 LENGTHS = ROUNDS["mixed"].lengths
 SITTINGS = [(kind.name, minutes) for kind in ROUNDS.values() for minutes in kind.lengths]
 

@@ -27,6 +27,8 @@ from tests.interview.long_interview import long_report
 from tests.interview.mock_kit import done
 from tools.schemas import FOLDER
 
+pytestmark = pytest.mark.slow
+
 SCHEMA = json.loads((FOLDER / "report.json").read_text())
 VOID = {"meta", "line", "rect", "circle", "br"}
 

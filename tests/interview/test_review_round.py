@@ -29,6 +29,8 @@ from tests.tui.drawn import text
 from tests.tui.waiting import shows, until
 from tools.schemas import FOLDER
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def made(tmp_path: Path):
