@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from quizapp import __version__, paths
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
-from quizapp.errors import ContentError, UnknownName
+from quizapp.errors import ContentError, QuizError, UnknownName
 from quizapp.util.suggest import did_you_mean
 
 _RETIRED = "retired.yaml"
@@ -343,6 +343,12 @@ def retirement(bank: Bank, question_id: str) -> str:
     """Say that a question was withdrawn, and which one covers it now. The id must be in `Bank.retired`."""
     into = bank.retired[question_id]
     return f"The question '{question_id}' was withdrawn" + (f"; '{into}' covers it now." if into else ".")
+
+
+def unknown_topic(topic: str, bank: Bank) -> QuizError:
+    """The error for a topic that does not exist. Its message names the closest ones, or else all that do."""
+    hint = did_you_mean(topic, bank.topics, f"the topics are {', '.join(bank.topics)}")
+    return QuizError(f"there is no topic '{topic}'; {hint}")
 
 
 def find_exercise(bank: Bank, slug: str) -> Exercise:

@@ -7,11 +7,10 @@ from argparse import Namespace
 from pathlib import Path
 
 from quizapp import paths
-from quizapp.bank.loader import find_question, load_bank, retirement
+from quizapp.bank.loader import find_question, load_bank, retirement, unknown_topic
 from quizapp.bank.model import Bank, Fault
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.util.sanitize import escape_controls, escape_unprintable
-from quizapp.util.suggest import did_you_mean
 from quizapp.util.text import plural
 
 
@@ -51,12 +50,6 @@ def questions(options: Namespace) -> int:
         count = plural(len(bank.faults), "fault")
         sys.stderr.write(f"quizapp: {count} in the content; 'quizapp check' names them\n")
     return DONE
-
-
-def unknown_topic(topic: str, bank: Bank) -> QuizError:
-    """The error for a topic that does not exist. Its message names the closest ones, or else all that do."""
-    hint = did_you_mean(topic, bank.topics, f"the topics are {', '.join(bank.topics)}")
-    return QuizError(f"there is no topic '{topic}'; {hint}")
 
 
 def show(options: Namespace) -> int:

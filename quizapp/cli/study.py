@@ -6,8 +6,8 @@ from argparse import Namespace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from quizapp.bank.loader import find_question
-from quizapp.cli.content import load_user_bank, unknown_topic
+from quizapp.bank.loader import find_question, unknown_topic
+from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, QuizError
 from quizapp.util.text import plural
 

@@ -88,5 +88,5 @@ def _host_of(endpoint: str) -> str:
         if parts.scheme not in {"http", "https"} or parts.port == 0:
             return ""
         return parts.hostname or ""
-    except ValueError:  # half of an IPv6 address, or a port that is no number
+    except ValueError:  # half of an IPv6 address, or a port that is not a number
         return ""

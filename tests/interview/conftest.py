@@ -1,9 +1,8 @@
 """What the tests of interviews share."""
 
-from typing import Any
-
 import pytest
-from textual.app import App
+
+from tests.tui.waiting import keep_notices
 
 
 @pytest.fixture(autouse=True)
@@ -17,10 +16,5 @@ def plain_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def lasting_notices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notices that stay: on a busy machine one would be gone before the test reads it."""
-    notify = App.notify
-
-    def notify_for_an_hour(app: App[None], message: str, **options: Any) -> None:
-        notify(app, message, **options | {"timeout": 3600.0})
-
-    monkeypatch.setattr(App, "notify", notify_for_an_hour)
+    """Notices that stay until they are read."""
+    keep_notices(monkeypatch)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from textual.app import App
 
 from quizapp import paths
 from quizapp.bank.loader import parse_bank
@@ -18,6 +17,7 @@ from quizapp.store.event_log import Store
 from quizapp.tui import actions, startup
 from quizapp.tui.app import QuizApp
 from quizapp.tui.rendering.markdown import document
+from tests.tui.waiting import keep_notices
 
 DATA = Path(__file__).parents[1] / "data" / "tui"
 MORNING = datetime(2026, 3, 2, 8, 30, tzinfo=timezone(timedelta(0), "UTC"))
@@ -37,13 +37,8 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def lasting_notices(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Notices that stay: on a busy machine one would be gone before the test reads it."""
-    notify = App.notify
-
-    def notify_for_an_hour(app: App[None], message: str, **options: Any) -> None:
-        notify(app, message, **options | {"timeout": 3600.0})
-
-    monkeypatch.setattr(App, "notify", notify_for_an_hour)
+    """Notices that stay until they are read."""
+    keep_notices(monkeypatch)
 
 
 @pytest.fixture(scope="session")

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+from textual.app import App
 from textual.pilot import Pilot
 
 from tests.tui.drawn import text
@@ -38,3 +40,13 @@ async def settled(pilot: Pilot[Any]) -> None:
     while (now := text(pilot.app)) != before:
         before = now
         await pilot.pause(2 * STEP_S)
+
+
+def keep_notices(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let notices stay: on a busy machine one would be gone before the test reads it."""
+    notify = App.notify
+
+    def notify_for_an_hour(app: App[None], message: str, **options: Any) -> None:
+        notify(app, message, **options | {"timeout": 3600.0})
+
+    monkeypatch.setattr(App, "notify", notify_for_an_hour)

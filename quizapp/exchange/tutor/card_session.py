@@ -6,6 +6,7 @@ from datetime import UTC
 from typing import TYPE_CHECKING
 
 from quizapp.bank import QuestionKind
+from quizapp.bank.loader import unknown_topic
 from quizapp.bank.model import Question, musts
 from quizapp.errors import AnsweredElsewhere, ContentError, QuizError
 from quizapp.exchange.tutor.results import (
@@ -22,7 +23,6 @@ from quizapp.exchange.tutor.results import (
 from quizapp.scheduling.cards import LONGEST_ANSWER_S, Rating
 from quizapp.scheduling.rating_rules import Proposal, propose_mark, propose_recall
 from quizapp.scheduling.views import CardFilter
-from quizapp.util.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from quizapp.bank.answers import Mark
@@ -109,10 +109,8 @@ class CardSession:
         ``skip`` leaves an open question that was not revealed; it comes back after the others, and nothing is
         logged.
         """
-        topics = self._study.bank.topics
-        if topic and topic not in topics:
-            hint = did_you_mean(topic, topics, f"the topics are {', '.join(topics)}")
-            raise QuizError(f"there is no topic '{topic}'; {hint}")
+        if topic and topic not in self._study.bank.topics:
+            raise unknown_topic(topic, self._study.bank)
         card = self._card
         if card is not None and card.state == AnswerState.RATED:
             card = None

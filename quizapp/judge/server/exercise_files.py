@@ -104,7 +104,7 @@ def load_module(path: Path, name: str) -> ModuleType:
 
     Raises a `QuizError` that names the file and the line if that fails, also if the file ends the program.
     """
-    if not path.is_file():  # reading a pipe would wait for ever
+    if not path.is_file():  # reading a pipe would wait forever
         raise QuizError(f"{path} is not a regular file; write it or remove it.")
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
