@@ -42,7 +42,7 @@ def loaded(code: str, home: Path) -> set[str]:
         ("quizapp.bank.render", set()),
         ("quizapp.exchange.tutor.card_session", set()),
         ("quizapp.exchange.tutor.exercise_coach", set()),
-        ("quizapp.cli.mcp", set()),
+        ("quizapp.cli.servers", set()),
         ("quizapp.tui.app", {"textual", "rich"}),
     ],
 )

@@ -294,7 +294,7 @@ def _add_data(parser: CommandParser) -> None:
 
 
 def _add_system(parser: CommandParser) -> None:
-    parser.add_command("mcp", "mcp.mcp", "serve assistants that speak MCP, over stdin and stdout")
+    parser.add_command("mcp", "servers.mcp", "serve assistants that speak MCP, over stdin and stdout")
     parser.add_command("doctor", "system.doctor", "check Python, torch, devices, isolation and database")
     restore = parser.add_command("restore", "system.restore", "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")

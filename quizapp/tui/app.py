@@ -14,8 +14,8 @@ from textual.screen import Screen
 
 from quizapp.errors import DONE, INTERNAL, QuizError
 from quizapp.tui import actions, startup, terminal, theme
-from quizapp.tui.judge_bridge import JudgeBridge
-from quizapp.tui.plan_bridge import PlanBridge
+from quizapp.tui.bridges.judge_bridge import JudgeBridge
+from quizapp.tui.bridges.plan_bridge import PlanBridge
 from quizapp.tui.registry import PLACES
 from quizapp.tui.workers import call_on_ui
 

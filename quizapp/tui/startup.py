@@ -7,7 +7,8 @@ from textual import events
 
 from quizapp import paths
 from quizapp.errors import QuizError
-from quizapp.tui import actions, weights_bridge
+from quizapp.tui import actions
+from quizapp.tui.bridges import weights_bridge
 from quizapp.tui.screens.base import Place
 from quizapp.tui.workers import call_on_ui, run_in_thread
 

@@ -16,7 +16,7 @@ from quizapp.practice.faults import plant_faults
 from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.views import ExerciseProgress
 from quizapp.tui.app import QuizApp
-from quizapp.tui.judge_bridge import PendingSubmission
+from quizapp.tui.bridges.judge_bridge import PendingSubmission
 from tests.interview.mock_kit import begin, blueprint, real_bank, sit_down, study, wait
 from tests.interview.test_code import FAILED
 from tests.tui.drawn import text

@@ -13,7 +13,7 @@ from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.events import EventType
 from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
-from quizapp.tui.judge_bridge import OnResult, PendingSubmission
+from quizapp.tui.bridges.judge_bridge import OnResult, PendingSubmission
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tests.tui.drawn import text
 from tests.tui.waiting import shows, until

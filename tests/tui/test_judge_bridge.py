@@ -11,7 +11,7 @@ import pytest
 from quizapp.bank.model import Bank
 from quizapp.errors import QuizError
 from quizapp.judge.verdict import Verdict
-from quizapp.tui.judge_bridge import JudgeBridge, PendingSubmission
+from quizapp.tui.bridges.judge_bridge import JudgeBridge, PendingSubmission
 
 PATIENCE_S = 60.0
 

@@ -15,7 +15,7 @@ from quizapp import paths
 from quizapp.judge.authoring.mutants import wrong_submission
 from quizapp.judge.verdict import Verdict
 from quizapp.scheduling.views import CardFilter
-from quizapp.tui.judge_bridge import PendingSubmission
+from quizapp.tui.bridges.judge_bridge import PendingSubmission
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
 from tools.pictures import interviews as at
 

@@ -10,10 +10,10 @@ from textual.content import Content
 from textual.widgets import ContentSwitcher, Input, Static, TextArea
 
 from quizapp.bank.answers import Mark, mark_choice, mark_cloze, mark_numeric, mark_sequence
+from quizapp.tui.bridges.voice_bridge import VoiceBridge
 from quizapp.tui.rendering.card_text import PreparedCard
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.rendering.text import plain
-from quizapp.tui.voice_bridge import VoiceBridge
 from quizapp.tui.widgets.answer_box import AnswerBox, light_evidence, load_marking, mark_question
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.cloze import Cloze

@@ -102,7 +102,7 @@ class DrillScreen(Place):
     def _fit_weights(self) -> None:
         """Fit the memory model if cards were answered since the last fit."""
         if self.session.done > self.session.fitted:
-            from quizapp.tui.weights_bridge import session_ended
+            from quizapp.tui.bridges.weights_bridge import session_ended
 
             self.session.fitted = self.session.done
             session_ended(self.quiz)

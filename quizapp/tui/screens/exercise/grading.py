@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from quizapp.judge.verdict import Verdict
     from quizapp.scheduling.views import RecordedReview
     from quizapp.tui.app import QuizApp
-    from quizapp.tui.judge_bridge import PendingSubmission
+    from quizapp.tui.bridges.judge_bridge import PendingSubmission
 
 DEVICES = (
     ("auto", "auto: the first CUDA device, else the CPU"),

@@ -27,7 +27,7 @@ from quizapp.util.sanitize import escape_controls
 if TYPE_CHECKING:
     from quizapp.interview.service import Interview
     from quizapp.judge.verdict import Verdict
-    from quizapp.tui.judge_bridge import PendingSubmission
+    from quizapp.tui.bridges.judge_bridge import PendingSubmission
     from quizapp.tui.screens.interview.running import RunScreen
 
 PANES = (("task", "f2", "Task"), ("code", "f3", "Code"), ("explain", "f4", "Explain"))

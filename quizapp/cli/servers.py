@@ -1,4 +1,4 @@
-"""The command that serves assistants over stdin and stdout."""
+"""The commands that serve others: assistants over stdin and stdout."""
 
 import sys
 from argparse import Namespace
