@@ -86,9 +86,13 @@ def _date(when: date) -> str:
 
 
 def _row(day: "PlannedDay") -> tuple[str, str]:
+    from quizapp.scheduling.planner.plan import exercise_parts
+
     if day.calendar_day.minutes <= 0 and not day.minutes:
         return f"{_date(day.calendar_day.date)}    -", "  free"
-    extra = [f"{slug} {_minutes(s)}{'' if finished else ' (part)'}" for slug, s, finished in _merged([day])]
+    extra = [
+        f"{slug} {_minutes(s)}{'' if finished else ' (part)'}" for slug, s, finished in exercise_parts([day])
+    ]
     if day.calendar_day.rehearsal:
         extra.insert(0, f"{day.calendar_day.rehearsal} {day.calendar_day.rehearsal_minutes}")
     figures = f"{day.minutes:>4}  {day.done.reviews:>7}  {day.done.new:>3}"
@@ -97,27 +101,19 @@ def _row(day: "PlannedDay") -> tuple[str, str]:
 
 def _weeks(days: Sequence["PlannedDay"]) -> list[tuple[str, str]]:
     """One row per calendar week: totals, rehearsals and finished exercises."""
+    from quizapp.scheduling.planner.plan import exercise_parts
+
     rows = []
     for _, group in groupby(days, key=lambda day: day.calendar_day.date.isocalendar()[:2]):
         week = list(group)
         rehearsed = Counter(day.calendar_day.rehearsal for day in week if day.calendar_day.rehearsal)
         extra = [name if number == 1 else f"{number} {name}s" for name, number in rehearsed.items()]
-        extra += [slug for slug, _, finished in _merged(week) if finished]
+        extra += [slug for slug, _, finished in exercise_parts(week) if finished]
         minutes = sum(day.minutes for day in week)
         reviews, new = sum(day.done.reviews for day in week), sum(day.done.new for day in week)
         head = f"{_date(week[0].calendar_day.date)} {minutes:>4}  {reviews:>7}  {new:>3}"
         rows.append((head, f"  {', '.join(extra)}".rstrip()))
     return rows
-
-
-def _merged(days: Sequence["PlannedDay"]) -> list[tuple[str, float, bool]]:
-    """Add up the parts of each exercise within the days, in order."""
-    parts: dict[str, tuple[float, bool]] = {}
-    for day in days:
-        for slug, seconds, finished in day.done.code:
-            before, ended = parts.get(slug, (0.0, False))
-            parts[slug] = (before + seconds, ended or finished)
-    return [(slug, seconds, finished) for slug, (seconds, finished) in parts.items()]
 
 
 def _minutes(seconds: float) -> str:

@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta, timezone
 from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_question, unknown_topic
@@ -12,6 +12,10 @@ from quizapp.errors import DONE, QuizError
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from quizapp.scheduling.planner.plan import StudyPlan
+    from quizapp.scheduling.service import Study
     from quizapp.scheduling.views import CardFilter
 
 
@@ -130,10 +134,16 @@ def plan(options: Namespace) -> int:
                 "name the day of the interview, such as --date 2026-12-24, or set it on the plan screen"
             )
         check_interview_date(until, today, f"--date {until}" if options.date else f"date = {until}")
+        if options.ics is not None:
+            from quizapp.exchange.plan_calendar import check_calendar_path
+
+            check_calendar_path(options.ics)
         role = options.role or settings.plan.role
         inputs = inputs_to_interview(study, load_blueprint(), until, minutes=options.minutes, role=role)
         study_plan = inputs.plan(progress.tick) if inputs else None
         tasks, exercises = open_tasks(study), study.bank.exercises
+        if options.ics is not None:
+            return _write_calendar(study, study_plan, options.ics, role)
     if options.json:
         limits = settings.new_per_day, settings.reviews_per_day
         document = as_json(study_plan, *limits) if study_plan else None
@@ -152,4 +162,18 @@ def plan(options: Namespace) -> int:
     lines = plan_text(study_plan, settings, str(paths.config()), width=width, weeks=options.weeks, own=own)
     lines += ["", *besides(tasks, exercises)] if tasks else []
     sys.stdout.write("\n".join(lines) + "\n")
+    return DONE
+
+
+def _write_calendar(study: "Study", plan: "StudyPlan | None", path: "Path", role: str) -> int:
+    """Write the days of the plan to a calendar file; without a plan there is no file, which is an error."""
+    from quizapp.exchange.plan_calendar import write_calendar
+    from quizapp.scheduling.study_day import as_datetime
+
+    if plan is None:
+        raise QuizError(f"{path} was not written: there are no cards to plan, or all are suspended")
+    now = study.now()
+    local = as_datetime(now.time).astimezone(timezone(timedelta(seconds=now.offset)))
+    days = write_calendar(plan, path, study.bank, local, role)
+    sys.stdout.write(f"{plural(days, 'day')} and the interview written to {path}\n")
     return DONE

@@ -39,6 +39,16 @@ class PlannedDay(NamedTuple):
         return round(self.done.seconds / 60 + self.calendar_day.rehearsal_minutes)
 
 
+def exercise_parts(days: Sequence[PlannedDay]) -> list[tuple[str, float, bool]]:
+    """The exercises of the days in order, each once: slug, seconds in all, whether it is finished."""
+    parts: dict[str, tuple[float, bool]] = {}
+    for day in days:
+        for slug, seconds, finished in day.done.code:
+            before, ended = parts.get(slug, (0.0, False))
+            parts[slug] = (before + seconds, ended or finished)
+    return [(slug, seconds, finished) for slug, (seconds, finished) in parts.items()]
+
+
 class StudyPlan(NamedTuple):
     """What to do each day until the interview, and how much is recalled then.
 
