@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quizapp.bank.model import Bank, Exercise
-from quizapp.cli.verdict_output import write_verdict
+from quizapp.cli.exercise import write_verdict
 from quizapp.errors import DONE, FAULTS, QuizError
 from quizapp.judge.render.text import WIDTH
 from quizapp.judge.submission import read_source

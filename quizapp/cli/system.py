@@ -204,7 +204,7 @@ def _torch() -> str:
 
 
 def _devices() -> str:
-    from quizapp.judge.devices import available
+    from quizapp.judge.sandbox.devices import available
 
     return ", ".join(available())
 

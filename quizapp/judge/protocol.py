@@ -28,7 +28,7 @@ import quizapp
 from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.errors import INTERNAL, USAGE, QuizError
-from quizapp.judge.devices import check_name
+from quizapp.judge.sandbox.devices import check_name
 from quizapp.judge.sandbox.tiers import TIERS
 from quizapp.judge.submission import check_source, read_source
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun, Verdict, VerdictStatus

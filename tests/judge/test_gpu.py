@@ -7,7 +7,7 @@ from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.judge import grade
 from quizapp.judge.authoring.mutants import wrong_submissions
-from quizapp.judge.devices import available
+from quizapp.judge.sandbox.devices import available
 
 CORE = ("warmup", "loss-scaling", "lora", "zero-memory", "nan-debug")
 

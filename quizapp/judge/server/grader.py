@@ -18,8 +18,8 @@ import torch
 
 import quizapp
 from quizapp.errors import QuizError
-from quizapp.judge.devices import resolve
 from quizapp.judge.protocol import GradeOrder
+from quizapp.judge.sandbox.devices import resolve
 from quizapp.judge.sandbox.scratch import ScratchFolder
 from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
@@ -39,7 +39,7 @@ from quizapp.judge.server.examiner_link import ExaminerLink, ExaminerLost, Exami
 from quizapp.judge.server.feedback import RunFailure, explain_failure
 from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
 from quizapp.judge.server.zygote_link import ZygoteLost
-from quizapp.judge.verdict import StageResult, Verdict, VerdictStatus
+from quizapp.judge.verdict import NO_CUDA_NOTE, StageResult, Verdict, VerdictStatus
 from quizapp.judge.worker.job import WorkerJob
 from quizapp.util.sanitize import escape_unprintable
 from quizapp.util.turns import Turns
@@ -151,6 +151,8 @@ class GradingEngine:
         """Grade one submission. Raises `QuizError` if the device is absent or the exercise is broken."""
         begin = time.monotonic()
         device, notes = resolve(order.device)
+        if order.device == "auto" and device == "cpu":
+            notes += (NO_CUDA_NOTE,)
         seed = random.SystemRandom().getrandbits(31) if order.seed is None else order.seed
         seeds = [seed, seed ^ _SECOND_SEED]
         task, runs = self._run(order, device, seeds, canceled or threading.Event())

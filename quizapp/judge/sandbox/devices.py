@@ -10,7 +10,6 @@ from functools import cache
 
 from quizapp.errors import QuizError
 from quizapp.judge.sandbox.launch import clean_environment
-from quizapp.judge.verdict import NO_CUDA_NOTE
 
 _LIST = """
 import torch
@@ -28,7 +27,7 @@ def check_name(device: str) -> str:
 
 
 def resolve(device: str) -> tuple[str, tuple[str, ...]]:
-    """The device to use, and notes for the user. Raises `QuizError` if it does not exist here.
+    """The device to use, and notes on it for the user. Raises `QuizError` if it does not exist here.
 
     ``auto`` is the first CUDA device if there is one, otherwise the CPU. It is never MPS, which lacks the
     float64 that some hidden tests need. Imports torch.
@@ -44,7 +43,7 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
     if device == "auto":
         if count:
             return "cuda:0", ()
-        return "cpu", (NO_CUDA_NOTE,)
+        return "cpu", ()
     number = int(device.partition(":")[2] or 0)
     if number >= count:
         present = f"this machine has {count}" if count else "there is none here"
