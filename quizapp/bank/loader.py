@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 from quizapp import __version__, paths
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
-from quizapp.errors import ContentError, QuizError, UnknownName
+from quizapp.errors import QuizError, UnknownName
 from quizapp.util.suggest import did_you_mean
 
 _RETIRED = "retired.yaml"
 MAX_FILES = 1000  # of one deck
-_MAX_HEADING = 500  # characters each of a topic's slug, its name and its description
 
 # Called with the number of files read and the number of all files.
 ReportProgress = Callable[[int, int], None]
@@ -34,7 +33,8 @@ def load_bank(
     content, exercises = paths.content(), paths.exercises()
     order = content / "paths.yaml"
     # Include the code that reads the files: in a checkout it changes while the version stays the same.
-    program = sorted(Path(__file__).parent.glob("*.py"))
+    here = Path(__file__).parent
+    program = sorted([*here.glob("*.py"), *here.glob("decks/*.py")])
     shipped = [content / "questions", order, order.with_name(_RETIRED), exercises, *program]
 
     def parse_shipped() -> Bank:
@@ -147,6 +147,8 @@ class _Reading(NamedTuple):
 
 def _read_sources(sources: Sequence[Path], start: _Reading, progress: ReportProgress | None) -> _Reading:
     """Add the questions of ``sources`` to ``start``, which is changed and returned."""
+    from quizapp.bank.decks.read_deck import read_deck
+
     files: list[Path] = []
     for source in sources:
         if source.is_dir():
@@ -158,7 +160,7 @@ def _read_sources(sources: Sequence[Path], start: _Reading, progress: ReportProg
     for number, path in enumerate(files):
         if progress is not None:
             progress(number, len(files))
-        start.faults.extend(read_file(path, start.questions, start.topics))
+        start.faults.extend(read_deck(path, start.questions, start.topics))
     return start
 
 
@@ -181,58 +183,6 @@ def _assemble(read: _Reading, paths_file: Path) -> Bank:
     aliases = {alias: q.id for q in ordered.values() for alias in q.aliases if alias not in ordered}
     unique = tuple(dict.fromkeys(faults))  # with decks, the faults of the shipped bank come twice
     return Bank(ordered, topics, exercises, aliases, tracks, unique, retired)
-
-
-def read_file(path: Path, questions: dict[str, Question], topics: dict[str, Topic]) -> list[Fault]:
-    """Add the valid questions of one YAML file and its topic; returns the faults of the other questions."""
-    from quizapp.bank.parse_question import read_question
-    from quizapp.bank.yaml_loader import LINE, read_yaml
-
-    data, fault = read_yaml(path)
-    if fault is not None:
-        return [fault]
-    file = str(path)
-    if not isinstance(data, dict) or not isinstance(data.get("questions"), list):
-        return [Fault(file, 1, "must hold 'topic: ...' and a list under 'questions:'")]
-    allowed_keys = ("topic", "name", "about", "questions", LINE)
-    faults = [
-        Fault(file, 1, f"unknown key '{str(key)[:40]}'; a file has topic, name, about, questions")
-        for key in data
-        if key not in allowed_keys
-    ]
-    heading = {key: str(data.get(key) or "")[:_MAX_HEADING] for key in ("topic", "name", "about")}
-    topic = heading["topic"]
-    if not topic:
-        faults.append(Fault(file, 1, "lacks 'topic'; name it at the top of the file"))
-        topic = path.stem
-    topics.setdefault(topic, Topic(topic, heading["name"] or topic, heading["about"]))
-    # The tests try the formulas of shipped questions, so skipping them here saves a third of a second.
-    shipped = path.is_relative_to(paths.content())
-    for item in data["questions"]:
-        question, question_faults = read_question(item, topic, file)
-        if question is not None and not shipped:
-            question_faults += formula_faults(question)
-        faults += question_faults
-        if question is None or question_faults:
-            continue
-        if question.id in questions:
-            first = questions[question.id]
-            text = f"the id '{question.id}' is taken by {first.file}:{first.line}; rename one"
-            faults.append(Fault(file, question.line, text))
-        else:
-            questions[question.id] = question
-    return faults
-
-
-def formula_faults(question: Question) -> list[Fault]:
-    """Try the formulas of a numeric question. Returns one fault or none."""
-    from quizapp.bank.parameters import try_formulas
-
-    try:
-        try_formulas(question)
-    except ContentError as error:
-        return [Fault(question.file, question.line, f"question '{question.id}': {error}", question.id)]
-    return []
 
 
 def _with_inherited(question: Question, questions: Mapping[str, Question]) -> Question:
@@ -321,7 +271,7 @@ def _link_faults(questions: Mapping[str, Question], exercises: Mapping[str, Exer
                     problem = f"'{key}' names '{name}', which does not exist; correct the id"
                     text = f"question '{question.id}': {problem}"
                     faults.append(Fault(question.file, question.line, text, question.id, missing=name))
-        if exercises and question.exercise not in exercises:
+        if exercises and question.exercise and question.exercise not in exercises:
             problem = f"there is no exercise '{question.exercise}'; correct the slug"
             text = f"question '{question.id}': {problem}"
             faults.append(Fault(question.file, question.line, text, question.id))

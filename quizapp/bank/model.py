@@ -89,6 +89,8 @@ class Tolerance:
 class Question:
     """One unit of content. Fields that a kind does not use are empty.
 
+    ``exercise`` is empty where a card of a user's deck has none.
+
     In a numeric question, ``values`` lists what each name may be, ``where`` is a condition on the choice, and
     ``let`` computes further names, in order. ``content_hash`` changes with anything that the learner sees.
     """

@@ -36,7 +36,8 @@ def solved(question: Question, seed: int = 0) -> list[str]:
 
 
 def _facts(question: Question) -> str:
-    return f"{question.topic} · {question.level} · {question.kind} · exercise: {question.exercise}"
+    facts = f"{question.topic} · {question.level} · {question.kind}"
+    return f"{facts} · exercise: {question.exercise}" if question.exercise else facts
 
 
 def _task(question: Question, seed: int) -> list[str]:

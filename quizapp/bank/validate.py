@@ -57,7 +57,7 @@ def question_faults(question: Question) -> Iterator[str]:
     for point in question.key_points:
         if echoes := shown_terms(point, question.prompt):
             yield f"the term '{echoes[0]}' is in the prompt; repeating the question would show the point"
-        if not shown_terms(point, f"{question.answer} {question.say}"):
+        if point.terms and not shown_terms(point, f"{question.answer} {question.say}"):
             short = point.text[:40]
             yield f"the answer does not show the key point '{short}…'; correct its terms or the answer"
     if question.kind == "numeric":

@@ -38,7 +38,8 @@ def questions(options: Namespace) -> int:
     rows = [(q.id, q.topic, q.level, q.kind, q.exercise) for q in matches]
     if options.json:
         keys = ("id", "topic", "level", "kind", "exercise")
-        sys.stdout.write(json.dumps([dict(zip(keys, row, strict=True)) for row in rows], indent=1) + "\n")
+        listed = [dict(zip(keys, (*row[:-1], row[-1] or None), strict=True)) for row in rows]
+        sys.stdout.write(json.dumps(listed, indent=1) + "\n")
         return DONE
     widths = [max((len(row[i]) for row in rows), default=0) for i in range(5)]
     for row in rows:

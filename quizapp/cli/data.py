@@ -96,7 +96,8 @@ def deck(options: Namespace) -> int:
 
 
 def _refuse_empty(path: Path) -> None:
-    from quizapp.bank.loader import read_file, yaml_files
+    from quizapp.bank.decks.read_deck import read_deck
+    from quizapp.bank.loader import yaml_files
     from quizapp.bank.model import Topic
 
     if not path.exists():
@@ -104,7 +105,7 @@ def _refuse_empty(path: Path) -> None:
     good: dict[str, Question] = {}
     topics: dict[str, Topic] = {}
     faults = [
-        f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_file(file, good, topics)
+        f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_deck(file, good, topics)
     ]
     if not good:
         raise QuizError(f"{path} has no valid question{': ' + str(faults[0]) if faults else ''}")

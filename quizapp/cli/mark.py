@@ -185,6 +185,11 @@ def _mark_by_machine(question: "Question", text: str, seed: int, *, as_json: boo
 def _print_words(
     question: "Question", marking: "TextMarking", proposal: "Proposal | None", second: dict[int, str]
 ) -> None:
+    if not question.key_points:
+        # Nothing to compare with point by point, so the learner compares the two texts.
+        text = f"'{question.id}' has no key points, so nothing is marked. Compare with the answer yourself:"
+        _print_lines([text, "", question.answer.strip()])
+        return
     count, total = len(marking.proposed), len(question.key_points)
     share = marking.share(question.key_points)
     lines = [f"{count} of {plural(total, 'key point')} shown, {share:.0%} of the weight", ""]

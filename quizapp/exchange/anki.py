@@ -58,7 +58,7 @@ def _note(bank: Bank, question: Question, render: "Callable[[str], str]") -> tup
     tags = (
         question.level,
         question.kind,
-        f"exercise::{question.exercise}",
+        *([f"exercise::{question.exercise}"] if question.exercise else ()),
         *(tag.replace(" ", "-") for tag in question.tags),
     )
     front, back = ("\n\n".join(parts) for parts in (asked(question), solved(question)))

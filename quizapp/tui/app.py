@@ -243,6 +243,8 @@ class QuizApp(App[int]):
         """Open the exercise of a question."""
         if slug in self.bank.exercises:
             self.go("exercise", slug=slug)
+        elif not slug:
+            self.say("This card has no exercise.")
         else:
             self.say(f"The exercise {slug!r} is not in the bank.", bad=True)
 

@@ -3,7 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from quizapp.bank.loader import find_question, load_bank, parse_bank, read_file
+from quizapp.bank.decks.read_deck import read_deck
+from quizapp.bank.loader import find_question, load_bank, parse_bank
 from quizapp.bank.model import Question, Topic
 from quizapp.errors import UnknownName
 from quizapp.util.atomic import write_atomic
@@ -24,7 +25,7 @@ questions:
 def read(path: Path) -> tuple[dict[str, Question], list[str]]:
     questions: dict[str, Question] = {}
     topics: dict[str, Topic] = {}
-    faults = read_file(path, questions, topics)
+    faults = read_deck(path, questions, topics)
     return questions, [str(fault) for fault in faults]
 
 

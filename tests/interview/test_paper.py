@@ -1,6 +1,7 @@
 """The rules by which a paper is drawn hold for every round, role, length, seed and state."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
@@ -110,6 +111,23 @@ def test_a_small_bank_gives_a_shorter_paper_within_the_rules() -> None:
         assert {pick.card for pick in paper.picks} - {"b", "d"} <= {"a", "c"}
         assert len(paper.picks) >= 2
         assert dict(paper.seconds)["reserve"] > 900
+
+
+def test_cards_without_an_exercise_may_meet_in_a_paper_if_they_can_be_marked() -> None:
+    points = (KeyPoint("So"),)
+    questions = {
+        name: Question(name, "debugging", level, "recall", "Why?", "So.", "", key_points=points)
+        for name, level in [("a", "easy"), ("b", "easy"), ("c", "medium"), ("d", "medium"), ("e", "hard")]
+    }
+    questions["f"] = replace(questions["e"], id="f", key_points=())
+    bank = Bank(questions, {"debugging": Topic("debugging", "Debugging", "")}, {})
+    seen = Counter(
+        pick.card
+        for seed in range(12)
+        for pick in sample_paper(blueprint().plan(ROLES[0], 60), bank, {}, seed).picks
+    )
+    assert set(seen) == {"a", "b", "c", "d", "e"}
+    assert max(seen.values()) > 6
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -4,8 +4,7 @@ from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
 
 from quizapp.bank import TRACKS, Level, QuestionKind
-from quizapp.bank.model import FollowUp, KeyPoint, Misconception, Option, Question, Source
-from quizapp.bank.parse_question import (
+from quizapp.bank.decks.parse_question import (
     BY_KIND,
     COUNTS,
     ID,
@@ -17,6 +16,7 @@ from quizapp.bank.parse_question import (
     OPTIONAL,
     REQUIRED,
 )
+from quizapp.bank.model import FollowUp, KeyPoint, Misconception, Option, Question, Source
 
 ROWS = (Source, KeyPoint, Misconception, FollowUp, Option)
 ABOUT = {

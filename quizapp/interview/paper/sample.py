@@ -299,11 +299,12 @@ class _PaperSampler:
         for topic in self._by_deficit():
             hard = self._candidates("hard", topic)
             medium = self._candidates("medium", topic)
-            slugs = {q.exercise for q in hard} | {q.exercise for q in medium}
-            if not hard or not medium or len(slugs) < 2:
+            slugs = {q.exercise for q in (*hard, *medium)}
+            if not hard or not medium or (len(slugs) < 2 and "" not in slugs):
                 continue
             first = self._choose(hard)
-            rest = [q for q in medium if q.exercise != first.exercise and _family(q) != _family(first)]
+            taken = {first.exercise} - {""}  # cards without an exercise have none in common
+            rest = [q for q in medium if q.exercise not in taken and _family(q) != _family(first)]
             if rest:
                 self._append("hard", first)
                 self._append("medium", self._choose(rest))
@@ -328,6 +329,7 @@ class _PaperSampler:
             question
             for question in _pool(self.bank, slot, topic)
             if (question.kind == "recall" or not self.plan.in_words(slot))
+            and (question.kind != "recall" or question.key_points)  # by which an answer in words is marked
             and question.exercise not in self.used
             and _family(question) not in self.families
             and not ((state := self.cards.get(question.id)) and (state.fresh or state.suspended))
@@ -354,7 +356,8 @@ class _PaperSampler:
 
     def _append(self, slot: str, question: Question) -> None:
         state = self.cards.get(question.id)
-        self.used.add(question.exercise)
+        if question.exercise:
+            self.used.add(question.exercise)
         self.families.add(_family(question))
         self.kinds[question.kind] += 1
         self.topics[question.topic] += 1

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from quizapp import paths
+from quizapp.bank.decks.parse_question import read_question
 from quizapp.bank.model import Fault, Question
-from quizapp.bank.parse_question import read_question
 from quizapp.bank.yaml_loader import LINE, read_yaml
 from quizapp.interview.rounds.material import (
     DESIGN_PHASES,

@@ -50,6 +50,8 @@ class Attempt:
         """What to ask of a learner who accepts a rating where none is proposed."""
         if self.card.kind == "recall" and self.card.question.key_points:
             return "Tick what you said, or rate yourself with 1 to 4."
+        if self.card.kind == "recall":
+            return "Compare your answer with this one, and rate yourself with 1 to 4."
         return "You only looked, so no rating is proposed: rate yourself with 1 to 4."
 
     def record(

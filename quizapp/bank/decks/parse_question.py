@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from quizapp.bank import KINDS, LEVELS, TRACKS, Level, PointKind, QuestionKind
 from quizapp.bank.answers import GAP, gaps
+from quizapp.bank.decks.short_form import completed, with_points
 from quizapp.bank.key_terms import weak_term
 from quizapp.bank.model import (
     MAX_MUSTS,
@@ -40,6 +41,7 @@ MAX_GAPS = 20
 MAX_NUMBER = 1e300
 
 REQUIRED = ("id", "level", "kind", "prompt", "answer", "exercise")
+NEEDED = ("prompt", "answer")  # all that a card of a user's deck must have
 OPTIONAL = (
     *("say", "sources", "tags", "tracks", "scenario", "requires", "parent", "siblings", "aliases"),
     *("misconceptions", "follow_ups"),
@@ -70,22 +72,36 @@ class InvalidValue(ContentError):
         self.line = line
 
 
-def read_question(data: object, topic: str, file: str) -> tuple[Question | None, list[Fault]]:
-    """Read the question that ``data`` describes. If it is faulty, return None and its faults."""
+def read_question(
+    data: object, topic: str, file: str, *, short: bool = False
+) -> tuple[Question | None, list[Fault]]:
+    """Read the question that ``data`` describes. If it is faulty, return None and its faults.
+
+    A ``short`` one may lack everything but prompt and answer, and what its kind cannot be asked without.
+    """
     if not isinstance(data, dict):
         return None, [Fault(file, 1, "each question must be a mapping that starts with '- id:'")]
     line = int(data[LINE])
     name = str(data.get("id", "?"))[:MAX_ID]
-    faults = [Fault(file, line, f"question '{name}': {text}", name) for text in _key_faults(data)]
+    if short:
+        data = completed(data)
+    faults = [Fault(file, line, f"question '{name}': {text}", name) for text in _key_faults(data, short)]
     if faults:
         return None, faults
     try:
-        return _build(_Fields(data, line), topic, file), []
+        question = _build(_Fields(data, line), topic, file)
+        return (with_points(question) if short else question), []
     except InvalidValue as error:
         return None, [Fault(file, error.line, f"question '{name}': {error}", name)]
 
 
-def _key_faults(data: dict[Any, Any]) -> Iterator[str]:
+def required_keys(kind: QuestionKind, *, short: bool) -> tuple[str, ...]:
+    """The keys that a question of a kind must have, in the bank or in the ``short`` form of users' decks."""
+    own = () if short and kind == QuestionKind.RECALL else BY_KIND[kind][0]
+    return (*(NEEDED if short else REQUIRED), *own)
+
+
+def _key_faults(data: dict[Any, Any], short: bool) -> Iterator[str]:
     kind = data.get("kind")
     if kind not in KINDS:
         yield f"kind must be one of {', '.join(KINDS)}, not {_shown(kind)}"
@@ -96,7 +112,7 @@ def _key_faults(data: dict[Any, Any]) -> Iterator[str]:
         if key != LINE and key not in keys:
             hint = did_you_mean(str(key), keys, f"a {kind} question has no such key; remove it", most=1)
             yield f"unknown key '{str(key)[:40]}'; {hint}"
-    for key in (*REQUIRED, *required):
+    for key in required_keys(QuestionKind(kind), short=short):
         if data.get(key) in _EMPTY:
             yield f"'{key}' is missing or empty; add it"
     if (level := data.get("level")) not in _EMPTY and level not in LEVELS:
@@ -356,10 +372,13 @@ def _shape_problems(question: Question) -> Iterator[str]:
         "options": question.options,
         "steps": question.steps,
     }
-    for key, (fewest, most) in COUNTS.items():
-        if key in BY_KIND[question.kind][0] and not fewest <= len(entries[key]) <= most:
+    if not question.key_points:
+        del entries["key_points"]  # which only the short form may lack
+    for key, count in ((key, len(entries[key])) for key in entries if key in BY_KIND[question.kind][0]):
+        fewest, most = COUNTS[key]
+        if not fewest <= count <= most:
             noun = key.replace("_", " ")
-            yield f"has {len(entries[key])} {noun}; {fewest} to {most} are wanted"
+            yield f"has {count} {noun}; {fewest} to {most} are wanted"
     if question.kind == QuestionKind.CHOICE and sum(option.right for option in question.options) != 1:
         yield "exactly one option must have 'right: true'"
     if len(set(question.steps)) < len(question.steps):
