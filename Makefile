@@ -9,10 +9,12 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 # each keeps a warm judge of 350 MB.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+# The variable turns off a notice of the theme's authors.
+MKDOCS = NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 # How much of the exercise matrix `make test-all` runs: 1 is every submission of every exercise.
 SHARE ?= 1
 
-.PHONY: run test test-fast test-all check format clean
+.PHONY: run test test-fast test-all check docs pictures format clean
 
 run: $(VENV)/.run
 	@$(BIN)/quizapp
@@ -34,6 +36,15 @@ check: $(VENV)/.test
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/quizapp check
+	$(MKDOCS) build --quiet --strict
+
+# The documentation site, in site/. It is read from there without a server, too.
+docs: $(VENV)/.test
+	$(MKDOCS) build --strict
+
+# The pictures of the documents, drawn anew from the program.
+pictures: $(VENV)/.test
+	$(BIN)/python -m tools.pictures docs/images --documents
 
 format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
@@ -56,4 +67,4 @@ $(VENV)/.test: $(VENV)/.run
 	@touch $@
 
 clean:
-	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist site .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -174,11 +174,13 @@ def _add_study(parser: CommandParser) -> None:
     )
     plan.add_argument("--role", choices=ROLES, metavar="ROLE", help=_ROLE)
     plan.add_argument("--weeks", action="store_true", help="one line per week instead of per day")
-    plan_output = plan.add_mutually_exclusive_group()
-    plan_output.add_argument("--json", action="store_true", help="print JSON")
-    plan_output.add_argument(
-        "--ics", type=to_path, metavar="FILE", help="write the days to a calendar file for a phone"
-    )
+    output = plan.add_mutually_exclusive_group()
+    plan.arguments += [
+        output.add_argument("--json", action="store_true", help="print JSON"),
+        output.add_argument(
+            "--ics", type=to_path, metavar="FILE", help="write the days to a calendar file for a phone"
+        ),
+    ]
 
 
 def _add_practice(parser: CommandParser) -> None:
