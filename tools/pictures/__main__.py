@@ -2,7 +2,7 @@
 
 ``python -m tools.pictures OUT [--size 80x24] [--theme dark] [--only NAME]`` writes an SVG per scene and
 contact sheets of several scenes. If ``rsvg-convert`` is installed, the sheets are also written as PNG.
-``python -m tools.pictures docs/images --readme`` draws the pictures of the README again.
+``make pictures`` draws those of README.md and docs/ again.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from quizapp.settings.model import Settings
 from quizapp.store.event_log import Store
 from quizapp.tui.app import QuizApp
 from quizapp.tui.startup import mark_tour_seen
-from tools.pictures.scenes import README, SCENES, SLUG, Scene
+from tools.pictures.scenes import DOCUMENTS, SCENES, SLUG, Scene
 
 SIZES = ("60x20", "80x24", "120x40", "200x60")
 THEMES = ("dark", "light", "contrast", "ansi-dark", "ansi-light", "no-color")
@@ -141,9 +141,14 @@ async def picture(
                     return app.export_screenshot(title=title or f"{scene.name} {size} {theme}")
 
 
+def without_foreign_fonts(svg: str) -> str:
+    """Leave out the fonts that a picture would load from another server; the reader's own font is used."""
+    return re.sub(r"@font-face \{[^}]*\}\s*", "", svg)
+
+
 def for_this_machine(svg: str) -> str:
     """Replace the font of a picture by an installed one of the same width, for ``rsvg-convert``."""
-    svg = re.sub(r"@font-face \{[^}]*\}", "", svg)
+    svg = without_foreign_fonts(svg)
     svg = svg.replace('<text class="', '<text xml:space="preserve" class="')
     svg = re.sub(r"font-family:\s*(Fira Code|arial)[^;]*;", "font-family: DejaVu Sans Mono;", svg)
     return svg.replace("font-size: 20px", "font-size: 20.26px")
@@ -186,7 +191,7 @@ def main() -> None:
     words.add_argument("--size", action="append", choices=SIZES)
     words.add_argument("--theme", action="append", choices=THEMES)
     words.add_argument("--only", action="append", help="names of scenes, or their beginnings")
-    words.add_argument("--readme", action="store_true", help="only the pictures of the README")
+    words.add_argument("--documents", action="store_true", help="only the pictures of README.md and docs/")
     words.add_argument("--columns", type=int, default=2)
     words.add_argument("--per-sheet", type=int, default=6)
     words.add_argument("--width", type=int, default=1120, help="of a sheet, in pixels")
@@ -197,10 +202,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         past = Path(name)
         history(bank, past)
-        if asked.readme:
-            for scene in README:
+        if asked.documents:
+            for scene in DOCUMENTS:
                 drawn = asyncio.run(picture(scene, bank, past, "80x24", "dark", "quizapp"))
-                (asked.out / f"{scene.name}.svg").write_text(drawn)
+                (asked.out / f"{scene.name}.svg").write_text(without_foreign_fonts(drawn))
             return
         for theme in asked.theme or THEMES[:1]:
             for size in asked.size or SIZES:

@@ -6,6 +6,7 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from quizapp import paths
 from quizapp.judge.authoring.mutants import wrong_submission
 from quizapp.judge.verdict import Verdict
 from quizapp.scheduling.views import CardFilter
+from quizapp.settings.model import PlanSettings
 from quizapp.tui.bridges.judge_bridge import PendingSubmission
 from quizapp.tui.screens.exercise.exercise_screen import ExerciseScreen
+from tests.tui.waiting import opened
 from tools.pictures import interviews as at
 
 SLUG = "lora"
@@ -105,12 +108,24 @@ def practises(name: str, *keys: str, then: Doing | None = None) -> Scene:
 
 
 SAID = "Adam's second moment is noisy early on, so the first steps would be too large."
-README = (
+READ = ("enter", "1")
+ASSUMED = "First what I assume: one node of 8 GPUs, bf16, a sequence of 4,096 tokens. Then"
+REVIEWED = ("x", "4", *("down",) * 8, "space")
+PLANNED = PlanSettings(minutes=75, until=date(2026, 3, 30), role=at.ROLE)
+DOCUMENTS = (
+    Scene("home", "home"),
     drills("drill", "lr-warmup", "t", *SAID, "ctrl+r", "down"),
     practises("verdict", then=shows("base_not_frozen")),
+    Scene("mock", "mock", then=at.asks(at.kind("recall"), *ASSUMED)),
+    Scene("scorecard", "mock", then=at.card()),
+    Scene("broken-run", "mock", then=at.asks(at.kind("incident"), *READ, "down", "enter", "2")),
+    Scene(
+        "code-review", "review", ("x", "4", *("down",) * 8, "space"), options=(("slug", SLUG), ("seed", 3))
+    ),
+    Scene("plan", "plan", then=opened, settings=(("plan", PLANNED),)),
+    Scene("statistics", "statistics", ("right",), then=waits),
 )
-"""The pictures in the README, by the names of their files."""
-READ = ("enter", "1")
+"""The pictures in README.md and docs/, by the names of their files."""
 CHOSEN = (*("enter", "down", "enter") * 3, "enter", "enter", "space", "down", "space")
 SCENES = (
     Scene("home", "home"),
