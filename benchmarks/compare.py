@@ -27,9 +27,15 @@ SCRIPTS = {
 Figures = dict[str, float]
 
 
+def surroundings(home: Path) -> dict[str, str]:
+    """The environment of a measured program. It keeps its bytecode, as it does for users."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"QUIZAPP_HOME": str(home)}
+
+
 def commands(tree: Path, home: Path) -> Figures:
     """Measure the CPU seconds of each command in a fresh process."""
-    environment = os.environ | {"QUIZAPP_HOME": str(home)}
+    environment = surroundings(home)
     figures = {}
     for line in COMMANDS:
         process = subprocess.Popen(
@@ -53,7 +59,7 @@ def script(arguments: tuple[str, ...]) -> Callable[[Path, Path], Figures]:
         done = subprocess.run(
             [tree / ".venv/bin/python", f"benchmarks/{arguments[0]}", *arguments[1:]],
             cwd=tree,
-            env=os.environ | {"QUIZAPP_HOME": str(home)},
+            env=surroundings(home),
             stdout=subprocess.PIPE,
             check=True,
         )

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from quizapp.bank import Level, PointKind, QuestionKind
+from quizapp.util.restore import restore_by_slots
 
 Number = int | float
 Value = Number | str
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Source:
     """A paper or document that supports a fact."""
@@ -23,6 +25,7 @@ class Source:
         return f"{self.authors} ({self.year}), {self.title}"
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class KeyPoint:
     """One checkable statement of a full answer; a typed answer that contains one of ``terms`` shows it.
@@ -52,6 +55,7 @@ def musts(points: Sequence[KeyPoint]) -> tuple[KeyPoint, ...]:
     return tuple(itertools.islice(heaviest, MAX_MUSTS))
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Misconception:
     """A common false statement and its correction."""
@@ -60,6 +64,7 @@ class Misconception:
     right: str
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class FollowUp:
     """A question that an interviewer may ask next, and its answer."""
@@ -68,6 +73,7 @@ class FollowUp:
     answer: str
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Option:
     """One option of a choice question, and why it is right or wrong."""
@@ -77,6 +83,7 @@ class Option:
     right: bool = False
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Tolerance:
     """How far off a number may be: ``relative``, a fraction of the result, or ``absolute``, in its unit."""
@@ -85,6 +92,11 @@ class Tolerance:
     absolute: float = 0.0
 
 
+# One object for most questions, because the compiled bank keeps and restores every object.
+DEFAULT_TOLERANCE = Tolerance()
+
+
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Question:
     """One unit of content. Fields that a kind does not use are empty.
@@ -119,7 +131,7 @@ class Question:
     let: Mapping[str, str] = field(default_factory=dict)
     formula: str = ""
     unit: str = ""
-    tolerance: Tolerance = Tolerance()
+    tolerance: Tolerance = DEFAULT_TOLERANCE
     worked: str = ""
     options: tuple[Option, ...] = ()
     steps: tuple[str, ...] = ()
@@ -133,6 +145,7 @@ class Question:
         return hash((self.id, self.content_hash))
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Topic:
     """A topic of the bank."""
@@ -142,6 +155,7 @@ class Topic:
     about: str
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Hint:
     """A hint. ``behaviours`` holds the numbers of the behaviors that it helps with; empty means all."""
@@ -150,6 +164,7 @@ class Hint:
     behaviours: tuple[int, ...] = ()
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Forbidden:
     """Names that a submission may not use, and what to tell a learner who uses them.
@@ -169,6 +184,7 @@ ROBUST = "robust"
 """The name of the stage, always the last, with demands that an interviewer would not insist on."""
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A step in which an interviewer extends the task.
@@ -187,6 +203,7 @@ class Stage:
         return self.name != ROBUST
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Exercise:
     """A runnable task: a starter module and hidden tests in ``folder``.
@@ -230,6 +247,7 @@ class Exercise:
         return (self.folder / "solution.py").read_text(encoding="utf-8")
 
 
+@restore_by_slots
 @dataclass(frozen=True, slots=True)
 class Fault:
     """A mistake in a content file. The message also says how to fix it.

@@ -15,6 +15,7 @@ from quizapp.bank.answers import GAP, gaps
 from quizapp.bank.decks.short_form import completed, with_points
 from quizapp.bank.key_terms import weak_term
 from quizapp.bank.model import (
+    DEFAULT_TOLERANCE,
     MAX_MUSTS,
     Fault,
     FollowUp,
@@ -290,7 +291,7 @@ class _Fields:
     def tolerance(self) -> Tolerance:
         value = self.data.get("tolerance")
         if value is None:
-            return Tolerance()
+            return DEFAULT_TOLERANCE
         text = str(value).strip()
         try:
             number = float(text.removesuffix("%"))
