@@ -45,7 +45,9 @@ class Terminal:
     """A program in a pseudo-terminal of 120 x 40 cells."""
 
     def __init__(self, code: str | list[str], home: Path) -> None:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"} | {
+        # Users' programs keep their bytecode, whatever this environment asks for.
+        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        environment = kept | {
             "QUIZAPP_HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor",
             "COLUMNS": "120", "LINES": "40", "PYTHONPATH": str(Path(__file__).parents[1]),
         }  # fmt: skip
