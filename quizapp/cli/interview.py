@@ -61,6 +61,7 @@ def _wanted_round(options: Namespace) -> str:
     if options.minutes is not None:
         kind.check_minutes(options.minutes)
     kind.check_spoken(spoken=options.spoken)
+    kind.check_judge()
     return kind.name
 
 

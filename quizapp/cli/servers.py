@@ -21,8 +21,10 @@ def mcp(_options: Namespace) -> int:
     try:
         from quizapp.exchange.mcp_server import serve
     except ImportError:
+        from quizapp.util.installation import install_command
+
         raise QuizError(
-            "the server needs the package mcp, version 2; install it with: pip install 'mcp>=2,<3'"
+            f"the server needs the package mcp, version 2; install it with: {install_command('mcp')}"
         ) from None
     from quizapp.exchange.tutor.overview import Rehearsal
     from quizapp.scheduling.service import Study

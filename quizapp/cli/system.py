@@ -6,10 +6,12 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from quizapp import __version__, paths
 from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.util.installation import PartMissing, has_package, require_torch
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
@@ -23,9 +25,8 @@ def doctor(_options: Namespace) -> int:
     checks = run_checks()
     width = max(len(check.name) for check in checks)
     for check in checks:
-        mark = "ok  " if check.good else "BAD "
-        sys.stdout.write(f"{mark} {check.name:{width}}  {check.text}\n")
-    return DONE if all(check.good for check in checks) else FAULTS
+        sys.stdout.write(f"{check.state} {check.name:{width}}  {check.text}\n")
+    return FAULTS if any(check.state is Health.BAD for check in checks) else DONE
 
 
 def restore(options: Namespace) -> int:
@@ -115,12 +116,20 @@ def _fish(parser: "CommandParser") -> str:
     return "\n".join(lines) + "\n"
 
 
+class Health(StrEnum):
+    """How a part of the installation is, as `doctor` marks it."""
+
+    GOOD = "ok  "
+    ABSENT = "--  "
+    BAD = "BAD "
+
+
 @dataclass(frozen=True, slots=True)
 class HealthCheck:
-    """One part of the installation: whether it works, and a sentence about it."""
+    """One part of the installation: how it is, and a sentence about it."""
 
     name: str
-    good: bool
+    state: Health
     text: str
 
 
@@ -134,6 +143,7 @@ def run_checks() -> list[HealthCheck]:
         ("database", _database),
         ("content", _content),
         ("torch", _torch),
+        ("fitting", _fitting),
         ("devices", _devices),
         ("isolation", _isolation),
     ]
@@ -142,9 +152,11 @@ def run_checks() -> list[HealthCheck]:
 
 def _run_check(name: str, check: Callable[[], str]) -> HealthCheck:
     try:
-        return HealthCheck(name, good=True, text=check())
+        return HealthCheck(name, Health.GOOD, check())
+    except PartMissing as error:
+        return HealthCheck(name, Health.ABSENT, str(error))
     except QuizError as error:
-        return HealthCheck(name, good=False, text=str(error))
+        return HealthCheck(name, Health.BAD, str(error))
 
 
 def _python() -> str:
@@ -197,15 +209,21 @@ def _content() -> str:
 
 
 def _torch() -> str:
-    try:
-        return importlib.metadata.version("torch")
-    except importlib.metadata.PackageNotFoundError:
-        raise QuizError("is not installed, so nothing can be graded; 'pip install torch'") from None
+    require_torch()
+    return importlib.metadata.version("torch")
+
+
+def _fitting() -> str:
+    from quizapp.scheduling.weights.fit import find_trainer
+
+    return f"the memory model is fitted to your reviews by {find_trainer()}"
 
 
 def _devices() -> str:
     from quizapp.judge.sandbox.devices import available
 
+    if not has_package("torch"):
+        return "not looked for without torch"
     return ", ".join(available())
 
 

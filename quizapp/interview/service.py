@@ -104,7 +104,7 @@ class Interview:
         """Sample a paper, as a round of ``loop`` if it is given. The clock does not run before ``start``.
 
         Raises ``QuizError`` if no question may be asked now or the round does not take so long, and
-        ``UnknownName`` for the role and the round.
+        ``UnknownName`` for the role and the round, and ``PartMissing`` for code without torch to grade it.
         """
         blueprint = blueprint or load_blueprint()
         library = library or load_library()
@@ -126,6 +126,7 @@ class Interview:
             make_question(number, pick, study.bank, library, material, rules=RULES, spoken=spoken)
             for number, pick in enumerate(paper.picks)
         ]
+        plan.round.check_judge(graded=any(item.kind in {CODING, REVIEW} for item in items))
         interview = cls._on(paper, items, study, blueprint, clock, rules=RULES)
         interview.note = paper.note
         if loop is not None:

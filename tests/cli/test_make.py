@@ -18,6 +18,8 @@ case "$*" in
     echo '#!/bin/sh' > "$3/bin/quizapp"; echo 'echo the app' >> "$3/bin/quizapp"
     chmod +x "$3/bin/quizapp" ;;
   *{refused}*) exit 1 ;;
+  *" torch") echo "$*" >> pip.log; mkdir -p .venv/lib/python3.13/site-packages/torch
+    touch .venv/lib/python3.13/site-packages/torch/__init__.py ;;
   *) echo "$*" >> pip.log ;;
 esac
 """
@@ -81,6 +83,24 @@ def test_a_second_run_fetches_nothing(machine: Machine) -> None:
     first = machine.fetches()
     assert machine.run().stdout == "the app\n"
     assert machine.fetches() == first
+
+
+def test_a_torch_that_has_gone_is_fetched_again(machine: Machine) -> None:
+    machine.run()
+    first = machine.fetches()
+    shutil.rmtree(machine.checkout / ".venv" / "lib")
+    machine.run()
+    assert machine.fetches() == first + first
+    assert machine.run().stdout == "the app\n"
+
+
+def test_the_distributions_old_name_goes_before_the_new_one_comes(machine: Machine) -> None:
+    machine.run()
+    old, new = (
+        next(number for number, line in enumerate(machine.fetches()) if line.endswith(end))
+        for end in ("--yes quizapp", "--editable .[judge]")
+    )
+    assert old < new
 
 
 def test_an_unfit_python_is_named_and_leaves_nothing_behind(machine: Machine) -> None:

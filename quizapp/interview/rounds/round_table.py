@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from quizapp.errors import QuizError, UnknownName
 from quizapp.interview import RoundName
+from quizapp.util.installation import require_torch
 from quizapp.util.suggest import did_you_mean
 
 RULES = 2
@@ -16,7 +17,7 @@ class InterviewRound:
     """A kind of interview.
 
     ``lengths`` are the minutes that it may take. ``may_be_spoken`` says whether it can be sat without
-    typing, ``has_code`` whether it can be sat with or without code.
+    typing, ``has_code`` whether it can be sat with or without code. One that ``needs_judge`` always has code.
     """
 
     name: RoundName
@@ -25,6 +26,7 @@ class InterviewRound:
     about: str
     may_be_spoken: bool = False
     has_code: bool = False
+    needs_judge: bool = False
 
     def check_minutes(self, minutes: int) -> None:
         """Raise ``QuizError`` with the allowed lengths if the round does not take so long."""
@@ -38,6 +40,12 @@ class InterviewRound:
         if spoken and not self.may_be_spoken:
             others = " and ".join(row.name for row in ROUNDS.values() if row.may_be_spoken)
             raise QuizError(f"a {self.name} round cannot be spoken; {others} can")
+
+    def check_judge(self, *, graded: bool = False) -> None:
+        """Raise ``PartMissing`` without torch if code is ``graded`` in the round, as some always have."""
+        if graded or self.needs_judge:
+            hint = " (it can be left out)" if self.has_code else ""
+            require_torch(f"The code{hint} in a {self.name} round")
 
     @property
     def default_minutes(self) -> int:
@@ -70,6 +78,7 @@ ROUNDS: Mapping[str, InterviewRound] = {
             "Coding",
             (45,),
             "One exercise in stages; a second one only if the first is complete early.",
+            needs_judge=True,
         ),
         InterviewRound(
             RoundName.DEBUG,
@@ -83,6 +92,7 @@ ROUNDS: Mapping[str, InterviewRound] = {
             (30,),
             "Three code reviews: decide whether the code is correct, point at the fault, say what it does, "
             "prove it and fix it.",
+            needs_judge=True,
         ),
         InterviewRound(
             RoundName.NAPKIN,

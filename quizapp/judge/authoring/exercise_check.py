@@ -26,6 +26,7 @@ from quizapp.judge.authoring.mutants import MUTANTS, wrong_submission_faults, wr
 from quizapp.judge.sandbox.launch import clean_environment
 from quizapp.judge.sandbox.tiers import best, describe
 from quizapp.judge.verdict import TestResult
+from quizapp.util.installation import require_torch
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Exercise
@@ -153,10 +154,11 @@ class CheckPlan:
 class ExerciseChecker:
     """A judge in this process that runs an exercise's submissions, once per seed.
 
-    It forks, so create it before this process starts a thread.
+    It forks, so create it before this process starts a thread. Raises `PartMissing` without torch.
     """
 
     def __init__(self, tier: str | None = None) -> None:
+        require_torch("Checking exercises")
         # This must precede the import of torch, whose thread pools would make forking unsafe.
         os.environ.update(
             {k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")}

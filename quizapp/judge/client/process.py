@@ -10,6 +10,7 @@ from typing import BinaryIO
 from quizapp import paths
 from quizapp.judge.protocol import JudgeFailed
 from quizapp.judge.sandbox.launch import ROOT, clean_environment, python_command
+from quizapp.util.installation import require_torch
 
 SHUTDOWN_TIMEOUT_S = 3.0
 IDLE_SECONDS = 15 * 60.0
@@ -22,7 +23,10 @@ def start_judge(*, socket_key: str = "", tier: str = "", idle: float = IDLE_SECO
 
     Other programs of this user find it by ``socket_key``, unless that is empty. ``tier`` is the isolation to
     warm up for. After ``idle`` seconds without an order it ends by itself.
+
+    Raises `PartMissing` where torch is not installed.
     """
+    require_torch()
     ours, theirs = socket.socketpair()
     with theirs, _log() as log:
         process = subprocess.Popen(  # noqa: S603 - our own interpreter and module

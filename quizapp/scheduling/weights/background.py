@@ -94,5 +94,5 @@ def main() -> int:
 if __name__ == "__main__":
     try:
         sys.exit(main())
-    except (QuizError, ImportError, OSError):  # without torch, or with the data in trouble: another time
+    except (QuizError, ImportError, OSError):  # without a trainer, or with the data in trouble: another time
         sys.exit(1)

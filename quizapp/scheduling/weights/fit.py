@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from quizapp.scheduling.cards import NEW, ReviewRow
 from quizapp.scheduling.events import Draft, EventType
 from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Memory, MemoryModel, Scheduler, check_weights
+from quizapp.util.installation import require_torch
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def fit(study: "Study", *, least: int) -> FitResult:
         )
     cut = sorted(review.time for review in spaced)[int(len(spaced) * TRAINED_SHARE)]
     histories = split(reviews, cut)
-    trainer = "fsrs-rs" if find_spec("fsrs_rs_python") else "torch"
+    trainer = find_trainer()
     weights = check_weights(_fast(histories) if trainer == "fsrs-rs" else _small(histories))
     present = study.scheduler.model
     before = log_loss(present, histories)
@@ -66,6 +67,17 @@ def fit(study: "Study", *, least: int) -> FitResult:
         study.store.append(Draft(EventType.SETTINGS, study.now(), model=present.version, data=details))
     reason = "they predict the latest reviews better" if adopted else "the present weights predict as well"
     return FitResult(adopted, reason, len(spaced), before, after, weights, trainer)
+
+
+def find_trainer() -> str:
+    """The trainer to fit with: "fsrs-rs" if it is installed, otherwise "torch".
+
+    Raises `PartMissing` if neither is.
+    """
+    if find_spec("fsrs_rs_python"):
+        return "fsrs-rs"
+    require_torch("Fitting the memory model to your reviews")
+    return "torch"
 
 
 def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[HistoryStep]]:
