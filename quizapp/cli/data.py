@@ -14,11 +14,13 @@ from quizapp.util.text import plural
 
 def export(options: Namespace) -> int:
     """Write the bank as a book or as notes for Anki, or the review log as JSON or CSV."""
+    if options.format == "anki" and options.path.suffix.lower() in {".apkg", ".colpkg"}:
+        return _export_package(options.path)
     if options.format in {"markdown", "anki"}:
-        from quizapp.exchange.anki import write_anki
+        from quizapp.exchange.anki.text_notes import write_text_notes
         from quizapp.exchange.book import write_book
 
-        write = write_book if options.format == "markdown" else write_anki
+        write = write_book if options.format == "markdown" else write_text_notes
         count = write(load_user_bank(), options.path)
         sys.stdout.write(f"{plural(count, 'question')} written to {options.path}\n")
         return DONE
@@ -28,6 +30,22 @@ def export(options: Namespace) -> int:
     with Study.open(load_user_bank()) as study:
         count = write_log(study, options.path, options.format)
     sys.stdout.write(f"{plural(count, 'event')} written to {options.path}\n")
+    return DONE
+
+
+def _export_package(path: Path) -> int:
+    from quizapp.exchange.anki.package_export import write_package
+    from quizapp.scheduling.service import Study
+
+    if path.suffix.lower() != ".apkg":
+        raise QuizError(
+            f"{path}: a .colpkg file would replace a whole collection of Anki; name an .apkg file such as "
+            f"{path.with_suffix('.apkg').name}"
+        )
+    with Study.open(load_user_bank()) as study:
+        written = write_package(study, path)
+    notes, reviews = plural(written.notes, "note"), plural(written.reviews, "review")
+    sys.stdout.write(f"{notes} and {reviews} written to {path}\n")
     return DONE
 
 

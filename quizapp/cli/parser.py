@@ -285,7 +285,8 @@ def _add_data(parser: CommandParser) -> None:
     export.add_argument(
         "format",
         choices=EXPORTS,
-        help="markdown: the bank as a book; anki: text for Anki's File, Import; json, csv: the review log",
+        help="markdown: the bank as a book; anki: for Anki's File, Import, with history "
+        "if PATH ends in .apkg; json, csv: the review log",
     )
     export.add_argument("path", type=to_path, metavar="PATH")
     log_import = parser.add_command("import", "data.import_log", "add the reviews of another log")

@@ -88,6 +88,11 @@ def topics(study: "Study") -> list[TopicProgress]:
     return progress
 
 
+def reviews_by_time(study: "Study") -> list[ReviewRow]:
+    """All reviews that were not undone, oldest first, whichever device they come from."""
+    return sorted(study.store.tables.reviews(), key=lambda review: (review.time, review.seq))
+
+
 def compute(study: "Study", forecast_days: int) -> StudyStatistics:
     """Statistics over all reviews that were not undone."""
     today = study.now().day

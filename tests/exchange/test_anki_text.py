@@ -55,12 +55,11 @@ def test_a_file_that_cannot_be_written_is_named(
     assert capsys.readouterr().err.startswith(f"quizapp: {tmp_path} cannot be written")
 
 
-@pytest.mark.parametrize("name", ["deck.apkg", "deck.COLPKG"])
-def test_a_package_is_not_written_as_text(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Path, name: str
+def test_a_whole_collection_is_not_written(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, home: Path
 ) -> None:
-    assert main(["export", "anki", str(tmp_path / name)]) == 2
-    assert "deck.txt" in capsys.readouterr().err
+    assert main(["export", "anki", str(tmp_path / "deck.COLPKG")]) == 2
+    assert "deck.apkg" in capsys.readouterr().err
     assert not list(tmp_path.glob("deck*"))
 
 
