@@ -1,8 +1,6 @@
 """``python -m quizapp``."""
 
-import sys
-
-from quizapp.cli.main import main
+from quizapp.cli.main import entry
 
 if __name__ == "__main__":
-    sys.exit(main())
+    entry()

@@ -1,29 +1,32 @@
-"""Runs one command and turns errors into one line and an exit code."""
+"""Runs one command and turns errors into one line and an exit code.
+
+Importing this module must cost next to nothing: until `main` runs, nothing catches ctrl+c.
+"""
 
 import sys
-from collections.abc import Callable, Sequence
-from errno import ENOSPC
 from io import TextIOWrapper
-from os import devnull
-from typing import TYPE_CHECKING
 
 from quizapp.errors import DONE, INTERNAL, USAGE, QuizError
 
-if TYPE_CHECKING:
-    import argparse
-
-Command = Callable[["argparse.Namespace"], int]
+INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code; a failure is one line on stderr."""
-    args = list(sys.argv[1:] if arguments is None else arguments)
-    if args in (["--version"], ["-V"]):
-        # Importing argparse takes as long as starting the interpreter, so answer without it.
-        from quizapp import __version__
+    try:
+        args = list(sys.argv[1:] if arguments is None else arguments)
+        if args in (["--version"], ["-V"]):
+            # Importing argparse takes as long as starting the interpreter, so answer without it.
+            from quizapp import __version__
 
-        sys.stdout.write(f"quizapp {__version__}\n")
-        return DONE
+            sys.stdout.write(f"quizapp {__version__}\n")
+            return DONE
+        return _run(args)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def _run(args: list[str]) -> int:
     from quizapp.cli.parser import parse
 
     _accept_any_text()
@@ -35,12 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return stop.code if isinstance(stop.code, int) else USAGE
     except QuizError as error:
         return _complain(str(error), error.exit_code)
-    except KeyboardInterrupt:
-        return 130  # what a shell reports for SIGINT
     except BrokenPipeError:
         _silence_stdout()
         return DONE
     except Exception as error:  # noqa: BLE001 - logged in full and reported as one line
+        from errno import ENOSPC
+
         if isinstance(error, OSError) and error.errno == ENOSPC:
             _silence_stdout()
             return _complain("the disk is full; free some space and try again", USAGE)
@@ -50,6 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _accept_any_text() -> None:
     """Write ``?`` for characters that a stream cannot encode, and discard output to a closed stream."""
+    from os import devnull
+
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until the end
@@ -82,4 +87,14 @@ def _silence_stdout() -> None:
 
 def entry() -> None:
     """The console script."""
-    sys.exit(main())
+    code = main()
+    _end_on_interrupt()
+    sys.exit(code)
+
+
+def _end_on_interrupt() -> None:
+    """Let ctrl+c end the process at once, since the interpreter's shutdown would print a traceback."""
+    from signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+
+    if getsignal(SIGINT) is default_int_handler:  # a shell's background job ignores the signal
+        signal(SIGINT, SIG_DFL)
