@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from quizapp.errors import QuizError
 from quizapp.scheduling.events import TYPES, Event, EventType
-from quizapp.scheduling.fsrs import DEFAULT_MODEL
+from quizapp.scheduling.models.model import DEFAULT_MODEL
 from quizapp.store.documents import MockDocument, Submission
 
 # A later date comes from a broken clock, and an event can never be removed from the log again.

@@ -59,8 +59,9 @@ class CardRow:
     """One user's memory of one question, exercise (``exercise:<slug>``) or code review (``review:<slug>``).
 
     ``due`` and ``last`` are UTC in ms, ``due_day``, ``last_day`` and ``buried`` study days,
-    ``interval`` seconds. ``stability`` is in days, 0.0 before the first review. ``buried`` hides the
-    card through that day. ``priority`` puts it first in the queue until its next review.
+    ``interval`` seconds. ``stability`` is in days, 0.0 before the first review; ``fast`` is the second
+    stability of FSRS-7, 0.0 under FSRS-6. ``buried`` hides the card through that day. ``priority`` puts
+    it first in the queue until its next review.
     ``caps`` are the longest intervals (days, JSON list) allowed after the coming reviews.
     ``content`` is the hash of the question when it was last reviewed or acknowledged.
     """
@@ -84,6 +85,7 @@ class CardRow:
     priority: int = 0
     caps: str = ""
     content: str = ""
+    fast: float = 0.0
 
 
 class ReviewRow(NamedTuple):

@@ -8,14 +8,18 @@ from quizapp.bank.model import Bank
 from quizapp.errors import AnsweredElsewhere, QuizError, UnknownName
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE, INCIDENT, STATE_NAMES, CardRow, Rating
 from quizapp.scheduling.events import Draft, Event, EventType, Moment, new_id
-from quizapp.scheduling.fsrs import RatingOutcome, seed_of
-from quizapp.scheduling.reducer import CardReducer
+from quizapp.scheduling.models.fuzz import seed_of
+from quizapp.scheduling.models.model import Memory
+from quizapp.scheduling.models.scheduler import RatingOutcome
+from quizapp.scheduling.reducer import CardReducer, memory_of
 from quizapp.scheduling.study_day import StudyTime, as_datetime, interval_text
 from quizapp.scheduling.views import RatingPreview, RecordedReview, UndoneAct
 from quizapp.settings.model import Settings
 from quizapp.store.documents import MockState
 from quizapp.store.event_log import Store
 from quizapp.util.suggest import did_you_mean
+
+_MOST_SHOWN = 64  # more cards than any screen shows at once
 
 
 class PassedCode(NamedTuple):
@@ -68,6 +72,7 @@ class ActRecorder:
         self.time = time
         self._settings = settings
         self._reducer = reducer
+        self._shown: dict[tuple[str, int, Memory, str, str, int], dict[Rating, int]] = {}
 
     def follow_aliases(self) -> None:
         """Log a rename for every question whose history is stored under an old id."""
@@ -102,17 +107,33 @@ class ActRecorder:
         question = self.bank.questions.get(row.card)
         settings = self._settings
         retention = settings.retention_for(question.file) if question else settings.desired_retention
-        return self._reducer.outcomes(row, now.day, retention, settings.max_interval_days, up_to)
+        return self._reducer.outcomes(row, now, retention, settings.max_interval_days, up_to)
 
     def previews(self, row: CardRow) -> dict[Rating, RatingPreview]:
         """The due date that each rating button promises; exactly this is scheduled."""
         now = self.time.now()
+        if len(self._shown) >= _MOST_SHOWN:
+            self._shown.clear()
+        promise = self._shown.setdefault(
+            self._situation(row, now),
+            {rating: outcome.interval for rating, outcome in self.outcomes(row, now).items()},
+        )
         previews = {}
-        for rating, outcome in self.outcomes(row, now).items():
-            interval = timedelta(seconds=outcome.interval)
-            due = as_datetime(self._reducer.due_after(now, outcome.interval)[0])
+        for rating, seconds in promise.items():
+            interval = timedelta(seconds=seconds)
+            due = as_datetime(self._reducer.due_after(now, seconds)[0])
             previews[rating] = RatingPreview(rating, due, interval, interval_text(interval))
         return previews
+
+    def _situation(self, row: CardRow, now: Moment) -> tuple[str, int, Memory, str, str, int]:
+        """What the buttons of a card depend on, except for the time that passes while the card is open."""
+        return row.card, row.reps, memory_of(row), row.caps, self._reducer.scheduler.version, now.day
+
+    def _promised(self, row: CardRow, rating: Rating, now: Moment) -> int:
+        """The seconds that a rating's button shows, or would show if the card were on screen."""
+        # FSRS-7 counts the seconds, so a longer look at the answer could change an interval that was shown.
+        shown = self._shown.get(self._situation(row, now))
+        return shown[rating] if shown else self.outcomes(row, now, rating)[rating].interval
 
     def draft_review(
         self,
@@ -143,7 +164,7 @@ class ActRecorder:
             source=evidence.source,
             parent=parent,
             model=self._reducer.scheduler.version,
-            interval=self.outcomes(row, now, given)[given].interval,
+            interval=self._promised(row, given, now),
             data=data or None,
         )
 

@@ -5,7 +5,8 @@ from collections.abc import Iterable
 
 from quizapp.scheduling.cards import NEW, RELEARNING, REVIEW, CardRow, Rating, ReviewRow, has_steps
 from quizapp.scheduling.events import Event, EventType, Moment, compact
-from quizapp.scheduling.fsrs import Memory, MemoryModel, RatingOutcome, Scheduler
+from quizapp.scheduling.models.model import Memory, MemoryModel, ModelName, model_from
+from quizapp.scheduling.models.scheduler import RatingOutcome, Scheduler
 from quizapp.scheduling.study_day import DAY_S, day_start
 
 RULES = "2"  # Change it whenever the rules below change, so that databases are rebuilt at the next start.
@@ -14,15 +15,23 @@ _RATED = frozenset({EventType.ANSWER, EventType.VERDICT, EventType.CODE_REVIEW, 
 
 def memory_of(row: CardRow) -> Memory:
     """The model's view of a card."""
-    return Memory(row.state, row.step, row.stability, row.difficulty, row.last_day, row.interval)
+    return Memory(
+        row.state, row.step, row.stability, row.difficulty, row.last_day, row.interval, row.fast, row.last
+    )
 
 
 class CardReducer:
-    """Applies events to cards. The weights come from the newest settings event that was not undone."""
+    """Applies events to cards, under the model and the weights that the log names.
 
-    def __init__(self, rollover_hour: int = 4) -> None:
-        self.scheduler = Scheduler()
+    ``forced`` is the model that the learner's settings ask for; None leaves the choice to the log.
+    """
+
+    def __init__(self, rollover_hour: int = 4, forced: ModelName | None = None) -> None:
+        self.models = {name: MemoryModel.default(name) for name in ModelName}
+        """Each model with its newest weights."""
         self._rollover_hour = rollover_hour
+        self._forced = forced
+        self.scheduler = Scheduler(self.models[forced or ModelName.FSRS_6])
 
     @property
     def version(self) -> str:
@@ -30,12 +39,18 @@ class CardReducer:
         return f"{RULES} {self._rollover_hour} {self.scheduler.version}"
 
     def configure(self, settings: Iterable[Event]) -> None:
-        """Use the newest weights among the settings events."""
-        model = MemoryModel()
+        """Use the newest model and weights among the events; without any, FSRS-6 with its defaults.
+
+        A settings event brings new weights of FSRS-6; a model event brings weights and chooses their model.
+        """
+        self.models = {name: MemoryModel.default(name) for name in ModelName}
+        chosen = ModelName.FSRS_6
         for event in settings:
-            details = event.details
-            if "weights" in details:
-                model = MemoryModel(str(details["model"]), tuple(details["weights"]))
+            named = model_from(event.details.get("model"), event.details.get("weights"))
+            if named:
+                self.models[named.name] = named
+                chosen = named.name if event.type == EventType.MODEL else chosen
+        model = self.models[self._forced or chosen]
         if model != self.scheduler.model:
             self.scheduler = Scheduler(model)
 
@@ -62,9 +77,12 @@ class CardReducer:
         assert event.rating is not None
         before = memory_of(card)
         steps = has_steps(card.card)
-        after = self.scheduler.review(before, event.rating, event.day, steps)
+        after = self.scheduler.review(before, event.rating, event.day, steps, event.time)
         elapsed = max(0, event.day - before.last_day) if before.state != NEW else 0
-        predicted = self.scheduler.retrievability(before.stability, elapsed) if before.state != NEW else None
+        predicted = None
+        if before.state != NEW:
+            passed = self.scheduler.elapsed(before, event.day, event.time)
+            predicted = self.scheduler.retrievability(before, passed)
         caps = self._caps(card, event, after.state)
         interval = self._interval(card, event, after.state)
         review = ReviewRow(
@@ -84,7 +102,7 @@ class CardReducer:
         if before.state == REVIEW and event.rating == 1:
             card.lapses += 1
         card.state, card.step = after.state, after.step
-        card.stability, card.difficulty = after.stability, after.difficulty
+        card.stability, card.difficulty, card.fast = after.stability, after.difficulty, after.fast
         # Travel to the west can turn the calendar back; a study day must never go backward.
         card.last, card.last_day = event.time, max(event.day, before.last_day)
         card.reps += 1
@@ -105,18 +123,19 @@ class CardReducer:
             return promised
         assert event.rating is not None
         rating = Rating(event.rating)
-        return self.outcomes(card, event.day, 0.9, 36500, rating)[rating].interval
+        moment = Moment(event.time, event.offset, event.day)
+        return self.outcomes(card, moment, 0.9, 36500, rating)[rating].interval
 
     def outcomes(
-        self, card: CardRow, day: int, retention: float, most: int, up_to: Rating = Rating.EASY
+        self, card: CardRow, now: Moment, retention: float, most: int, up_to: Rating = Rating.EASY
     ) -> dict[Rating, RatingOutcome]:
-        """The effect that each rating up to ``up_to`` would have on a card on a study day.
+        """The effect that each rating up to ``up_to`` would have on a card now.
 
         ``retention`` is the desired chance of recall, ``most`` the longest interval in days.
         """
         return self.scheduler.outcomes(
             memory_of(card),
-            day,
+            now.day,
             card=card.card,
             repetition=card.reps,
             retention=retention,
@@ -124,6 +143,7 @@ class CardReducer:
             steps=has_steps(card.card),
             cap=next_cap(card),
             up_to=up_to,
+            time=now.time,
         )
 
     def due_after(self, when: Moment, interval: int) -> tuple[int, int]:

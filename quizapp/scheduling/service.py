@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Self
 from quizapp.bank.model import Bank
 from quizapp.scheduling import exercises, next_step, statistics
 from quizapp.scheduling.cards import EXERCISE, CardRow, Rating
-from quizapp.scheduling.events import Draft, Event, EventType, Moment
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Scheduler, seed_of
+from quizapp.scheduling.events import Event, EventType, Moment
+from quizapp.scheduling.models.fuzz import seed_of
+from quizapp.scheduling.models.model import forced_model
+from quizapp.scheduling.models.scheduler import Scheduler
 from quizapp.scheduling.recorder import ActRecorder, Evidence, MockReview, PassedCode
-from quizapp.scheduling.reducer import CardReducer
+from quizapp.scheduling.reducer import CardReducer, memory_of
 from quizapp.scheduling.study_day import Clock, StudyTime, SystemClock
 from quizapp.scheduling.views import (
     CardFacts,
@@ -42,7 +44,7 @@ SYSTEM_CLOCK = SystemClock()
 class Study:
     """A learner's schedule over a bank. A change is on disk when its method returns.
 
-    ``store`` is for the schedule and for tests; other code uses the methods, and ``queue`` on a finished day.
+    ``store`` and ``reducer`` are for the schedule and for tests; ``queue`` is the work of today.
     """
 
     def __init__(
@@ -53,10 +55,10 @@ class Study:
         self.settings = settings
         self.clock = clock
         self._time = StudyTime(clock, settings.rollover_hour)
-        self._reducer = CardReducer(settings.rollover_hour)
-        store.attach(self._reducer)
+        self.reducer = CardReducer(settings.rollover_hour, forced_model(settings.memory_model))
+        store.attach(self.reducer)
         self.queue = next_step.TodaysCards(bank, store, settings, self._time)
-        self._recorder = ActRecorder(bank, store, settings, self._reducer, self._time)
+        self._recorder = ActRecorder(bank, store, settings, self.reducer, self._time)
         self._recorder.follow_aliases()
 
     @classmethod
@@ -95,7 +97,7 @@ class Study:
     @property
     def scheduler(self) -> Scheduler:
         """The scheduler with the current weights."""
-        return self._reducer.scheduler
+        return self.reducer.scheduler
 
     @property
     def model(self) -> str:
@@ -130,10 +132,8 @@ class Study:
         return self.queue.next_card(flt, after)
 
     def leave_out(self, card_id: str) -> bool:
-        """Skip a card that cannot be shown until the program ends. False if it was skipped already.
-
-        Nothing is logged, because a fault in a deck says nothing about what the learner remembers.
-        """
+        """Skip a card that cannot be shown until the program ends. False if it was skipped already."""
+        # Nothing is logged, because a fault in a deck says nothing about what the learner remembers.
         return self.queue.leave_out(self.resolve(card_id))
 
     def introductions(self, tracks: tuple[str, ...] | None = None) -> list[str]:
@@ -205,10 +205,6 @@ class Study:
         self.queue.outdated()
         return self._recorder.redo()
 
-    def _act(self, kind: EventType, card_id: str) -> None:
-        self._recorder.act(kind, card_id)
-        self.queue.outdated()
-
     def bury(self, card_id: str) -> None:
         """Hide a card until the next study day."""
         self._act(EventType.BURY, card_id)
@@ -235,12 +231,15 @@ class Study:
         question = self.bank.questions.get(row.card)
         return bool(question and row.reps and row.content and row.content != question.content_hash)
 
+    def _act(self, kind: EventType, card_id: str, content: str = "", **data: object) -> None:
+        self._recorder.act(kind, card_id, content, data or None)
+        self.queue.outdated()
+
     def acknowledge(self, card_id: str, treat_as_new: bool = False) -> None:
         """Record that a change was seen; ``treat_as_new`` starts the card again and keeps its history."""
         question = self.bank.questions.get(self.resolve(card_id))
         content = question.content_hash if question else ""
-        self._recorder.act(EventType.EDIT_SEEN, card_id, content, {"treat_as_new": treat_as_new})
-        self.queue.outdated()
+        self._act(EventType.EDIT_SEEN, card_id, content, treat_as_new=treat_as_new)
 
     def alternative(self, card_id: str) -> str | None:
         """A card of another kind on the same subject, for a leech: a variant, the parent or a sibling."""
@@ -351,9 +350,10 @@ class Study:
         """The rows of all cards in the log, by id."""
         return self.store.tables.cards()
 
-    def recall_of(self, row: CardRow, day: int) -> float:
-        """The retrievability of a row on a study day."""
-        return self.scheduler.retrievability(row.stability, day - row.last_day)
+    def recall_of(self, row: CardRow, now: Moment) -> float:
+        """The retrievability of a row."""
+        memory = memory_of(row)
+        return self.scheduler.retrievability(memory, self.scheduler.elapsed(memory, now.day, now.time))
 
     def topics(self) -> list[TopicProgress]:
         """Progress by topic, in the order of the bank."""
@@ -387,7 +387,7 @@ class Study:
     def merge(
         self, events: Iterable[Event], documents: Iterable[Submission | MockDocument]
     ) -> tuple[int, int]:
-        """Merge another device's log in one transaction; return how many events and documents were new."""
+        """Merge another device's log; return how many events and documents were new."""
         self.queue.outdated()
         with self.store.transaction():
             return self.store.merge(events), self.store.documents.merge(documents)
@@ -405,8 +405,7 @@ class Study:
     def fit_weights(self, *, least: int = 400) -> "FitResult":
         """Fit the weights to the learner's own reviews, and adopt them if they predict better.
 
-        Needs at least ``least`` reviews on later days. Takes seconds and imports torch, or ``fsrs-rs-python``
-        if that is installed. Promised due dates stay as they are.
+        Needs ``least`` reviews on later days, and takes seconds. Promised due dates stay as they are.
         """
         from quizapp.scheduling.weights import fit
 
@@ -414,7 +413,8 @@ class Study:
         return fit.fit(self, least=least)
 
     def reset_weights(self) -> None:
-        """Restore the default weights of FSRS-6."""
-        details = {"model": MODEL, "weights": list(DEFAULT_WEIGHTS)}
-        self.store.append(Draft(EventType.SETTINGS, self.now(), model=self.model, data=details))
+        """Restore the default weights of the memory model in use."""
+        from quizapp.scheduling.weights import fit
+
+        fit.reset(self)
         self.queue.outdated()

@@ -29,18 +29,18 @@ LONGEST_ANSWER_S = 3600
 def card_facts(study: "Study", row: CardRow) -> CardFacts:
     """State, memory and history of one card."""
     seen = row.state > 0
-    day = study.now().day
+    now = study.now()
     return CardFacts(
         row.card,
         STATE_NAMES[row.state],
         as_datetime(row.due) if seen else None,
         row.stability if seen else None,
         row.difficulty if seen else None,
-        study.recall_of(row, day) if seen else None,
+        study.recall_of(row, now) if seen else None,
         row.reps,
         row.lapses,
         bool(row.suspended),
-        row.buried >= day,
+        row.buried >= now.day,
         bool(row.flagged),
         study.is_leech(row),
         tuple(_review(review) for review in study.store.tables.reviews(card=row.card)),
@@ -62,7 +62,7 @@ def _review(row: ReviewRow) -> PastReview:
 def topics(study: "Study") -> list[TopicProgress]:
     """Progress by topic, in the order of the bank."""
     rows = {row.card: row for row in study.store.tables.cards()}
-    day = study.now().day
+    now = study.now()
     waiting = Counter((card.topic, card.state == "new") for card in study.due())
     members: dict[str, list[str]] = {slug: [] for slug in study.bank.topics}
     for question in study.bank.questions.values():
@@ -71,7 +71,7 @@ def topics(study: "Study") -> list[TopicProgress]:
     for slug, ids in members.items():
         topic = study.bank.topics.get(slug)
         seen = [rows[name] for name in ids if name in rows and rows[name].state > 0]
-        recall = sum(study.recall_of(row, day) for row in seen) / len(seen) if seen else None
+        recall = sum(study.recall_of(row, now) for row in seen) / len(seen) if seen else None
         progress.append(
             TopicProgress(
                 slug,

@@ -37,6 +37,17 @@ def text(value: object) -> str:
     return value
 
 
+def one_of(*choices: str) -> Callable[[object], str]:
+    """A check for one of a few texts."""
+
+    def check(value: object) -> str:
+        if value not in choices:
+            raise WrongValue(f"one of {', '.join(choices)}")
+        return str(value)
+
+    return check
+
+
 def switch(value: object) -> bool:
     """True or false. Raises `WrongValue`."""
     if not isinstance(value, bool):

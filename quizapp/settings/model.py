@@ -56,6 +56,7 @@ class Settings:
     rollover_hour: int = 4
     max_interval_days: int = 36500
     leech_lapses: int = 8
+    memory_model: str = "auto"
     decks: tuple[str, ...] = ()
     tracks: tuple[str, ...] = ()
     retention: Mapping[str, float] = field(default_factory=dict)
@@ -120,6 +121,9 @@ SCHEMA = (
             "No card waits longer than this.", (30, 60, 90, 180, 365, 1000, 36500), " days"),
     Setting("leech_lapses", checks.whole(2, 99), "Schedule", "Lapses of a leech",
             "A card forgotten this often is pointed out.", (4, 6, 8, 10, 12, 16)),
+    Setting("memory_model", checks.one_of("auto", "FSRS-6", "FSRS-7"), "Schedule", "Memory model",
+            "What predicts your memory; auto: the one that has predicted it better. Promised dates stay.",
+            ("auto", "FSRS-6", "FSRS-7")),
     Setting("confidence", checks.switch, "Drill", "Ask for confidence",
             "Before the reveal, ask how sure you are; the statistics compare it with what was right.",
             (False, True)),

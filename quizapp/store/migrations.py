@@ -154,7 +154,18 @@ def add_progress(db: sqlite3.Connection) -> None:
     )
 
 
-MIGRATIONS: tuple[Migration, ...] = (create_log, create_projections, create_documents, add_progress)
+def add_fast_stability(db: sqlite3.Connection) -> None:
+    """Add the second stability of FSRS-7 to the cards; it is 0 under FSRS-6, as replay leaves it."""
+    db.execute("ALTER TABLE cards ADD COLUMN fast REAL NOT NULL DEFAULT 0.0")
+
+
+MIGRATIONS: tuple[Migration, ...] = (
+    create_log,
+    create_projections,
+    create_documents,
+    add_progress,
+    add_fast_stability,
+)
 
 
 def applied(db: sqlite3.Connection) -> list[str]:

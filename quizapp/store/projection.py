@@ -15,7 +15,9 @@ CARD_LIST = ", ".join(CARD_COLUMNS)
 _values = attrgetter(*CARD_COLUMNS)
 _SAVE_CARD = f"INSERT OR REPLACE INTO cards VALUES ({', '.join('?' * len(CARD_COLUMNS))})"
 _SAVE_REVIEW = f"INSERT INTO reviews VALUES ({', '.join('?' * len(ReviewRow._fields))})"
-_OF_CARDS = f"type NOT IN ('{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.RENAME}')"
+_WITHOUT_CARD = f"'{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.MODEL}', '{EventType.RENAME}'"
+_MODELS = frozenset({EventType.SETTINGS, EventType.MODEL})
+_OF_CARDS = f"type NOT IN ({_WITHOUT_CARD})"
 RARE = "type <> 'answer'"  # repeats the condition of the partial index, without which SQLite ignores it
 # An event stands unless it, or the event that is its parent, was undone.
 STANDS = "NOT EXISTS (SELECT 1 FROM voids WHERE voids.event IN (events.id, events.parent))"
@@ -114,8 +116,9 @@ class Projection:
         self.configure()
 
     def configure(self) -> None:
-        """Pass the settings events that were not undone to the reducer."""
-        self._reducer.configure(self._events(f"type = '{EventType.SETTINGS}' AND {RARE}"))
+        """Pass the events that name a model or its weights, and were not undone, to the reducer."""
+        models = f"type IN ('{EventType.SETTINGS}', '{EventType.MODEL}')"
+        self._reducer.configure(self._events(f"{models} AND {RARE}"))
 
     def _events(self, condition: str, values: Iterable[str] = ()) -> list[Event]:
         sql = f"SELECT {COLUMNS} FROM events WHERE {condition} AND {STANDS} ORDER BY {ORDER}"
@@ -125,7 +128,7 @@ class Projection:
         """Update the tables for one event that was just appended."""
         if event.type == EventType.UNDO:
             self._toggle(event.target, 1)
-        elif event.type == EventType.SETTINGS:
+        elif event.type in _MODELS:
             self._settings_changed()
         elif event.type == EventType.RENAME:
             self._rename(event)
@@ -176,7 +179,7 @@ class Projection:
                     changed.append(event)
         types = {event.type for event in changed}
         # Weights and names concern all cards; everything else concerns single ones.
-        if types & {EventType.SETTINGS, EventType.RENAME}:
+        if types & {*_MODELS, EventType.RENAME}:
             self.rebuild()
             return
         for name in sorted({self._canonical(event.card) for event in changed if event.card}):
@@ -235,10 +238,7 @@ class Projection:
 
     def _replay(self, cards: dict[str, CardRow], renames: dict[str, str]) -> Iterator[ReviewRow]:
         apply = self._reducer.apply
-        skip = (
-            f"card <> '' AND type NOT IN ('{EventType.UNDO}', '{EventType.SETTINGS}', '{EventType.RENAME}')"
-        )
-        for event in self._events(skip):
+        for event in self._events(f"card <> '' AND {_OF_CARDS}"):
             name = renames.get(event.card, event.card)
             row = cards.get(name)
             if row is None:

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from quizapp.scheduling.events import Draft, EventType
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, Memory, MemoryModel, Scheduler
+from quizapp.scheduling.models.model import FSRS_6_WEIGHTS as DEFAULT_WEIGHTS
+from quizapp.scheduling.models.model import Memory, MemoryModel
+from quizapp.scheduling.models.scheduler import Scheduler
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.study_day import FixedClock, moment
 from quizapp.scheduling.weights import fit, trainer
@@ -29,7 +31,7 @@ def history(rng: random.Random, truth: MemoryModel, length: int) -> list[History
     for index in range(length):
         elapsed = rng.choice((0, 1, 2, 4, 9, 20)) if index else 0
         day += elapsed
-        known = scheduler.retrievability(memory.stability, elapsed) if index else 0.6
+        known = scheduler.retrievability(memory, elapsed) if index else 0.6
         rating = rng.choices((2, 3, 4), (1, 6, 1))[0] if rng.random() < known else 1
         memory = scheduler.review(memory, rating, day)
         found.append(HistoryStep(elapsed, rating, True))
@@ -66,7 +68,7 @@ def test_trainer_predicts_what_the_scheduler_predicts() -> None:
         for index, step in enumerate(steps):
             day += step.elapsed
             if index:
-                expected = scheduler.retrievability(memory.stability, step.elapsed)
+                expected = scheduler.retrievability(memory, step.elapsed)
                 assert float(row[index - 1]) == pytest.approx(expected, rel=1e-6)
             memory = scheduler.review(memory, step.rating, day)
 

@@ -10,17 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, Rating
-from quizapp.scheduling.fsrs import (
-    DEFAULT_WEIGHTS,
-    Memory,
-    MemoryModel,
-    Scheduler,
-    check_weights,
-    fuzz_bounds,
-    fuzz_sample,
-    fuzzed,
-    seed_of,
-)
+from quizapp.scheduling.models.fuzz import fuzz_bounds, fuzz_sample, fuzzed, seed_of
+from quizapp.scheduling.models.model import FSRS_6_WEIGHTS as DEFAULT_WEIGHTS
+from quizapp.scheduling.models.model import Memory, MemoryModel, ModelName, check_weights
+from quizapp.scheduling.models.scheduler import Scheduler
 
 pytestmark = pytest.mark.slow
 
@@ -119,7 +112,7 @@ def test_fuzz_alone_never_shortens_an_interval(stability, difficulty, before, el
     memory = Memory(REVIEW, None, stability, difficulty, DAY, before * 86400)
     found = outcomes(memory, DAY + elapsed)
     for rating in (Rating.HARD, Rating.GOOD, Rating.EASY):
-        ideal = SCHEDULER.ideal_interval(found[rating].memory.stability, 0.9)
+        ideal = SCHEDULER.ideal_interval(found[rating].memory, 0.9)
         if round(ideal) > before and before < 36000:
             assert found[rating].interval > before * 86400
 
@@ -252,7 +245,7 @@ def test_memory_agrees_with_ankis_backend_over_evenings_and_mornings(tmp_path) -
 
 def test_wrong_weights_are_refused() -> None:
     with pytest.raises(ValueError, match="21"):
-        check_weights([1.0] * 19)
-    assert check_weights(DEFAULT_WEIGHTS) == DEFAULT_WEIGHTS
+        check_weights(ModelName.FSRS_6, [1.0] * 19)
+    assert check_weights(ModelName.FSRS_6, DEFAULT_WEIGHTS) == DEFAULT_WEIGHTS
     assert MemoryModel().version == "FSRS-6/default"
     assert MemoryModel(weights=(0.3, *DEFAULT_WEIGHTS[1:])).version != "FSRS-6/default"

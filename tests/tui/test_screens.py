@@ -236,7 +236,7 @@ async def test_settings_are_written_with_their_comments_and_take_effect(app: App
 
 async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study: Study) -> None:
     from quizapp.scheduling.events import Draft, EventType
-    from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS
+    from quizapp.scheduling.models.model import FSRS_6_WEIGHTS as DEFAULT_WEIGHTS
 
     running = app("settings")
     async with running.run_test() as pilot:
@@ -262,7 +262,7 @@ async def test_the_memory_model_is_reset_once_that_is_confirmed(app: App, study:
 async def test_a_wrong_typed_setting_is_refused_with_a_sentence(app: App) -> None:
     running = app("settings")
     async with running.run_test() as pilot:
-        await pilot.press(*["down"] * 10, "enter", *"nvim", "enter")
+        await pilot.press(*["down"] * 11, "enter", *"nvim", "enter")
         await pilot.pause()
         assert load_settings(paths.config()).editor == "nvim"
         await pilot.press("r")

@@ -42,7 +42,7 @@ def knowledge(study: "Study") -> dict[str, CardKnowledge]:
     for row in study.cards():
         if row.state:
             hours = max(0.0, (now.time - row.last) / 3_600_000)
-            cards[row.card] = CardKnowledge(study.recall_of(row, now.day), hours, bool(row.suspended))
+            cards[row.card] = CardKnowledge(study.recall_of(row, now), hours, bool(row.suspended))
         elif row.suspended:
             # It was suspended before its first review, so it is never fresh.
             cards[row.card] = CardKnowledge(0.0, 1e9, suspended=True)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
+from quizapp.scheduling.planner.fsrs_math import UNSEEN, PlanFormulas, PlanMemory
 from quizapp.scheduling.planner.random_draws import sample_first_days
 
 
@@ -24,7 +24,7 @@ class AnswerHabits:
 
 @dataclass(frozen=True)
 class ExerciseTask:
-    """An exercise: its weight, how long it takes, and its memory (stability 0.0: never rated).
+    """An exercise: its weight, how long it takes, and its memory.
 
     ``last`` and ``due`` are days from today. ``passed`` tells whether the learner's code has ever passed.
     """
@@ -32,8 +32,7 @@ class ExerciseTask:
     slug: str
     minutes: int
     weight: float
-    stability: float = 0.0
-    difficulty: float = 0.0
+    memory: PlanMemory = UNSEEN
     last: int = 0
     due: int = 0
     passed: bool = False
@@ -41,7 +40,7 @@ class ExerciseTask:
 
 @dataclass(frozen=True)
 class PlanDeck:
-    """The cards, one entry in each column per card; a stability of 0.0 is a card never seen.
+    """The cards, one entry in each column per card.
 
     ``last`` and ``due`` are days from today, ``relatives`` the cards that may not come on the same day,
     ``retention`` the desired retention that the learner set for a deck folder (0.0: up to the plan).
@@ -55,8 +54,7 @@ class PlanDeck:
     exercises: Sequence[str]
     weight: Sequence[float]
     seconds: Sequence[float]
-    stability: Sequence[float]
-    difficulty: Sequence[float]
+    memory: Sequence[PlanMemory]
     last: Sequence[int]
     due: Sequence[int]
     relatives: Sequence[Sequence[int]]
@@ -65,19 +63,19 @@ class PlanDeck:
     introduced: int
     orders: Mapping[str, Sequence[int]]
     tasks: Sequence[ExerciseTask]
-    formulas: FsrsFormulas
+    formulas: PlanFormulas
     habits: AnswerHabits
     longest: int = 36500
 
     @cached_property
-    def first_days(self) -> list[tuple[float, float, int]]:
-        """Samples of what the first day makes of a new card: (stability, difficulty, answers)."""
+    def first_days(self) -> list[tuple[PlanMemory, int]]:
+        """Samples of what the first day makes of a new card: (memory, answers)."""
         return sample_first_days(self.formulas, self.habits.first)
 
     @property
     def unseen(self) -> int:
         """How many cards were never seen."""
-        return sum(1 for stability in self.stability if stability <= 0)
+        return sum(1 for memory in self.memory if not memory)
 
     def only(self, keep: Sequence[int]) -> "PlanDeck":
         """The deck without the other cards; an exercise keeps the share of its weight that its cards have."""
@@ -95,8 +93,7 @@ class PlanDeck:
             exercises=[self.exercises[i] for i in keep],
             weight=[self.weight[i] for i in keep],
             seconds=[self.seconds[i] for i in keep],
-            stability=[self.stability[i] for i in keep],
-            difficulty=[self.difficulty[i] for i in keep],
+            memory=[self.memory[i] for i in keep],
             last=[self.last[i] for i in keep],
             due=[self.due[i] for i in keep],
             relatives=[[place[j] for j in self.relatives[i] if j in place] for i in keep],

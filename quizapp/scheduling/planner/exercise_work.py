@@ -26,15 +26,14 @@ class ExerciseWork:
     ) -> None:
         self._formulas, self._tasks, self._share, self._end = deck.formulas, deck.tasks, share, end
         self._samples = samples[len(deck.names) :]
-        self._stretch = deck.formulas.stretch(retention)
-        self.stability = [task.stability for task in deck.tasks]
-        self._difficulty = [task.difficulty for task in deck.tasks]
+        self._retention = retention
+        self.memory = [task.memory for task in deck.tasks]
         self._last_written = [task.last for task in deck.tasks]
         self._due = [task.due for task in deck.tasks]
         self._passed = [task.passed for task in deck.tasks]
         self._repetitions = [0] * len(deck.tasks)
         self._new = sorted(
-            (number for number, task in enumerate(deck.tasks) if task.stability <= 0),
+            (number for number, task in enumerate(deck.tasks) if not task.memory),
             key=lambda number: (-deck.tasks[number].weight / deck.tasks[number].minutes, number),
         )
         self._saved = 0.0
@@ -50,8 +49,8 @@ class ExerciseWork:
         """The chance to write each exercise again on the day of the interview; 0 if it never passed."""
         recall, end = self._formulas.recall, self._end
         return [
-            recall(stability, end - met) if passed else 0.0
-            for stability, met, passed in zip(self.stability, self._last_written, self._passed, strict=True)
+            recall(memory, end - met) if passed else 0.0
+            for memory, met, passed in zip(self.memory, self._last_written, self._passed, strict=True)
         ]
 
     def begin(self, today: int, seconds: float, last: bool, done: "DayWork") -> None:
@@ -80,7 +79,7 @@ class ExerciseWork:
         """
         if self._open is not None and (not last or self._passed[self._open]):
             return True
-        ready = [number for number, s in enumerate(self.stability) if s > 0 and self._due[number] <= today]
+        ready = [number for number, memory in enumerate(self.memory) if memory and self._due[number] <= today]
         if last:
             ready = [number for number in ready if self._passed[number]]
         else:
@@ -97,20 +96,18 @@ class ExerciseWork:
 
     def _gain(self, number: int, today: int) -> float:
         """What writing an exercise now adds on the day of the interview, per second."""
-        formulas, stability = self._formulas, self.stability[number]
+        formulas, memory = self._formulas, self.memory[number]
         left = self._end - today
         before = (
-            formulas.recall(stability, self._end - self._last_written[number])
-            if self._passed[number]
-            else 0.0
+            formulas.recall(memory, self._end - self._last_written[number]) if self._passed[number] else 0.0
         )
-        if stability <= 0:
-            after = sum(formulas.recall(formulas.first(rating)[0], left) for rating in (2, 3)) / 2
+        if not memory:
+            after = sum(formulas.recall(formulas.first(rating), left) for rating in (2, 3)) / 2
         else:
             elapsed = today - self._last_written[number]
-            kept = formulas.recall(stability, elapsed)
-            good, _ = formulas.after(stability, self._difficulty[number], elapsed, 3)
-            lost, _ = formulas.after(stability, self._difficulty[number], elapsed, 1)
+            kept = formulas.recall(memory, elapsed)
+            good = formulas.after(memory, elapsed, 3)
+            lost = formulas.after(memory, elapsed, 1)
             after = kept * formulas.recall(good, left) + (1 - kept) * formulas.recall(lost, left)
         return self._tasks[number].weight * (after - before) / self._seconds(number)
 
@@ -132,14 +129,13 @@ class ExerciseWork:
         formulas = self._formulas
         luck = self._samples[number][self._repetitions[number] % SAMPLES]
         self._repetitions[number] += 1
-        if self.stability[number] <= 0:
+        memory = self.memory[number]
+        if not memory:
             memory = formulas.first(2 if luck < 0.5 else 3)
         else:
             elapsed = today - self._last_written[number]
-            kept = luck < formulas.recall(self.stability[number], elapsed)
-            memory = formulas.after(
-                self.stability[number], self._difficulty[number], elapsed, 3 if kept else 1
-            )
-        self.stability[number], self._difficulty[number] = memory
+            kept = luck < formulas.recall(memory, elapsed)
+            memory = formulas.after(memory, elapsed, 3 if kept else 1)
+        self.memory[number] = memory
         self._last_written[number], self._passed[number] = today, True
-        self._due[number] = today + max(1, int(memory[0] * self._stretch + 0.5))
+        self._due[number] = today + max(1, int(formulas.interval(memory, self._retention) + 0.5))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from quizapp.bank.model import Bank, Question
 from quizapp.scheduling.cards import EXERCISE, NEW, REVIEW, CardRow, ReviewRow
 from quizapp.scheduling.planner.deck import AnswerHabits, ExerciseTask, PlanDeck
-from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
+from quizapp.scheduling.planner.fsrs_math import UNSEEN, plan_formulas, plan_memory
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
@@ -61,8 +61,7 @@ def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDec
         exercises=[question.exercise for question in cards],
         weight=[weights.cards.get(question.id, 1.0) for question in cards],
         seconds=[answer_habits.seconds.get(question.kind, SECONDS) for question in cards],
-        stability=[row.stability if row.state else 0.0 for row in card_rows],
-        difficulty=[row.difficulty for row in card_rows],
+        memory=[plan_memory(row) for row in card_rows],
         last=[row.last_day - today if row.state else 0 for row in card_rows],
         due=[_due(row, today) for row in card_rows],
         relatives=relatives,
@@ -73,7 +72,7 @@ def load_deck(study: "Study", weights: StudyWeights, track: str = "") -> PlanDec
         ),
         orders=_orders(study, cards, index, weights, track),
         tasks=_tasks(study, rows, weights, today),
-        formulas=FsrsFormulas(study.scheduler.model.weights),
+        formulas=plan_formulas(study.scheduler.model),
         habits=answer_habits,
         longest=study.settings.max_interval_days,
     )
@@ -155,8 +154,7 @@ def _tasks(
                 slug,
                 max(1, exercise.minutes),
                 weight,
-                row.stability if rated else 0.0,
-                row.difficulty,
+                plan_memory(row) if rated else UNSEEN,
                 row.last_day - today if rated else 0,
                 max(0, row.due_day - today) if rated else 0,
                 states[slug].passed_at is not None,

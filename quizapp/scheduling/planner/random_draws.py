@@ -5,7 +5,7 @@ from functools import lru_cache
 from itertools import accumulate
 from random import Random
 
-from quizapp.scheduling.planner.fsrs_math import FsrsFormulas
+from quizapp.scheduling.planner.fsrs_math import STEP_DAYS, PlanFormulas, PlanMemory
 
 SAMPLES = 16
 """Numbers for each row of `draws`; later repetitions start again at the first."""
@@ -27,8 +27,8 @@ def uniform_samples(seed: int, rows: int) -> list[list[float]]:
     return [[rng.random() for _ in range(SAMPLES)] for _ in range(rows)]
 
 
-def sample_first_days(formulas: FsrsFormulas, shares: Sequence[float]) -> list[tuple[float, float, int]]:
-    """Sample what the first day makes of a new card: (stability, difficulty, answers), equally likely.
+def sample_first_days(formulas: PlanFormulas, shares: Sequence[float]) -> list[tuple[PlanMemory, int]]:
+    """Sample what the first day makes of a new card: (memory, answers), equally likely.
 
     ``shares`` are those of Again, Hard, Good, Easy for the first answer.
     """
@@ -42,12 +42,12 @@ def sample_first_days(formulas: FsrsFormulas, shares: Sequence[float]) -> list[t
     return samples
 
 
-def _first_day(formulas: FsrsFormulas, rating: int, rng: Random) -> tuple[float, float, int]:
-    stability, difficulty = formulas.first(rating)
+def _first_day(formulas: PlanFormulas, rating: int, rng: Random) -> tuple[PlanMemory, int]:
+    memory = formulas.first(rating)
     answers, step = 1, int(rating == 3)
     while rating != 4 and step < 2 and answers < _MOST_ANSWERS:
         (rating,) = rng.choices((1, 2, 3, 4), _STEPS[rating])
-        stability, difficulty = formulas.after(stability, difficulty, 0, rating)
+        memory = formulas.after(memory, STEP_DAYS, rating)
         answers += 1
         step = 0 if rating == 1 else step + (rating == 3)
-    return stability, difficulty, answers
+    return memory, answers

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from quizapp.scheduling.planner.deck import PlanDeck
 from quizapp.scheduling.planner.exercise_work import ExerciseWork
+from quizapp.scheduling.planner.fsrs_math import STEP_DAYS, PlanMemory
 from quizapp.scheduling.planner.random_draws import FIRST_DAYS, SAMPLES, uniform_samples
 
 NEW_ANSWERS = 2  # what a new card usually takes on its first day
@@ -92,19 +93,18 @@ class _Simulation:
     def __init__(self, deck: PlanDeck, days: Sequence[PlanDay], policy: Policy, seed: int) -> None:
         self.deck, self.days, self.policy = deck, days, policy
         self.samples = uniform_samples(seed, len(deck.names) + len(deck.tasks))
-        self.stability, self.difficulty = list(deck.stability), list(deck.difficulty)
+        self.memory = list(deck.memory)
         self.last_seen = list(deck.last)
         self.repetitions = [0] * len(deck.names)
-        free = deck.formulas.stretch(policy.retention)
-        self.stretch = [deck.formulas.stretch(fixed) if fixed else free for fixed in deck.retention]
+        self.retention = [fixed or policy.retention for fixed in deck.retention]
         # the day on which a relative came
         self.away = [0 if card in deck.away else -1 for card in range(len(deck.names))]
         self.due_on = list(deck.due)
         self.due: list[list[int]] = [[] for _ in days]
         for card in sorted(range(len(deck.names)), key=lambda card: (deck.due[card], deck.names[card])):
-            if deck.stability[card] > 0 and deck.due[card] < len(days):
+            if deck.memory[card] and deck.due[card] < len(days):
                 self.due[deck.due[card]].append(card)
-        self.fresh = [card for card in deck.orders[policy.order] if deck.stability[card] <= 0]
+        self.fresh = [card for card in deck.orders[policy.order] if not deck.memory[card]]
         self.waiting: list[int] = []
         self.quickest = min(deck.seconds, default=0.0)
 
@@ -131,7 +131,7 @@ class _Simulation:
 
     def _review(self, cards: Sequence[int], today: int, room: float, done: DayWork) -> list[int]:
         """Review cards while there is room; those that must wait."""
-        deck, away, stability, difficulty = self.deck, self.away, self.stability, self.difficulty
+        deck, away, memories = self.deck, self.away, self.memory
         after, recall = deck.formulas.after, deck.formulas.recall
         hard, good = deck.habits.later[0], deck.habits.later[0] + deck.habits.later[1]
         late: list[int] = []
@@ -145,7 +145,7 @@ class _Simulation:
                 late.append(card)
                 continue
             elapsed = today - self.last_seen[card]
-            chance = recall(stability[card], elapsed)
+            chance = recall(memories[card], elapsed)
             if last and chance >= SURE:
                 continue
             luck = self.samples[card][self.repetitions[card] % SAMPLES]
@@ -154,22 +154,23 @@ class _Simulation:
             if luck < chance:
                 luck /= chance
                 rating = 2 if luck < hard else 3 if luck < good else 4
-                memory = after(stability[card], difficulty[card], elapsed, rating)
+                memory = after(memories[card], elapsed, rating)
             else:
-                memory = after(stability[card], difficulty[card], elapsed, 1)
+                memory = after(memories[card], elapsed, 1)
                 # The relearning step on the same day, answered Good.
-                memory = after(*memory, 0, 3)
+                memory = after(memory, STEP_DAYS, 3)
                 used += cost
             done.reviews += 1
             self._keep(card, memory, today)
         done.seconds = used
         return late
 
-    def _keep(self, card: int, memory: tuple[float, float], today: int) -> None:
+    def _keep(self, card: int, memory: PlanMemory, today: int) -> None:
         """Note a card's memory and when it comes again; its relatives stay away today."""
-        self.stability[card], self.difficulty[card] = memory
+        self.memory[card] = memory
         self.last_seen[card] = today
-        days = min(max(int(memory[0] * self.stretch[card] + 0.5), 1), self.deck.longest)
+        ideal = self.deck.formulas.interval(memory, self.retention[card])
+        days = min(max(int(ideal + 0.5), 1), self.deck.longest)
         self.due_on[card] = today + days
         if today + days < len(self.due):
             self.due[today + days].append(card)
@@ -187,9 +188,9 @@ class _Simulation:
             if self.away[card] == today:
                 kept.append(card)
                 continue
-            stability, difficulty, answers = deck.first_days[int(self.samples[card][0] * FIRST_DAYS)]
+            memory, answers = deck.first_days[int(self.samples[card][0] * FIRST_DAYS)]
             self.repetitions[card] = 1
-            self._keep(card, (stability, difficulty), today)
+            self._keep(card, memory, today)
             done.new += 1
             done.seconds += answers * deck.seconds[card]
             topic = deck.topics[card]
@@ -200,19 +201,19 @@ class _Simulation:
         """The cards not seen today, the least likely to be recalled on the day of the interview first."""
         recall, end = self.deck.formulas.recall, len(self.days)
         by_chance = [
-            (recall(stability, end - self.last_seen[card]), card)
-            for card, stability in enumerate(self.stability)
-            if stability > 0 and self.last_seen[card] < today
+            (recall(memory, end - self.last_seen[card]), card)
+            for card, memory in enumerate(self.memory)
+            if memory and self.last_seen[card] < today
         ]
         return [card for _, card in sorted(by_chance)]
 
     def result(self, coding: ExerciseWork, done: Sequence[DayWork]) -> SimulationRun:
         """The figures for the day of the interview."""
         recall, end, deck = self.deck.formulas.recall, len(self.days), self.deck
-        chances = [recall(s, end - met) for s, met in zip(self.stability, self.last_seen, strict=True)]
+        chances = [recall(memory, end - met) for memory, met in zip(self.memory, self.last_seen, strict=True)]
         weight, recalled, variance = _tally(deck.weight, chances)
         code_weight, code, code_variance = _tally([task.weight for task in deck.tasks], coding.chances())
-        seen = sum(1 for stability in self.stability if stability > 0)
+        seen = sum(1 for memory in self.memory if memory)
         total = (weight + code_weight) or 1.0
         return SimulationRun(
             value=(recalled + code) / total,

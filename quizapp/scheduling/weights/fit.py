@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING
 
 from quizapp.scheduling.cards import NEW, ReviewRow
 from quizapp.scheduling.events import Draft, EventType
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, MODEL, Memory, MemoryModel, Scheduler, check_weights
+from quizapp.scheduling.models.model import (
+    FSRS_6_WEIGHTS,
+    Memory,
+    MemoryModel,
+    ModelName,
+    check_weights,
+)
+from quizapp.scheduling.models.scheduler import Scheduler
 from quizapp.util.installation import require_torch
 from quizapp.util.text import plural
 
@@ -57,13 +64,18 @@ def fit(study: "Study", *, least: int) -> FitResult:
     cut = sorted(review.time for review in spaced)[int(len(spaced) * TRAINED_SHARE)]
     histories = split(reviews, cut)
     trainer = find_trainer()
-    weights = check_weights(_fast(histories) if trainer == "fsrs-rs" else _small(histories))
-    present = study.scheduler.model
+    weights = check_weights(ModelName.FSRS_6, _fast(histories) if trainer == "fsrs-rs" else _small(histories))
+    present = study.reducer.models[ModelName.FSRS_6]
     before = log_loss(present, histories)
-    after = log_loss(MemoryModel(MODEL, weights), histories)
+    after = log_loss(MemoryModel(ModelName.FSRS_6, weights), histories)
     adopted = after < before - BETTER_BY
     if adopted:
-        details = {"model": MODEL, "weights": list(weights), "reviews": len(spaced), "trainer": trainer}
+        details = {
+            "model": ModelName.FSRS_6,
+            "weights": list(weights),
+            "reviews": len(spaced),
+            "trainer": trainer,
+        }
         study.store.append(Draft(EventType.SETTINGS, study.now(), model=present.version, data=details))
     reason = "they predict the latest reviews better" if adopted else "the present weights predict as well"
     return FitResult(adopted, reason, len(spaced), before, after, weights, trainer)
@@ -78,6 +90,14 @@ def find_trainer() -> str:
         return "fsrs-rs"
     require_torch("Fitting the memory model to your reviews")
     return "torch"
+
+
+def reset(study: "Study") -> None:
+    """Go back to the published weights of the model in use."""
+    default = MemoryModel.default(study.scheduler.model.name)
+    kind = EventType.SETTINGS if default.name is ModelName.FSRS_6 else EventType.MODEL
+    details = {"model": default.name, "weights": list(default.weights)}
+    study.store.append(Draft(kind, study.now(), model=study.model, data=details))
 
 
 def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[HistoryStep]]:
@@ -104,7 +124,7 @@ def log_loss(model: MemoryModel, histories: Iterable[Sequence[HistoryStep]]) -> 
         for index, step in enumerate(history):
             day += step.elapsed
             if index and step.elapsed and not step.trained:
-                chance = scheduler.retrievability(memory.stability, step.elapsed)
+                chance = scheduler.retrievability(memory, step.elapsed)
                 chance = min(max(chance, 1e-6), 1 - 1e-6)
                 losses.append(-math.log(chance if step.rating > 1 else 1 - chance))
             memory = scheduler.review(memory, step.rating, day)
@@ -129,5 +149,5 @@ def _fast(histories: Sequence[Sequence[HistoryStep]]) -> Sequence[float]:
             reviews.append(fsrs_rs_python.FSRSReview(step.rating, step.elapsed if index else 0))
             if index and step.elapsed:
                 items.append(fsrs_rs_python.FSRSItem(list(reviews)))
-    weights = fsrs_rs_python.FSRS(list(DEFAULT_WEIGHTS)).compute_parameters(items)
+    weights = fsrs_rs_python.FSRS(list(FSRS_6_WEIGHTS)).compute_parameters(items)
     return [float(value) for value in weights]

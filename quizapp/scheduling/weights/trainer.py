@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from quizapp.scheduling.fsrs import DEFAULT_WEIGHTS, STABILITY
+from quizapp.scheduling.models.fsrs6 import STABILITY
+from quizapp.scheduling.models.model import FSRS_6_WEIGHTS as DEFAULT_WEIGHTS
 
 if TYPE_CHECKING:
     from quizapp.scheduling.weights.fit import HistoryStep
