@@ -160,7 +160,7 @@ def _add_study(parser: CommandParser) -> None:
     due.add_argument("--json", action="store_true", help="print JSON")
     answer = parser.add_command("answer", "study.answer", "rate a card and print when it is due next")
     answer.add_argument("id", metavar="ID", help="a question's id")
-    answer.add_argument("rating", choices=("again", "hard", "good", "easy"))
+    answer.add_argument("rating", choices=("again", "hard", "good", "easy"), help="how well you knew it")
     stats = parser.add_command(
         "stats", "study.stats", "show retention, forecast and calibration, and each topic"
     )
@@ -288,7 +288,7 @@ def _add_data(parser: CommandParser) -> None:
         help="markdown: the bank as a book; anki: for Anki's File, Import, with history "
         "if PATH ends in .apkg; json, csv: the review log",
     )
-    export.add_argument("path", type=to_path, metavar="PATH")
+    export.add_argument("path", type=to_path, metavar="PATH", help="the file to write; markdown: the folder")
     log_import = parser.add_command("import", "data.import_log", "add the reviews of another log")
     log_import.add_argument("path", type=to_path, metavar="PATH", help="a file from 'quizapp export json'")
     sync = parser.add_command(
@@ -296,8 +296,8 @@ def _add_data(parser: CommandParser) -> None:
     )
     sync.add_argument("folder", type=to_path, metavar="DIR", help="a folder that all of them can reach")
     deck = parser.add_command("deck", "data.deck", "add your own questions")
-    deck.add_argument("action", choices=("add", "remove", "list"))
-    deck.add_argument("path", nargs="?", type=to_path, metavar="PATH")
+    deck.add_argument("action", choices=("add", "remove", "list"), help="what to do with your decks")
+    deck.add_argument("path", nargs="?", type=to_path, metavar="PATH", help="the file or folder of a deck")
 
 
 def _add_system(parser: CommandParser) -> None:
@@ -306,7 +306,7 @@ def _add_system(parser: CommandParser) -> None:
     restore = parser.add_command("restore", "system.restore", "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")
     completion = parser.add_command("completion", "system.completion", "print a shell's completion script")
-    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to complete in")
 
 
 def to_path(text: str) -> "Path":

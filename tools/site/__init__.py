@@ -1,0 +1,1 @@
+"""What the documentation site needs besides the pages in ``docs/``."""
