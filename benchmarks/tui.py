@@ -42,14 +42,16 @@ CARDS = 400
 
 
 class Terminal:
-    """A program in a pseudo-terminal of 120 x 40 cells."""
+    """A program in a pseudo-terminal of 120 x 40 cells, by default with this checkout's packages."""
 
-    def __init__(self, code: str | list[str], home: Path) -> None:
+    def __init__(self, code: str | list[str], home: Path, environment: dict[str, str] | None = None) -> None:
+        if environment is None:
+            environment = os.environ | {"PYTHONPATH": str(Path(__file__).parents[1])}
         # Users' programs keep their bytecode, whatever this environment asks for.
-        kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+        kept = {name: value for name, value in environment.items() if name != "PYTHONDONTWRITEBYTECODE"}
         environment = kept | {
             "QUIZAPP_HOME": str(home), "TERM": "xterm-256color", "COLORTERM": "truecolor",
-            "COLUMNS": "120", "LINES": "40", "PYTHONPATH": str(Path(__file__).parents[1]),
+            "COLUMNS": "120", "LINES": "40",
         }  # fmt: skip
         self.master, slave = pty.openpty()
         self.started = time.perf_counter()
