@@ -13,7 +13,7 @@ from quizapp.errors import QuizError
 from quizapp.exchange.anki.card_html import CardHtml, bank_notes
 from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, CardRow, CardState, ReviewRow
 from quizapp.scheduling.events import compact
-from quizapp.scheduling.fsrs import LEARNING_STEPS
+from quizapp.scheduling.models.steps import LEARNING_STEPS
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.statistics import reviews_by_time
 from quizapp.scheduling.study_day import DAY_S, day_start
