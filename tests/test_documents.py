@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.interview.blueprint import load_blueprint
+from quizapp.interview.rounds.round_table import ROUNDS
 from tools.pictures.scenes import DOCUMENTS
 from tools.site.hooks import PAGES, rewrite_links
 
@@ -106,3 +108,31 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_
         loaded.feed(page.read_text(encoding="utf-8"))
     assert [address for address in loaded.addresses if re.match(r"(\w+:)?//", address)] == []
     assert (site / "search" / "search_index.js").exists()
+
+
+@pytest.mark.parametrize(
+    "source", [page for page in SOURCES if page.name != "CHANGELOG.md"], ids=lambda path: path.name
+)
+def test_every_path_and_tool_that_a_document_names_exists(source: Path) -> None:
+    text = source.read_text(encoding="utf-8")
+    named = set(
+        re.findall(r"`((?:benchmarks|content|docs|exercises|quizapp|tests|tools)/[a-z0-9_./-]+)`", text)
+    )
+    named |= set(re.findall(r"python (benchmarks/\w+\.py)", text))
+    named |= {
+        f"{module.replace('.', '/')}" for module in re.findall(r"python -m ((?:tools|tests)\.[\w.]+)", text)
+    }
+    missing = [name for name in named if not (ROOT / name).exists() and not (ROOT / f"{name}.py").exists()]
+    assert missing == []
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    assert set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE)) <= targets
+
+
+def test_the_page_about_interviews_has_every_round_and_role() -> None:
+    rows = (DOCS / "mock.md").read_text(encoding="utf-8").splitlines()
+    for row in ROUNDS.values():
+        start = f"| `{row.name}` | {', '.join(map(str, row.lengths))} |"
+        assert any(line.startswith(start) for line in rows), f"docs/mock.md lacks the row {start}"
+    for name, role in load_blueprint().roles.items():
+        end = f"| {role.pass_mark} | {', '.join(role.rounds)} |"
+        assert any(line.startswith(f"| `{name}` |") and line.endswith(end) for line in rows), (name, end)
