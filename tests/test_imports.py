@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis", "shtab", "msgspec", "mcp"}
+HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis", "shtab", "msgspec", "mcp", "aiohttp"}
 
 
 def loaded(code: str, home: Path) -> set[str]:

@@ -45,6 +45,7 @@ EXAMPLES = {
     "check": ("check my-deck/", "every fault with file, line and what to do"),
     "deck": ("deck add ~/my-deck", "a folder of YAML files in the format of docs/questions.md"),
     "mcp": ("mcp", "let an assistant ask, grade, and hint: a server that its settings name"),
+    "serve": ("serve", "prints an address that works once; open it in a browser"),
     "doctor": ("doctor", "the first thing to run when something is wrong"),
     "restore": ("restore", "lists the backups; with a name from the list, restores that one"),
     "completion": ('eval "$(quizapp completion bash)"', "in ~/.bashrc"),
@@ -302,6 +303,9 @@ def _add_data(parser: CommandParser) -> None:
 
 def _add_system(parser: CommandParser) -> None:
     parser.add_command("mcp", "servers.mcp", "serve assistants that speak MCP, over stdin and stdout")
+    serve = parser.add_command("serve", "servers.serve", "use the app in a browser on this computer")
+    serve.add_argument("--port", type=_port, metavar="N", help="default: 8765, or a free one if it is taken")
+    serve.add_argument("--host", default="127.0.0.1", metavar="H", help="a loopback address (127.0.0.1)")
     parser.add_command("doctor", "system.doctor", "check Python, torch, devices, isolation and database")
     restore = parser.add_command("restore", "system.restore", "list the backups, or restore one")
     restore.add_argument("backup", nargs="?", metavar="BACKUP", help="a name from the list")
@@ -320,6 +324,13 @@ def _count(text: str) -> int:
     number = int(text) if text.isascii() and text.isdigit() else 0
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return number
+
+
+def _port(text: str) -> int:
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    if not 1 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port from 1 to 65535")
     return number
 
 

@@ -1,4 +1,4 @@
-"""The commands that serve others: assistants over stdin and stdout."""
+"""The commands that serve others: assistants over stdin and stdout, and a browser."""
 
 import sys
 from argparse import Namespace
@@ -34,6 +34,18 @@ def mcp(_options: Namespace) -> int:
     with Study.open(load_user_bank()) as study:
         serve(study, Rehearsal(_plan, _incidents, _incident_seconds))
     return DONE
+
+
+def serve(options: Namespace) -> int:
+    """Serve the app to a browser on this computer until ctrl+c."""
+    try:
+        from quizapp.tui.serve.server import serve as serve_app
+    except ImportError:
+        raise QuizError(
+            "the browser needs the package textual-serve; install it with: "
+            "pip install 'textual-serve>=1.1.3,<2' 'aiohttp>=3.14,<4'"
+        ) from None
+    return serve_app(options.host, options.port)
 
 
 def _plan(study: "Study") -> "PlanInputs | None":

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from textual.command import Provider
     from textual.content import Content
+    from textual.driver import Driver
 
     from quizapp.bank.model import Bank
     from quizapp.scheduling.service import Study
@@ -47,7 +48,10 @@ def _commands() -> "type[Provider]":
 
 
 class QuizApp(App[int]):
-    """The terminal interface. Tests pass ``study``; otherwise the data is opened after the first frame."""
+    """The terminal interface. Tests pass ``study``; otherwise the data is opened after the first frame.
+
+    ``driver_class`` and ``scheme`` ("dark" or "light") are given where the app runs in a browser.
+    """
 
     TITLE = "quizapp"
     COMMANDS: ClassVar[set[Any]] = {_commands}
@@ -63,11 +67,20 @@ class QuizApp(App[int]):
     ]
     COMMAND_PALETTE_BINDING = "ctrl+p"
 
-    def __init__(self, start: str = "home", *, study: "Study | None" = None, **options: Any) -> None:
+    def __init__(
+        self,
+        start: str = "home",
+        *,
+        study: "Study | None" = None,
+        driver_class: "type[Driver] | None" = None,
+        scheme: str = "dark",
+        **options: Any,
+    ) -> None:
         # This screen replaces Textual's empty first one, so its style sheet would not be loaded otherwise.
         self.first = "tour" if start == "home" and startup.tour_due() else start
         first = [HERE / "screens" / f"{self.first}.tcss"] if start == "home" else []
-        super().__init__(css_path=[HERE / "quizapp.tcss", *first])
+        super().__init__(driver_class, css_path=[HERE / "quizapp.tcss", *first])
+        self.scheme = scheme
         self.start = start
         self.options = options
         self.study_or_none = study
@@ -152,7 +165,7 @@ class QuizApp(App[int]):
 
     def use_theme(self, setting: str) -> None:
         """Switch to the theme that a setting asks for."""
-        wanted = theme.choose(setting, frozenset(self.available_themes))
+        wanted = theme.choose(setting, frozenset(self.available_themes), self.scheme)
         if self.available_themes[wanted].ansi:
             # Terminal colors cannot be blended, so the screen below a dialog is drawn dim instead.
             self.SUSPENDED_SCREEN_CLASS = "-screen-suspended"  # type: ignore[misc]

@@ -45,7 +45,7 @@ def watch_for_hangup(app: "QuizApp") -> None:
     loop = asyncio.get_running_loop()
     for name in ("SIGTERM", "SIGHUP"):
         with contextlib.suppress(AttributeError, NotImplementedError, RuntimeError):
-            loop.add_signal_handler(getattr(signal, name), _end, app)
+            loop.add_signal_handler(getattr(signal, name), end_app, app)
     stdin = sys.__stdin__
     if stdin is not None and stdin.isatty() and hasattr(os, "ttyname"):
         app.set_interval(POLL_SECONDS, lambda: _end_if_gone(app, stdin.fileno()))
@@ -55,10 +55,11 @@ def _end_if_gone(app: "QuizApp", descriptor: int) -> None:
     try:
         os.get_terminal_size(descriptor)
     except OSError:
-        _end(app)
+        end_app(app)
 
 
-def _end(app: "QuizApp") -> None:
+def end_app(app: "QuizApp") -> None:
+    """Leave in order; if that blocks, end the process."""
     app.action_leave()
     last_resort = threading.Timer(GRACE_SECONDS, os._exit, (INTERNAL,))
     last_resort.daemon = True
@@ -74,6 +75,9 @@ def suspend_to_shell(app: "QuizApp") -> None:
     Typed text is saved first, because the shell may end the program instead. The judge runs in a session of
     its own, so it continues meanwhile, and its answer waits in the socket.
     """
+    if app.is_web:
+        app.say("In a browser there is no shell to go to; ctrl+q leaves the program.")
+        return
     if not hasattr(signal, "SIGTSTP"):
         app.say("This system cannot suspend a program; open another window instead.", bad=True)
         return
@@ -122,7 +126,7 @@ def copy_text(app: "App[Any]", text: str) -> None:
     clipboard tool of the system is tried as well.
     """
     app.copy_to_clipboard(text)
-    if not app.is_headless:
+    if not (app.is_headless or app.is_web):  # a browser's clipboard is not that of the server
         app.run_worker(lambda: _copy_with_tool(text), thread=True, group="copy")
     app.notify("Copied.", timeout=2)
 
@@ -175,6 +179,9 @@ def _path_at_line(program: str, path: Path, line: int) -> Sequence[str]:
 
 def edit_file(app: "QuizApp", path: Path, line: int = 0) -> bool:
     """Run the user's editor on a file and wait for it; False, with a notice, if that is not possible."""
+    if app.is_web:
+        app.say(f"A browser cannot open your editor. The file is {path}; what you save there appears here.")
+        return False
     words = editor_command(app.study.settings.editor, path, line)
     if words is None:
         app.say("No editor was found: set EDITOR, or the editor in the settings.", bad=True)

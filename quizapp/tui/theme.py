@@ -85,8 +85,8 @@ def is_available(setting: str, available: frozenset[str]) -> bool:
     return setting in {"", "ansi"} or setting in available
 
 
-def choose(setting: str, available: frozenset[str]) -> str:
-    """The theme for a setting; if it names none, one that suits the terminal."""
+def choose(setting: str, available: frozenset[str], scheme: str = "dark") -> str:
+    """The theme for a setting; if it names none, one that suits the terminal, in a known ``scheme``."""
     if without_color():
         return "ansi-dark"
     name = {"ansi": "ansi-dark"}.get(setting, setting)
@@ -94,7 +94,7 @@ def choose(setting: str, available: frozenset[str]) -> str:
         return name
     term = os.environ.get("TERM", "")
     few = term in {"linux", "vt100", "xterm", "screen", "ansi", "cygwin"} or term.endswith("-16color")
-    return "ansi-dark" if few and not os.environ.get("COLORTERM") else "dark"
+    return "ansi-dark" if few and not os.environ.get("COLORTERM") else scheme
 
 
 def setting_of(name: str) -> str:

@@ -1,0 +1,1 @@
+"""The app in a browser: `quizapp serve`. Only this package knows aiohttp and textual-serve."""
