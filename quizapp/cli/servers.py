@@ -38,13 +38,11 @@ def mcp(_options: Namespace) -> int:
 
 def serve(options: Namespace) -> int:
     """Serve the app to a browser on this computer until ctrl+c."""
-    try:
-        from quizapp.tui.serve.server import serve as serve_app
-    except ImportError:
-        raise QuizError(
-            "the browser needs the package textual-serve; install it with: "
-            "pip install 'textual-serve>=1.1.3,<2' 'aiohttp>=3.14,<4'"
-        ) from None
+    from quizapp.util.installation import require
+
+    require("Serving the app to a browser", "textual_serve", "serve")
+    from quizapp.tui.serve.server import serve as serve_app
+
     return serve_app(options.host, options.port)
 
 
