@@ -33,6 +33,7 @@ EXAMPLES = {
     "stats": ("stats --json | jq .retention", "one number, for a script"),
     "exercise": ("exercise lora", "in a pipe: prints the task and the path of your file"),
     "grade": ("grade lora --watch", "in one window, with your editor in another"),
+    "cohort": ("cohort spring/ --exercise lora", "spring/ada/lora.py, spring/bob/lora.py, ...: a gradebook"),
     "review": ("review lora", "decide, point, explain, prove and fix, against the clock"),
     "mock": ("mock --minutes 45 --role research-engineer", "45 minutes against the clock"),
     "incident": ("incident healthy-until-step-11 | less", "in a pipe: the run as text, without the clock"),
@@ -215,11 +216,32 @@ def _add_practice(parser: CommandParser) -> None:
         "--stages", action="store_true", help="grade your run in stages, and show the next brief"
     )
     grade.add_argument("--faults", action="store_true", help="grade your run on code with faults")
+    _add_cohort(parser)
     review = parser.add_command("review", "review.review", "review plausible code against the clock")
     review.add_argument("slug", nargs="?", metavar="SLUG", help="the exercise; default: one chosen for you")
     review.add_argument("--seed", type=int, metavar="S", help="the same seed gives the same review")
     review.add_argument("--answer", type=to_path, metavar="FILE", help="mark an answer in JSON; - is stdin")
     review.add_argument("--json", action="store_true", help="print the task or the marks as JSON")
+
+
+def _add_cohort(parser: CommandParser) -> None:
+    cohort = parser.add_command("cohort", "cohort.cohort", "grade a whole class, and write its gradebook")
+    cohort.add_argument("folder", type=to_path, metavar="DIR", help="holds a folder for each student")
+    cohort.add_argument(
+        "--exercise", action="append", default=[], metavar="SLUG", help="only this one; can be repeated"
+    )
+    cohort.add_argument("--out", type=to_path, metavar="DIR", help="the results; default: beside DIR")
+    cohort.add_argument(
+        "--workers", type=_count, metavar="N", help="workers on this machine; default: the number of cores"
+    )
+    cohort.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster, such as tcp://lab:8786")
+    cohort.add_argument(
+        "--resource", metavar="NAME", help="only workers that offer this; with cuda the default is GPU"
+    )
+    cohort.add_argument("--device", default="cpu", metavar="D", help="cpu (default), auto, cuda[:N] or mps")
+    cohort.add_argument("--timeout", type=_seconds, metavar="S", help="time limit of one run, in seconds")
+    cohort.add_argument("--tier", choices=("T0", "T1", "T2", "T3"), help="force a lower isolation tier")
+    cohort.add_argument("--json", action="store_true", help="print one JSON object for each file")
 
 
 def _add_rehearsal(parser: CommandParser) -> None:

@@ -5,18 +5,25 @@ import time
 from types import TracebackType
 from typing import Self
 
+from quizapp.util.text import duration
+
 _SILENT_S = 0.5  # a shorter wait needs no counter
 _EVERY_S = 0.1
 _WIDTH = 24
+_STEPS_OF_PACE = 5  # fewer say too little about the pace
 
 
 class Progress:
-    """A bar if the ``total`` is known; otherwise a count of ``unit``, shown after half a second."""
+    """A bar if the ``total`` is known; otherwise a count of ``unit``, shown after half a second.
 
-    def __init__(self, label: str, total: int = 0, *, unit: str = "") -> None:
+    With ``estimate``, the bar also says how long the rest takes at the pace so far.
+    """
+
+    def __init__(self, label: str, total: int = 0, *, unit: str = "", estimate: bool = False) -> None:
         self._label = label
         self._total = total
         self._unit = unit
+        self._estimate = estimate
         self._count = 0
         self._start = self._shown = time.monotonic()
         self._drawn = False
@@ -55,7 +62,14 @@ class Progress:
         if not self._total:
             return f": {self._count} {self._unit}"
         filled = _WIDTH * self._count // self._total
-        return f" [{'#' * filled:.<{_WIDTH}}] {self._count}/{self._total}"
+        return f" [{'#' * filled:.<{_WIDTH}}] {self._count}/{self._total}{self._rest()}"
+
+    def _rest(self) -> str:
+        """The estimated rest, once a few steps have shown the pace."""
+        if not self._estimate or not _STEPS_OF_PACE <= self._count < self._total:
+            return ""
+        pace = (time.monotonic() - self._start) / self._count
+        return f", about {duration(pace * (self._total - self._count))} left"
 
     def _wipe(self) -> None:
         if self._drawn:
