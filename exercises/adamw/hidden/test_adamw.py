@@ -449,4 +449,6 @@ def test_zeros_are_valid(observe):
         grads[:2],
         {"lr": 0.1, "betas": (0.0, 0.0), "eps": 0.0, "weight_decay": 0.0},
         "With betas, eps and weight_decay of 0 each step moves by lr against the sign of the gradient.",
+        # A moment that is updated by its difference to the new value loses digits in small gradients.
+        atol=1e-6,
     )
