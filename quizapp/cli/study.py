@@ -3,7 +3,7 @@
 import json
 import sys
 from argparse import Namespace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_question, unknown_topic
@@ -168,12 +168,9 @@ def plan(options: Namespace) -> int:
 def _write_calendar(study: "Study", plan: "StudyPlan | None", path: "Path", role: str) -> int:
     """Write the days of the plan to a calendar file; without a plan there is no file, which is an error."""
     from quizapp.exchange.plan_calendar import write_calendar
-    from quizapp.scheduling.study_day import as_datetime
 
     if plan is None:
         raise QuizError(f"{path} was not written: there are no cards to plan, or all are suspended")
-    now = study.now()
-    local = as_datetime(now.time).astimezone(timezone(timedelta(seconds=now.offset)))
-    days = write_calendar(plan, path, study.bank, local, role)
+    days = write_calendar(plan, path, study.bank, study.now(), role)
     sys.stdout.write(f"{plural(days, 'day')} and the interview written to {path}\n")
     return DONE

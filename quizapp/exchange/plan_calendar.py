@@ -6,7 +6,7 @@ of an earlier one, even if the interview has moved.
 """
 
 from collections.abc import Iterator
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta, timezone
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,12 +15,15 @@ from quizapp.bank.model import Bank
 from quizapp.errors import QuizError
 from quizapp.scheduling.planner.calendar import MOCK
 from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan, exercise_parts
+from quizapp.scheduling.study_day import as_datetime
 from quizapp.util.atomic import write_atomic
 from quizapp.util.sanitize import one_line
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from quizapp.scheduling.events import Moment
 
 _LINE_OCTETS = 75  # RFC 5545, 3.1; the line break does not count
 
@@ -33,7 +36,7 @@ def check_calendar_path(path: Path) -> None:
         raise _not_written(path, "No such file or directory")
 
 
-def write_calendar(plan: StudyPlan, path: Path, bank: Bank, now: datetime, role: str = "") -> int:
+def write_calendar(plan: StudyPlan, path: Path, bank: Bank, now: "Moment", role: str = "") -> int:
     """Write the plan to ``path`` in one step and return the number of days with something to do.
 
     Replaces the file that is there. ``role`` goes into the commands for mock interviews. Raises `QuizError`.
@@ -49,12 +52,14 @@ def write_calendar(plan: StudyPlan, path: Path, bank: Bank, now: datetime, role:
     return sum(1 for _ in _study_days(plan))
 
 
-def calendar_text(plan: StudyPlan, bank: Bank, now: datetime, role: str = "") -> str:
+def calendar_text(plan: StudyPlan, bank: Bank, now: "Moment", role: str = "") -> str:
     """The plan as the text of a calendar file, made at ``now``: the days with work, then the interview."""
-    made = f"{now.day} {now:%B %Y}"
-    stamp = f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}"
+    in_utc = as_datetime(now.time)
+    local = in_utc.astimezone(timezone(timedelta(seconds=now.offset)))
+    made = f"{local.day} {local:%B %Y}"
+    stamp = f"{in_utc:%Y%m%dT%H%M%SZ}"
     # Calendars keep the event with the higher number, so it has to grow from one file to the next.
-    sequence = int(now.timestamp() // 60)
+    sequence = now.time // 60_000
 
     def event(uid: str, when: date, summary: str, description: str) -> Iterator[str]:
         yield "BEGIN:VEVENT"

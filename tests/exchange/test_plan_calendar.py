@@ -14,9 +14,11 @@ from quizapp.errors import QuizError
 from quizapp.exchange.plan_calendar import calendar_text, check_calendar_path, write_calendar
 from quizapp.scheduling.planner.load_deck import StudyWeights
 from quizapp.scheduling.planner.plan import StudyPlan, plan_today
+from quizapp.scheduling.study_day import moment
 from quizapp.util.text import plural
 from tests.scheduling.study_kit import MORNING, question, study
 
+NOW = moment(MORNING, 4)
 TODAY = MORNING.date()
 INTERVIEW = TODAY + timedelta(days=12)
 TRICKY = "Größe; Maße, \\nÜbung 🎯 and a name that is far too long for one line of a calendar file"
@@ -56,7 +58,7 @@ def events(text: str) -> dict[str, dict[str, object]]:
 
 def test_each_day_says_its_minutes_and_what_to_do(plan: StudyPlan) -> None:
     bank = tricky_bank()
-    read = events(calendar_text(plan, bank, MORNING, "research-engineer"))
+    read = events(calendar_text(plan, bank, NOW, "research-engineer"))
     working = [day for day in plan.days if day.minutes]
     assert len(read) == len(working) + 1
     for day in working:
@@ -79,14 +81,14 @@ def test_each_day_says_its_minutes_and_what_to_do(plan: StudyPlan) -> None:
 
 
 def test_the_stamp_is_the_clocks_time_in_utc(plan: StudyPlan) -> None:
-    stamps = {event["stamp"] for event in events(calendar_text(plan, tricky_bank(), MORNING)).values()}
+    stamps = {event["stamp"] for event in events(calendar_text(plan, tricky_bank(), NOW)).values()}
     assert stamps == {datetime(2026, 3, 2, 8, 0, tzinfo=UTC)}
 
 
 def test_a_later_file_updates_the_events_of_an_earlier_one(plan: StudyPlan, tmp_path: Path) -> None:
-    first = events(calendar_text(plan, tricky_bank(), MORNING))
+    first = events(calendar_text(plan, tricky_bank(), NOW))
     moved = plan._replace(date=plan.date + timedelta(days=3))
-    second = events(calendar_text(moved, tricky_bank(), MORNING + timedelta(hours=1)))
+    second = events(calendar_text(moved, tricky_bank(), moment(MORNING + timedelta(hours=1), 4)))
     assert first.keys() == second.keys()
     assert all(int(str(second[uid]["sequence"])) > int(str(first[uid]["sequence"])) for uid in first)
     assert second["interview@quizapp"]["day"] == INTERVIEW + timedelta(days=3)
@@ -97,14 +99,14 @@ def test_a_day_without_work_has_no_event(plan: StudyPlan) -> None:
         calendar_day=plan.days[0].calendar_day._replace(rehearsal="", rehearsal_minutes=0),
         done=type(plan.days[0].done)(),
     )
-    read = events(calendar_text(plan._replace(days=[free, *plan.days[1:]]), tricky_bank(), MORNING))
+    read = events(calendar_text(plan._replace(days=[free, *plan.days[1:]]), tricky_bank(), NOW))
     assert f"study-{TODAY:%Y%m%d}@quizapp" not in read
 
 
 @settings(max_examples=25)
 @given(name=st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=120))
 def test_lines_are_short_and_any_name_comes_back(plan: StudyPlan, name: str) -> None:
-    text = calendar_text(plan, tricky_bank(f"x{name}x"), MORNING)
+    text = calendar_text(plan, tricky_bank(f"x{name}x"), NOW)
     assert text.endswith("\r\nEND:VCALENDAR\r\n")
     assert "\n" not in text.replace("\r\n", "")
     assert "\r" not in text.replace("\r\n", "")
@@ -120,10 +122,10 @@ def test_the_file_is_replaced_and_a_link_stays_a_link(plan: StudyPlan, tmp_path:
     target, link = tmp_path / "shared.ics", tmp_path / "plan.ics"
     target.write_text("old")
     link.symlink_to(target)
-    days = write_calendar(plan, link, tricky_bank(), MORNING)
+    days = write_calendar(plan, link, tricky_bank(), NOW)
     assert days == sum(1 for day in plan.days if day.minutes)
     assert link.is_symlink()
-    assert target.read_bytes().decode() == calendar_text(plan, tricky_bank(), MORNING)
+    assert target.read_bytes().decode() == calendar_text(plan, tricky_bank(), NOW)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.ics", "shared.ics"]
 
 

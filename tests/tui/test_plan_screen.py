@@ -5,6 +5,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from icalendar import Calendar
 from textual.widgets import Input
 
 from quizapp import paths
@@ -97,3 +98,31 @@ async def test_minutes_role_and_target_go_into_the_file(app: App, study: Study) 
         assert plan.role
         assert plan.target == 0.80
         await shows(pilot, f"{plan.minutes} a day")
+
+
+async def test_x_writes_a_calendar_file_and_says_where(app: App, study: Study) -> None:
+    day = study.today() + timedelta(days=3)
+    study.settings = replace(study.settings, plan=PlanSettings(minutes=5, until=day))
+    running = app("plan")
+    async with running.run_test(size=(100, 40), notifications=True) as pilot:
+        await until(pilot, lambda: running.screen.phase == "ready")
+        await pilot.press("x")
+        await shows(pilot, "Written:")
+    (event,) = (
+        event
+        for event in Calendar.from_ical((paths.home() / "exports" / "plan.ics").read_text()).walk("VEVENT")
+        if event["SUMMARY"] == "Interview"
+    )
+    assert event.decoded("DTSTART") == day
+
+
+async def test_x_without_a_folder_to_write_to_is_a_sentence(app: App, study: Study) -> None:
+    day = study.today() + timedelta(days=3)
+    study.settings = replace(study.settings, plan=PlanSettings(minutes=5, until=day))
+    (paths.home() / "exports").write_text("a file")
+    running = app("plan")
+    async with running.run_test(size=(100, 40), notifications=True) as pilot:
+        await until(pilot, lambda: running.screen.phase == "ready")
+        await pilot.press("x")
+        notices = running._notifications
+        await until(pilot, lambda: any("cannot be written" in notice.message for notice in notices))

@@ -181,6 +181,7 @@ PLACES: Mapping[str, PlaceActions] = {
         A("role", "r", "role", "Set the role that you interview for.", (P.LOADING, P.NONE, P.READY), 8),
         A("target", "t", "target", "Set how much to recall on the day.", (P.LOADING, P.NONE, P.READY), 6),
         A("new_cards", "n", "new cards", "Set the new cards a day.", (P.LOADING, P.NONE, P.READY), 5),
+        A("export", "x", "calendar", "Write the days to a calendar file for a phone.", (P.READY,), 3),
         A("leave_field", "escape", "cancel", "Keep what is set.", (P.TYPING,), 9),
         *SCROLL,
         *SCROLL_PAGES,

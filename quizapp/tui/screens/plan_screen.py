@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Input, Label, Static
 
+from quizapp import paths
 from quizapp.errors import QuizError
 from quizapp.scheduling.next_step import open_tasks
 from quizapp.tui import actions
@@ -251,6 +252,20 @@ class PlanScreen(Place):
             if notice:
                 self.quiz.say(notice)
             self.opened()
+
+    def action_export(self) -> None:
+        """Write the plan as a calendar file."""
+        if self._plan is None:
+            return
+        from quizapp.exchange.plan_calendar import write_calendar
+
+        study, path = self.quiz.study, paths.home() / "exports" / "plan.ics"
+        try:
+            write_calendar(self._plan, path, study.bank, study.now(), self._settings.plan.role)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return
+        self.quiz.say(f"Written: {path}. Import it into your calendar; a later one updates its events.")
 
     def action_date(self) -> None:
         """Open the field for the date."""
