@@ -36,6 +36,11 @@ def workspace() -> Path:
     return home() / "exercises"
 
 
+def deck_ids() -> Path:
+    """The folder that remembers the ids of cards whose decks do not hold them."""
+    return home() / "deck-ids"
+
+
 def cache() -> Path:
     """The folder of files that may be deleted at any time."""
     return home() / "cache"

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quizapp import __version__, paths
+from quizapp.bank.decks.find_decks import MAX_FILES, beside, deck_files
 from quizapp.bank.model import Bank, Exercise, Fault, Question, Topic
 from quizapp.errors import QuizError, UnknownName
 from quizapp.util.suggest import did_you_mean
 
 _RETIRED = "retired.yaml"
-MAX_FILES = 1000  # of one deck
 
 # Called with the number of files read and the number of all files.
 ReportProgress = Callable[[int, int], None]
@@ -51,9 +51,12 @@ def load_bank(
         # A deck that changes daily must not cost the parsing of everything else.
         bank = load_shipped()
         start = _Reading(dict(bank.exercises), dict(bank.questions), dict(bank.topics), list(bank.faults))
-        return _assemble(_read_sources(extra, start, progress), order)
+        return _assemble(_read_sources(extra, start, progress, keep_ids=True), order)
 
-    return _cached("decks.pickle", _fingerprint([*shipped, *extra]), add_decks) if cache else add_decks()
+    if not cache:
+        return add_decks()
+    decks = [file for source in extra for path in _deck_files(source) for file in (path, beside(path))]
+    return _cached("decks.pickle", _fingerprint([*shipped, *decks]), add_decks)
 
 
 def _cached(name: str, key: str, make: Callable[[], Bank]) -> Bank:
@@ -85,6 +88,10 @@ def _content_files(source: Path) -> Iterable[Path]:
     if descriptions := sorted(source.glob("*/exercise.yaml")):
         return descriptions
     return yaml_files(source)
+
+
+def _deck_files(source: Path) -> list[Path]:
+    return deck_files(source) if source.is_dir() else [source]
 
 
 def yaml_files(folder: Path) -> list[Path]:
@@ -160,22 +167,29 @@ class _Reading(NamedTuple):
     faults: list[Fault]
 
 
-def _read_sources(sources: Sequence[Path], start: _Reading, progress: ReportProgress | None) -> _Reading:
-    """Add the questions of ``sources`` to ``start``, which is changed and returned."""
+def _read_sources(
+    sources: Sequence[Path], start: _Reading, progress: ReportProgress | None, *, keep_ids: bool = False
+) -> _Reading:
+    """Add the questions of ``sources`` to ``start``, which is changed and returned.
+
+    With ``keep_ids``, the ids that cards without one get are written into their files or beside them.
+    """
     from quizapp.bank.decks.read_deck import read_deck
 
-    files: list[Path] = []
+    files: dict[Path, None] = {}  # a file may be named twice, by itself and by its folder
     for source in sources:
-        if source.is_dir():
-            files += yaml_files(source)
-        elif source.exists():
-            files.append(source)
-        else:
+        if not source.exists():
             start.faults.append(Fault(str(source), 1, "does not exist; remove the deck or correct its path"))
+            continue
+        found = _deck_files(source)
+        if len(found) > MAX_FILES:
+            text = f"has more than {MAX_FILES:,} files of cards; the rest is not read, so name folders in it"
+            start.faults.append(Fault(str(source), 1, text))
+        files |= dict.fromkeys(found[:MAX_FILES])
     for number, path in enumerate(files):
         if progress is not None:
             progress(number, len(files))
-        start.faults.extend(read_deck(path, start.questions, start.topics))
+        start.faults.extend(read_deck(path, start.questions, start.topics, keep_ids=keep_ids))
     return start
 
 

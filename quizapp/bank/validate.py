@@ -49,7 +49,8 @@ def _without_echoes(faults: list[Fault], bank: Bank) -> list[Fault]:
 
 def question_faults(question: Question) -> Iterator[str]:
     """Yield what is wrong with a question by itself, apart from its links."""
-    for block in python_blocks(question):
+    # Notes hold sketches and console sessions; only what is written as a question is held to run.
+    for block in python_blocks(question) if question.file.endswith((".yaml", ".yml")) else ():
         if error := _syntax_error(block):
             yield f"a Python block has a syntax error in its line {error.lineno}: {error.msg}"
     if question.answer.count("```") % 2 or question.prompt.count("```") % 2:

@@ -18,6 +18,7 @@ try:
 except ImportError:  # PyYAML built without libyaml
     from yaml import SafeLoader as _Loader  # type: ignore[assignment]
 
+YAML_LOADER: Any = _Loader  # the type stubs lack most of the event interface
 MAX_FILE_BYTES = 4 << 20
 MAX_DEPTH = 20
 MAX_REPEATED = 100_000  # characters and values that aliases repeat
@@ -69,7 +70,7 @@ class _Builder:
     """Builds one value from a stream of parser events. Each mapping gets its line under `LINE`."""
 
     def __init__(self, text: str) -> None:
-        self._loader: Any = _Loader(text)  # the type stubs lack most of the event interface
+        self._loader = YAML_LOADER(text)
         self._anchors: dict[str, tuple[Any, int]] = {}
         self._weight = 0
         self._repeated = 0
@@ -152,29 +153,39 @@ class _Builder:
         return mapping
 
 
-def read_yaml(path: Path) -> tuple[Any, Fault | None]:
-    """Read a YAML file, with each mapping's line under `LINE`. If it is faulty, return None and the fault."""
+def read_text(path: Path, what: str) -> tuple[str, Fault | None]:
+    """Read a file of UTF-8 text, ``what`` it should be. If that fails, return "" and the fault."""
     try:
         if path.exists() and not path.is_file():  # reading a pipe would wait for its writer
-            return None, Fault(str(path), 1, "is not a regular file; name a YAML file")
+            return "", Fault(str(path), 1, f"is not a regular file; name {what}")
         size = path.stat().st_size
         if size > MAX_FILE_BYTES:
             limit = f"{MAX_FILE_BYTES >> 20} MB is the limit"
-            return None, Fault(str(path), 1, f"is {size >> 20} MB; split it, {limit}")
-        text = path.read_text(encoding="utf-8-sig")
+            return "", Fault(str(path), 1, f"is {size >> 20} MB; split it, {limit}")
+        return path.read_text(encoding="utf-8-sig"), None
     except UnicodeDecodeError as error:
-        return None, Fault(str(path), 1, f"is not UTF-8 at byte {error.start}; save it as UTF-8")
+        return "", Fault(str(path), 1, f"is not UTF-8 at byte {error.start}; save it as UTF-8")
     except OSError as error:
-        return None, Fault(str(path), 1, f"cannot be read: {error.strerror}")
+        return "", Fault(str(path), 1, f"cannot be read: {error.strerror}")
+
+
+def read_yaml(path: Path) -> tuple[Any, Fault | None]:
+    """Read a YAML file, with each mapping's line under `LINE`. If it is faulty, return None and the fault."""
+    text, fault = read_text(path, "a YAML file")
+    return (None, fault) if fault is not None else parse_yaml(text, str(path))
+
+
+def parse_yaml(text: str, file: str) -> tuple[Any, Fault | None]:
+    """Like `read_yaml`, for the text of a file."""
     try:
         return _Builder(text).document(), None
     except _Problem as problem:
-        return None, Fault(str(path), problem.line, f"is not plain YAML: {problem}")
+        return None, Fault(file, problem.line, f"is not plain YAML: {problem}")
     except yaml.YAMLError as error:
-        return None, _yaml_fault(path, text, error)
+        return None, _yaml_fault(file, text, error)
 
 
-def _yaml_fault(path: Path, text: str, error: yaml.YAMLError) -> Fault:
+def _yaml_fault(file: str, text: str, error: yaml.YAMLError) -> Fault:
     line, problem = 1, str(error).splitlines()[0]
     if isinstance(error, yaml.MarkedYAMLError):
         problem = error.problem or problem
@@ -187,4 +198,4 @@ def _yaml_fault(path: Path, text: str, error: yaml.YAMLError) -> Fault:
         problem = "a tab is used for indentation; use spaces"
     elif "mapping values are not allowed" in problem:
         problem += "; quote a text that contains ': '"
-    return Fault(str(path), line, f"is not valid YAML: {problem}")
+    return Fault(file, line, f"is not valid YAML: {problem}")

@@ -75,9 +75,7 @@ def check(options: Namespace) -> int:
     named = options.paths
     for path in named:
         if not path.exists():
-            raise QuizError(
-                f"{path} does not exist; name a YAML file, a content folder or an exercise folder"
-            )
+            raise QuizError(f"{path} does not exist; name a deck, a content folder or an exercise folder")
     folders = [folder for path in named for folder in _exercise_folders(path)]
     if folders:
         from quizapp.judge.authoring.exercise_check import CheckPlan, check_folders
@@ -102,11 +100,28 @@ def check(options: Namespace) -> int:
         faults = [fault for fault in faults if _within(fault.file, sources)]
         if len(sources) < 2:  # a single file may link to questions that were not loaded
             faults = [fault for fault in faults if not fault.missing]
-    faults += _rehearsal_faults([content] if content else cases, bank)
+        faults += _taken_ids(bank)
+    elif not named:
+        faults += load_user_bank().faults
+    faults = [*dict.fromkeys(faults), *_rehearsal_faults([content] if content else cases, bank)]
     _print_faults(faults)
     good = f"{plural(len(bank.questions), 'question')} and {plural(len(bank.exercises), 'exercise')}"
     sys.stdout.write(f"{good}: {plural(len(faults), 'fault')}\n" if faults else f"{good}: no faults\n")
     return FAULTS if faults else DONE
+
+
+def _taken_ids(bank: Bank) -> list[Fault]:
+    """The faults of cards whose ids the bank or another of the user's decks has already."""
+    from quizapp.bank.decks.read_deck import of_the_bank
+
+    faults = []
+    others = load_user_bank().questions
+    for card in bank.questions.values():
+        other, path = others.get(card.id), Path(card.file)
+        if other and not of_the_bank(path) and Path(other.file).resolve() != path.resolve():
+            text = f"the id '{card.id}' is taken by {other.file}:{other.line}; rename one"
+            faults.append(Fault(card.file, card.line, text, card.id))
+    return faults
 
 
 def _print_faults(faults: list[Fault]) -> None:

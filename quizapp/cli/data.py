@@ -4,12 +4,17 @@ import sys
 from argparse import Namespace
 from collections.abc import Sequence
 from pathlib import Path
+from textwrap import shorten
 
 from quizapp import paths
-from quizapp.bank.model import Question
+from quizapp.bank.model import Fault, Question
 from quizapp.cli.content import load_user_bank
 from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.util.sanitize import escape_unprintable
 from quizapp.util.text import plural
+
+_MOST_NAMED, _MOST_FAULTS = 8, 3  # files and faults that are named when a deck is added
+_PROMPT_WIDTH = 48
 
 
 def export(options: Namespace) -> int:
@@ -95,7 +100,7 @@ def deck(options: Namespace) -> int:
 
     decks = list(load_settings(paths.config()).decks)
     if options.action == "list":
-        sys.stdout.write("".join(f"{deck}\n" for deck in decks) or "you have added no decks yet\n")
+        _list_decks(decks)
         return DONE
     if options.path is None:
         raise QuizError(f"name the file or folder to {options.action}")
@@ -104,28 +109,88 @@ def deck(options: Namespace) -> int:
         if path not in decks:
             raise QuizError(f"{path} is not one of your decks; 'quizapp deck list' shows them")
         decks.remove(path)
-    else:
-        _refuse_empty(Path(path))
-        if path not in decks:
-            decks.append(path)
+        write_setting(paths.config(), "decks", decks)
+        sys.stdout.write(f"removed {path}\n")
+        return DONE
+    _refuse_empty(Path(path))
+    if path not in decks:
+        decks.append(path)
     write_setting(paths.config(), "decks", decks)
-    sys.stdout.write(f"{'removed' if options.action == 'remove' else 'added'} {path}\n")
+    sys.stdout.write(f"added {path}\n")
+    _say_what_was_added(Path(path))
     return DONE
 
 
 def _refuse_empty(path: Path) -> None:
+    from quizapp.bank.decks.find_decks import SUFFIXES, deck_files
     from quizapp.bank.decks.read_deck import read_deck
-    from quizapp.bank.loader import yaml_files
     from quizapp.bank.model import Topic
 
     if not path.exists():
-        raise QuizError(f"{path} does not exist; name a YAML file or a folder of them")
+        raise QuizError(
+            f"{path} does not exist; name a file of cards (YAML, Markdown, CSV) or a folder of them"
+        )
     good: dict[str, Question] = {}
     topics: dict[str, Topic] = {}
-    faults = [
-        f for file in (yaml_files(path) if path.is_dir() else [path]) for f in read_deck(file, good, topics)
-    ]
-    if not good:
-        raise QuizError(f"{path} has no valid question{': ' + str(faults[0]) if faults else ''}")
+    files = deck_files(path) if path.is_dir() else [path]
+    faults = [fault for file in files for fault in read_deck(file, good, topics)]
+    if good:
+        return
+    if not path.is_dir() and path.suffix.lower() not in SUFFIXES:
+        raise QuizError(
+            f"{path} is not a deck; a deck is a YAML, Markdown or CSV file: {', '.join(SUFFIXES)}"
+        )
+    if not files:
+        raise QuizError(f"{path} holds no file of cards; a deck has files such as {', '.join(SUFFIXES)}")
+    raise QuizError(f"{path} has no valid question{': ' + str(faults[0]) if faults else ''}")
+
+
+def _of_deck(path: Path) -> tuple[list[Question], list[Fault]]:
+    """The cards of one of the user's decks in the bank, and the faults of those that were left out."""
+    bank = load_user_bank()
+    cards = [card for card in bank.questions.values() if Path(card.file).is_relative_to(path)]
+    return cards, [fault for fault in bank.faults if Path(fault.file).is_relative_to(path)]
+
+
+def _list_decks(decks: Sequence[str]) -> None:
+    if not decks:
+        sys.stdout.write("you have added no decks yet\n")
+    for name in decks:
+        path = Path(name).expanduser()
+        cards, faults = _of_deck(path)
+        counts = [plural(len(cards), "card"), *([plural(len(faults), "fault")] if faults else ())]
+        sys.stdout.write(escape_unprintable(f"{name}  {', '.join(counts)}") + "\n")
+
+
+def _say_what_was_added(path: Path) -> None:
+    """Name the cards, where their ids are kept, and what to do next."""
+    import shlex
+
+    from quizapp.bank.decks.find_decks import beside
+
+    cards, faults = _of_deck(path)
+    by_file: dict[Path, list[Question]] = {}
+    for card in cards:
+        by_file.setdefault(Path(card.file), []).append(card)
+    lines = []
+    for file, own in [*by_file.items()][:_MOST_NAMED]:
+        first = [shorten(" ".join(card.prompt.split()), _PROMPT_WIDTH, placeholder=" …") for card in own[:2]]
+        more = f", and {len(own) - 2} more" if len(own) > 2 else ""
+        lines.append(f"{plural(len(own), 'card')} from {file.name}: {' / '.join(first)}{more}")
+    if len(by_file) > _MOST_NAMED:
+        lines.append(f"{plural(len(cards), 'card')} from {len(by_file)} files")
+    if kept := [file for file in by_file if beside(file).exists()]:
+        lines.append(f"{beside(kept[0]).name} holds their ids: keep it beside {kept[0].name}.")
+    topics = dict.fromkeys(card.topic for card in cards)
+    if len(topics) == 1:
+        lines.append(f"Next: quizapp drill --topic {shlex.quote(next(iter(topics)))}")
+    elif topics:
+        lines.append("Next: quizapp drill")
+    sys.stdout.writelines(escape_unprintable(line) + "\n" for line in lines)
+    for fault in faults[:_MOST_FAULTS]:
+        sys.stderr.write(escape_unprintable(f"quizapp: left out: {fault}") + "\n")
     if faults:
-        sys.stderr.write(f"quizapp: {plural(len(faults), 'fault')}; 'quizapp check {path}' names them\n")
+        check = shlex.join(["quizapp", "check", str(path)])
+        sys.stderr.write(
+            f"quizapp: {plural(len(faults), 'fault')}; '{escape_unprintable(check)}' names them\n"
+        )

@@ -44,7 +44,7 @@ EXAMPLES = {
     "import": ("import laptop.json", "can be repeated: no review is counted twice"),
     "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
     "check": ("check my-deck/", "every fault with file, line and what to do"),
-    "deck": ("deck add ~/my-deck", "a folder of YAML files in the format of docs/questions.md"),
+    "deck": ("deck add notes.md", "cards in YAML, Markdown or CSV, or a folder of them; docs/questions.md"),
     "mcp": ("mcp", "let an assistant ask, grade, and hint: a server that its settings name"),
     "serve": ("serve", "prints an address that works once; open it in a browser"),
     "doctor": ("doctor", "the first thing to run when something is wrong"),

@@ -3,14 +3,17 @@
 from pathlib import Path
 
 from quizapp import paths
+from quizapp.bank.decks.csv_deck import read_csv_deck
+from quizapp.bank.decks.deck_file import DeckFile
+from quizapp.bank.decks.find_decks import MARKDOWN_SUFFIXES, TABLE_SUFFIXES
+from quizapp.bank.decks.markdown_deck import read_markdown_deck
+from quizapp.bank.decks.name_cards import name_cards
 from quizapp.bank.decks.parse_question import read_question
 from quizapp.bank.decks.short_form import topic_slug
+from quizapp.bank.decks.yaml_deck import read_yaml_deck
 from quizapp.bank.model import Fault, Question, Topic
 from quizapp.bank.parameters import try_formulas
-from quizapp.bank.yaml_loader import LINE, read_yaml
 from quizapp.errors import ContentError
-
-_MAX_HEADING = 500  # characters each of a topic's slug, its name and its description
 
 
 def of_the_bank(path: Path) -> bool:
@@ -22,31 +25,28 @@ def of_the_bank(path: Path) -> bool:
     return path.is_relative_to(paths.content()) or (path.absolute().parents[1] / "paths.yaml").is_file()
 
 
-def read_deck(path: Path, questions: dict[str, Question], topics: dict[str, Topic]) -> list[Fault]:
-    """Add the valid questions of one YAML file and its topic; returns the faults of the other questions."""
-    data, fault = read_yaml(path)
-    if fault is not None:
-        return [fault]
-    file, short = str(path), not of_the_bank(path)
-    if not isinstance(data, dict) or not isinstance(data.get("questions"), list):
-        return [Fault(file, 1, "must hold a list under 'questions:', each with a prompt and an answer")]
-    allowed_keys = ("topic", "name", "about", "questions", LINE)
-    faults = [
-        Fault(file, 1, f"unknown key '{str(key)[:40]}'; a file has topic, name, about, questions")
-        for key in data
-        if key not in allowed_keys
-    ]
-    heading = {key: str(data.get(key) or "")[:_MAX_HEADING] for key in ("topic", "name", "about")}
-    topic = heading["topic"]
+def read_deck(
+    path: Path, questions: dict[str, Question], topics: dict[str, Topic], *, keep_ids: bool = False
+) -> list[Fault]:
+    """Add the valid questions of one file and its topic; returns the faults of the other questions.
+
+    Cards without an id get one, which is written down only with ``keep_ids``.
+    """
+    deck, short = _read_file(path), not of_the_bank(path)
+    file, topic, faults = str(path), deck.topic, deck.faults
+    if not deck.cards and faults:
+        return faults
+    if short:
+        name_cards(deck, keep=keep_ids)
     if not topic and short:
-        topic, heading["name"] = topic_slug(path.stem), heading["name"] or path.stem
+        topic = topic_slug(path.stem)
     elif not topic:
-        faults.append(Fault(file, 1, "lacks 'topic'; name it at the top of the file"))
+        deck.fault(1, "lacks 'topic'; name it at the top of the file")
         topic = path.stem
-    topics.setdefault(topic, Topic(topic, heading["name"] or topic, heading["about"]))
+    topics.setdefault(topic, Topic(topic, deck.name or deck.topic or path.stem, deck.about))
     # The tests try the formulas of shipped questions, so skipping them here saves a third of a second.
     shipped = path.is_relative_to(paths.content())
-    for item in data["questions"]:
+    for item in deck.cards:
         question, question_faults = read_question(item, topic, file, short=short)
         if question is not None and not shipped:
             question_faults += formula_faults(question)
@@ -55,11 +55,19 @@ def read_deck(path: Path, questions: dict[str, Question], topics: dict[str, Topi
             continue
         if question.id in questions:
             first = questions[question.id]
-            text = f"the id '{question.id}' is taken by {first.file}:{first.line}; rename one"
+            remedy = "rename one, or remove one of the two cards"
+            text = f"the id '{question.id}' is taken by {first.file}:{first.line}; {remedy}"
             faults.append(Fault(file, question.line, text))
         else:
             questions[question.id] = question
     return faults
+
+
+def _read_file(path: Path) -> DeckFile:
+    suffix = path.suffix.lower()
+    if suffix in MARKDOWN_SUFFIXES:
+        return read_markdown_deck(path)
+    return read_csv_deck(path) if suffix in TABLE_SUFFIXES else read_yaml_deck(path)
 
 
 def formula_faults(question: Question) -> list[Fault]:
