@@ -179,7 +179,7 @@ class ClientRequest:
             operation, order = Operation(message["op"]), None
             if "order" in message:
                 order = _order(operation, message["order"])
-            return cls(operation, message["id"], order, message["latest"])
+            return cls(operation, int(message["id"]), order, bool(message["latest"]))
         except (KeyError, TypeError, ValueError) as error:
             raise WireError(f"a request is malformed: {error!r}") from None
 
@@ -286,7 +286,7 @@ def _receive(sock: socket.socket) -> dict[str, Any] | None:
         return None
     try:
         message = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):  # not JSON, or nested too deeply to be a message
         raise WireError("a frame does not contain JSON") from None
     if not isinstance(message, dict):
         raise WireError("a frame does not contain a JSON object")

@@ -45,8 +45,10 @@ class JudgeServer:
                     return
 
     def _serve_owner(self, owner: socket.socket) -> None:
-        ClientConnection(self, owner).serve()
-        self._owner_gone.set()
+        try:
+            ClientConnection(self, owner).serve()
+        finally:
+            self._owner_gone.set()
 
     def _accept_guests(self, listener: socket.socket) -> None:
         while True:
@@ -90,11 +92,13 @@ class ClientConnection:
 
     def serve(self) -> None:
         """Accept requests until the client closes, then cancel what it asked for."""
-        with contextlib.suppress(OSError):
-            while (request := protocol.receive_request(self._sock)) is not None:
-                self._handle(request)
-        self._cancel_all()
-        self._sock.close()
+        try:
+            with contextlib.suppress(OSError):
+                while (request := protocol.receive_request(self._sock)) is not None:
+                    self._handle(request)
+        finally:
+            self._cancel_all()
+            self._sock.close()
 
     def _handle(self, request: ClientRequest) -> None:
         if request.operation == Operation.PING:
