@@ -1,0 +1,1 @@
+"""What a release must hold, checked by the workflows before anything is published."""
