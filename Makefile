@@ -57,7 +57,7 @@ $(BIN)/python:
 	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(BIN)/python
-	@echo "Setting up (torch: 200 MB, with CUDA 5 GB on disk, as your package index has it; once only) ..."
+	@echo "Setting up; once only, and mostly the download of torch (200 MB; with CUDA, 5 GB on disk) ..."
 	@$(PIP) torch
 # The distribution was called quizapp at first; both together would share, and remove, one command.
 	@$(BIN)/python -m pip uninstall -qq --disable-pip-version-check --yes quizapp
