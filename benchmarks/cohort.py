@@ -38,7 +38,7 @@ SLUGS = (
     *("label-smoothing", "rope", "sampling", "initialization"),
 )
 COHORT = [sys.executable, "-m", "quizapp", "cohort"]
-RESULTS = ("gradebook.csv", "gradebook.json", "summary.csv")
+RESULTS = ("gradebook.csv", "gradebook.json", "summary.csv", "similar.json", "similar.md")
 
 
 def make(folder: Path, students: int, exercises: int, seed: int) -> dict[str, object]:
@@ -69,7 +69,9 @@ def pools(exercise: Exercise) -> tuple[list[str], list[str]]:
     return good, bad
 
 
-def kills(folder: Path, workers_killed: int, clients_killed: int, seed: int) -> dict[str, object]:
+def kills(
+    folder: Path, workers_killed: int, clients_killed: int, pause: float, seed: int
+) -> dict[str, object]:
     """Grade twice, undisturbed and disturbed, and compare."""
     calm, rough = beside(folder, "calm"), beside(folder, "rough")
     shutil.rmtree(rough, ignore_errors=True)
@@ -82,7 +84,7 @@ def kills(folder: Path, workers_killed: int, clients_killed: int, seed: int) -> 
     chooser = random.Random(seed)
     start = time.monotonic()
     done = {"workers": 0, "clients": 0}
-    while not disturb(folder, rough, chooser, done, workers_killed, clients_killed, calm_seconds):
+    while not disturb(folder, rough, chooser, done, workers_killed, clients_killed, pause):
         pass
     records = [json.loads(line) for line in (rough / FILE).read_text("utf-8").splitlines()]
     keys = [json.dumps(record["key"], sort_keys=True) for record in records]
@@ -107,12 +109,12 @@ def disturb(
     done: dict[str, int],
     workers_killed: int,
     clients_killed: int,
-    expected_seconds: float,
+    pause: float,
 ) -> bool:
     """One run during which workers are killed, and at last the client. Returns whether it was complete."""
     client = subprocess.Popen([*COHORT, str(folder), "--out", str(out)], stdout=subprocess.DEVNULL)
-    pause = expected_seconds / (workers_killed + 1)
-    kill_client = time.monotonic() + chooser.uniform(0.5, 1.5) * expected_seconds / (clients_killed + 1)
+    until_client_dies = pause * workers_killed / (clients_killed + 1)
+    kill_client = time.monotonic() + chooser.uniform(0.2, 1.0) * until_client_dies
     while client.poll() is None:
         time.sleep(chooser.uniform(0.2, 1.0) * pause)
         if done["clients"] < clients_killed and time.monotonic() > kill_client:
@@ -236,6 +238,7 @@ def main() -> None:
     parser.add_argument("--exercises", type=int, default=10)
     parser.add_argument("--workers-killed", type=int, default=50)
     parser.add_argument("--clients-killed", type=int, default=5)
+    parser.add_argument("--pause", type=float, default=25.0, help="the longest time between two kills")
     parser.add_argument("--sample", type=int, default=100)
     parser.add_argument("--pairs", type=int, default=3)
     parser.add_argument("--exercise", default="warmup")
@@ -247,7 +250,9 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parts = {
         "make": lambda: make(folder, options.students, options.exercises, options.seed),
-        "kills": lambda: kills(folder, options.workers_killed, options.clients_killed, options.seed),
+        "kills": lambda: kills(
+            folder, options.workers_killed, options.clients_killed, options.pause, options.seed
+        ),
         "compare": lambda: compare(folder, options.sample, options.seed),
         "throughput": lambda: throughput(folder, options.pairs, options.exercise),
     }

@@ -26,6 +26,7 @@ def cohort(options: Namespace) -> int:
     from quizapp.judge.cohort.class_folder import read_class
     from quizapp.judge.cohort.gradebook import Gradebook
     from quizapp.judge.cohort.grading_run import ClassRun, GradingOptions
+    from quizapp.judge.cohort.similar_code import find_similar
     from quizapp.judge.cohort.verdict_log import VerdictLog
 
     bank = load_bank()  # not the user's own decks: the workers have only what is shipped
@@ -51,6 +52,9 @@ def cohort(options: Namespace) -> int:
                 handed_in.students, run.graded, handed_in.left_out, run.exercise_versions, grading
             )
             book.write(out)
+        if not interrupted:
+            with Progress("comparing code"):
+                find_similar(handed_in.submissions).write(out)
     count = plural(len(handed_in.submissions) - run.waiting, "submission")
     if interrupted:
         sys.stderr.write(
