@@ -73,3 +73,19 @@ def test_a_slip_in_a_question_is_found_by_the_schema(change: dict[str, Any], say
     document["questions"] = [recall | change]
     errors = list(jsonschema.Draft202012Validator(published("question")).iter_errors(document))
     assert any(says in error.message for error in errors), errors
+
+
+@pytest.mark.parametrize(
+    ("card", "says"),
+    [
+        ({"prompt": "Why?", "answer": "So."}, ""),
+        ({"prompt": "Why?", "answer": "So.", "kind": "cloze", "text": "[[a]]", "tags": ["x"]}, ""),
+        ({"prompt": "Why?"}, "'answer' is a required property"),
+        ({"prompt": "Why?", "answer": "So.", "options": []}, "'options' was unexpected"),
+        ({"prompt": "Why?", "answer": "So.", "kind": "choice"}, "'options' is a required property"),
+    ],
+)
+def test_a_short_card_matches_the_schema(card: dict[str, Any], says: str) -> None:
+    document = {"questions": [card]}
+    errors = list(jsonschema.Draft202012Validator(published("question")).iter_errors(document))
+    assert any(says in error.message for error in errors) if says else not errors

@@ -1,4 +1,7 @@
-"""The schema of question files, for editors, with the keys, types and limits of the loader."""
+"""The schema of question files, for editors, with the keys, types and limits of the loader.
+
+It is that of users' decks, whose cards need little; `quizapp check` holds the bank to more.
+"""
 
 from dataclasses import fields
 from typing import Any, get_args, get_origin, get_type_hints
@@ -13,19 +16,21 @@ from quizapp.bank.decks.parse_question import (
     MAX_ID,
     MAX_TERM,
     MAX_TEXT,
+    NEEDED,
     OPTIONAL,
     REQUIRED,
+    required_keys,
 )
 from quizapp.bank.model import FollowUp, KeyPoint, Misconception, Option, Question, Source
 
 ROWS = (Source, KeyPoint, Misconception, FollowUp, Option)
 ABOUT = {
-    "id": "a-z, 0-9 and hyphens; never changed, because the review log refers to it",
-    "level": "easy, medium or hard",
-    "kind": "how the question is asked and marked",
+    "id": "a-z, 0-9 and hyphens; never changed, because the review log refers to it; added if it is missing",
+    "level": "easy, medium or hard; medium if it is not named",
+    "kind": "how the question is asked and marked; recall if it is not named",
     "prompt": "Markdown, as an interviewer says it",
     "answer": "Markdown; fenced Python blocks must run",
-    "exercise": "slug of the linked exercise",
+    "exercise": "slug of the linked exercise; a deck of your own may do without",
     "say": "the spoken answer in one or two sentences",
     "sources": "papers and documents that a fact rests on",
     "tags": "free words",
@@ -37,7 +42,7 @@ ABOUT = {
     "aliases": "former ids, or ids that this question absorbed",
     "misconceptions": "false statements as people make them, with their corrections",
     "follow_ups": "what an interviewer asks next",
-    "key_points": "3 to 8 statements that a full answer makes",
+    "key_points": "3 to 8 statements that a full answer makes; without them, the list in the answer",
     "values": "names and the values that each may take",
     "where": "a condition that the values must meet",
     "let": "further names and their formulas, computed in order",
@@ -82,21 +87,24 @@ def question_schema() -> dict[str, Any]:
     return {
         "type": "object",
         "properties": {
-            "topic": {"type": "string", "description": "slug of the topic"},
+            "topic": {
+                "type": "string",
+                "description": "slug of the topic; the name of the file if it is missing",
+            },
             "name": {"type": "string", "description": "the topic's name as it is shown"},
             "about": {"type": "string", "description": "one sentence on the topic"},
             "questions": {
                 "type": "array",
                 "items": {
                     "type": "object",
-                    "required": list(REQUIRED),
+                    "required": list(NEEDED),
                     "properties": {"kind": {"enum": [kind.value for kind in BY_KIND]}},
                     # With oneOf, an editor could not tell which of the five alternatives was meant.
                     "allOf": [_if_kind(kind) for kind in BY_KIND],
                 },
             },
         },
-        "required": ["topic", "questions"],
+        "required": ["questions"],
         "additionalProperties": False,
         "$defs": definitions,
     }
@@ -135,10 +143,15 @@ def _kind(kind: QuestionKind, keys: dict[str, dict[str, Any]]) -> dict[str, Any]
     allowed = [*REQUIRED, *required, *optional, *(key for key in OPTIONAL if key not in required)]
     return {
         "properties": {key: keys[key] | ({"const": kind.value} if key == "kind" else {}) for key in allowed},
-        "required": [*REQUIRED, *required],
+        "required": list(required_keys(kind, short=True)),
         "additionalProperties": False,
     }
 
 
 def _if_kind(kind: QuestionKind) -> dict[str, Any]:
-    return {"if": {"properties": {"kind": {"const": kind.value}}}, "then": {"$ref": f"#/$defs/{kind}"}}
+    # A card that names no kind is recall.
+    named: dict[str, Any] = {} if kind == QuestionKind.RECALL else {"required": ["kind"]}
+    return {
+        "if": {"properties": {"kind": {"const": kind.value}}} | named,
+        "then": {"$ref": f"#/$defs/{kind}"},
+    }

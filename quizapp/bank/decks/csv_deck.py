@@ -13,7 +13,7 @@ from quizapp.bank.decks.markdown_deck import split_tags
 from quizapp.bank.yaml_loader import LINE, read_text
 from quizapp.util.suggest import did_you_mean
 
-MAX_ROWS = 20_000
+MAX_ROWS, MAX_LINES = 20_000, 100_000
 _SEPARATORS = "\t;,"  # of two that fit equally well, the first is the one that texts rarely hold by accident
 _NAMES = {"tab": "\t", "semicolon": ";", "comma": ","}
 _SAMPLE = 20
@@ -29,6 +29,10 @@ def read_csv_deck(path: Path) -> DeckFile:
     text, fault = read_text(path, "a CSV file")
     if fault is not None:
         deck.faults, deck.whole = [fault], False
+        return deck
+    if (lines := text.count("\n")) > MAX_LINES:
+        deck.fault(1, f"has {lines:,} lines; split it, {MAX_LINES:,} is the limit")
+        deck.whole = False
         return deck
     separator = _separator(text)
     rows = _rows(text, separator)

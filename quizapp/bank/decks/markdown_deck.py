@@ -46,11 +46,10 @@ def read_markdown_deck(path: Path) -> DeckFile:
     headings = list(_headings("\n".join(lines)))
     cards, title = _cards_among(headings)
     deck.name = deck.name or title[:MAX_HEADING]
+    ends = _ends(headings, len(lines))
     for number in cards:
         heading = headings[number]
-        ends = (other.line for other in headings[number + 1 :] if other.level <= heading.level)
-        end = next(ends, len(lines))
-        answer = "\n".join(lines[heading.after : end]).strip("\n")
+        answer = "\n".join(lines[heading.after : ends[number]]).strip("\n")
         deck.cards.append({"prompt": heading.text, "answer": answer, **shared, LINE: heading.line + 1})
     if not deck.cards:
         deck.fault(1, "has no card; write each question as a heading (## Why ...?) and its answer below it")
@@ -77,13 +76,22 @@ def _cards_among(headings: Sequence[_Heading]) -> tuple[list[int], str]:
         return top, ""
     cards: list[int] = []
     titles: list[int] = []
-    for number, heading in enumerate(headings):
-        if heading.level == 1:
-            following = next((other for other in headings[number + 1 :] if other.level <= _CARD_LEVEL), None)
-            (titles if following and following.level == _CARD_LEVEL else cards).append(number)
-        elif heading.level == _CARD_LEVEL:
-            cards.append(number)
-    return cards, headings[titles[0]].text if titles == [0] else ""
+    following = 0  # the level of the next title or card
+    for number, heading in reversed([*enumerate(headings)]):
+        if heading.level <= _CARD_LEVEL:
+            (titles if heading.level < following else cards).append(number)
+            following = heading.level
+    return cards[::-1], headings[0].text if titles == [0] else ""
+
+
+def _ends(headings: Sequence[_Heading], last: int) -> list[int]:
+    """The line before which each heading's text ends: that of the next heading that is not deeper."""
+    begins = [last] * 7  # by level, the line of the next heading
+    ends = []
+    for heading in reversed(headings):
+        ends.append(min(begins[: heading.level + 1]))
+        begins[heading.level] = heading.line
+    return ends[::-1]
 
 
 def _front_matter(lines: list[str], deck: DeckFile) -> dict[str, Any]:
