@@ -2,11 +2,13 @@
 
 import logging
 import queue
+import signal
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from types import TracebackType
 from typing import Any, Generic, Self, TypeVar
 
@@ -164,7 +166,7 @@ class GradingCluster:
         reason: Exception | None = None
         for _ in range(_ATTEMPTS):
             try:
-                with dask.config.set(_NO_PAGES):
+                with _without_interrupts(), dask.config.set(_NO_PAGES):
                     return LocalCluster(
                         n_workers=self._options.workers,
                         threads_per_worker=1,
@@ -276,6 +278,20 @@ class GradingCluster:
         return ClusterLost(
             f"{self._place} {what}; the verdicts so far are kept, and the same command goes on"
         )
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Start threads whose child processes never see ctrl+c, which a terminal sends to the whole group.
+
+    A signal mask is inherited by threads and processes, so it also covers workers that Dask starts later.
+    """
+    resource_tracker.ensure_running()  # otherwise the first child would start it, which lifts the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _cannot_run(place: str, error: Exception) -> str:

@@ -40,7 +40,9 @@ def spring(tmp_path: Path) -> Path:
 
 def start(folder: Path, out: Path, *options: str) -> "subprocess.Popen[str]":
     command = [sys.executable, "-m", "quizapp", "cohort", str(folder), "--out", str(out), "--json", *options]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
 
 
 def finish(client: "subprocess.Popen[str]") -> tuple[int, list[dict[str, object]], str]:
@@ -115,7 +117,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spring: Path, tmp_path:
     client = start(spring, tmp_path / "out", "--workers", "1")
     assert client.stdout is not None
     client.stdout.readline()
-    client.send_signal(signal.SIGINT)
+    os.killpg(client.pid, signal.SIGINT)  # as a terminal does, which reaches the workers, too
     _, err = client.communicate(timeout=PATIENCE_S)
     assert client.returncode == 130
     assert "the same command goes on" in err
