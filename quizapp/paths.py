@@ -41,6 +41,11 @@ def deck_ids() -> Path:
     return home() / "deck-ids"
 
 
+def imported_decks() -> Path:
+    """The folder of decks that were imported from Anki."""
+    return home() / "decks" / "anki"
+
+
 def cache() -> Path:
     """The folder of files that may be deleted at any time."""
     return home() / "cache"

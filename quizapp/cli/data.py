@@ -54,8 +54,32 @@ def _export_package(path: Path) -> int:
     return DONE
 
 
-def import_log(options: Namespace) -> int:
-    """Add the reviews of another log."""
+def import_file(options: Namespace) -> int:
+    """Add the reviews of another log, or the notes and reviews of an Anki package."""
+    suffix = options.path.suffix.lower()
+    if suffix == ".colpkg":
+        raise QuizError(
+            f"{options.path}: a .colpkg file is a backup of a whole collection, which is not imported; "
+            "in Anki, choose File, Export and an .apkg file"
+        )
+    return _import_package(options.path) if suffix == ".apkg" else _import_log(options)
+
+
+def _import_package(path: Path) -> int:
+    from quizapp.exchange.anki.package_import import import_package
+
+    result = import_package(path)
+    where = f", in {result.folder}" if result.new or result.changed else ""
+    sys.stdout.write(
+        f"{plural(result.cards, 'card')} in {path}: {result.new} new, {result.changed} changed{where}\n"
+        f"new in the log: {plural(result.answers, 'answer')}, "
+        f"{plural(result.states, 'card')} suspended, buried, flagged, or reset\n"
+    )
+    sys.stdout.writelines(f"{loss}\n" for loss in result.losses)
+    return DONE
+
+
+def _import_log(options: Namespace) -> int:
     from quizapp.exchange.folder_sync import read_file
     from quizapp.scheduling.service import Study
 

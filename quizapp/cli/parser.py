@@ -41,7 +41,7 @@ EXAMPLES = {
     "show": ("show lr-warmup | less", "a question with its answer"),
     "mark": ("mark lr-warmup answer.txt", "which key points the answer shows, each with its sentence"),
     "export": ("export markdown bank", "the bank as a book: a folder with one file per topic"),
-    "import": ("import laptop.json", "can be repeated: no review is counted twice"),
+    "import": ("import notes.apkg", "can be repeated: no review is counted twice"),
     "sync": ("sync ~/Dropbox/quizapp", "on each device, in any order"),
     "check": ("check my-deck/", "every fault with file, line and what to do"),
     "deck": ("deck add notes.md", "cards in YAML, Markdown or CSV, or a folder of them; docs/questions.md"),
@@ -312,8 +312,13 @@ def _add_data(parser: CommandParser) -> None:
         "if PATH ends in .apkg; json, csv: the review log",
     )
     export.add_argument("path", type=to_path, metavar="PATH", help="the file to write; markdown: the folder")
-    log_import = parser.add_command("import", "data.import_log", "add the reviews of another log")
-    log_import.add_argument("path", type=to_path, metavar="PATH", help="a file from 'quizapp export json'")
+    file_import = parser.add_command("import", "data.import_file", "add another log, or notes from Anki")
+    file_import.add_argument(
+        "path",
+        type=to_path,
+        metavar="PATH",
+        help="a file from 'quizapp export json', or an .apkg file from Anki's File, Export",
+    )
     sync = parser.add_command(
         "sync", "data.sync", "share your reviews with your other devices through a folder"
     )

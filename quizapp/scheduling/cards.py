@@ -48,6 +48,9 @@ EXERCISE = "exercise:"
 INCIDENT = "incident:"
 CODE_REVIEW = "review:"
 
+ANKI = "anki"
+"""The source of events that were imported from Anki, and the device that they seem to come from."""
+
 
 def has_steps(card: str) -> bool:
     """Whether a card has learning steps. Only questions are short enough to repeat within minutes."""

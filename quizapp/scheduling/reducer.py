@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from quizapp.scheduling.cards import NEW, RELEARNING, REVIEW, CardRow, Rating, ReviewRow, has_steps
+from quizapp.scheduling.cards import ANKI, NEW, RELEARNING, REVIEW, CardRow, Rating, ReviewRow, has_steps
 from quizapp.scheduling.events import Event, EventType, Moment, compact
 from quizapp.scheduling.models.model import Memory, MemoryModel, ModelName, model_from
 from quizapp.scheduling.models.scheduler import RatingOutcome, Scheduler
@@ -76,7 +76,7 @@ class CardReducer:
     def _review(self, card: CardRow, event: Event) -> ReviewRow:
         assert event.rating is not None
         before = memory_of(card)
-        steps = has_steps(card.card)
+        steps = has_steps(card.card) and not _graduated_elsewhere(event)
         after = self.scheduler.review(before, event.rating, event.day, steps, event.time)
         elapsed = max(0, event.day - before.last_day) if before.state != NEW else 0
         predicted = None
@@ -188,6 +188,11 @@ class CardReducer:
             return
         card.due_day = tomorrow
         card.due = day_start(tomorrow, event.offset, self._rollover_hour)
+
+
+def _graduated_elsewhere(event: Event) -> bool:
+    """Whether Anki, whose learning steps are the user's own, put the card into review."""
+    return event.source == ANKI and (event.interval or 0) >= DAY_S
 
 
 def next_cap(card: CardRow) -> int | None:

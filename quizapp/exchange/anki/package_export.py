@@ -13,6 +13,7 @@ from quizapp.errors import QuizError
 from quizapp.exchange.anki.card_html import CardHtml, bank_notes
 from quizapp.scheduling.cards import LEARNING, NEW, RELEARNING, REVIEW, CardRow, CardState, ReviewRow
 from quizapp.scheduling.events import compact
+from quizapp.scheduling.models.model import ModelName
 from quizapp.scheduling.models.steps import LEARNING_STEPS
 from quizapp.scheduling.service import Study
 from quizapp.scheduling.statistics import reviews_by_time
@@ -141,7 +142,9 @@ class _CardWriter:
         self._now = now
         self._today = study.now().day
         self._retention = study.settings.desired_retention
-        self._decay = study.scheduler.model.weights[20]
+        model = study.scheduler.model
+        # Anki has no FSRS-7; without a memory state it derives one from the history.
+        self._decay = model.weights[20] if model.name == ModelName.FSRS_6 else None
 
     def card(self, row: CardRow, number: int, deck: int, place: int) -> AnkiCard:
         """A card's row; ``place`` is its place in the order of the bank."""
@@ -170,7 +173,7 @@ class _CardWriter:
 
     def _data(self, row: CardRow, place: int) -> str:
         data: dict[str, object] = {"pos": place}
-        if row.stability > 0:
+        if row.stability > 0 and self._decay is not None:
             data["s"] = round(row.stability, 4)
             data["d"] = round(row.difficulty, 3)
             data["dr"] = round(self._retention, 2)
