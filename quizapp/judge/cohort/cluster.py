@@ -30,6 +30,7 @@ _NO_PAGES: dict[str, list[str]] = {
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
 }
+_LOGGERS = ("distributed", "distributed.client", "tornado.application")  # each has a level of its own
 _MISSING_S = 20.0  # after which a local worker is not just starting again
 _QUEUED_PER_WORKER = 2  # one in work, and the next one there already
 
@@ -78,8 +79,8 @@ class GradingCluster:
         self._plugin = ""
 
     def __enter__(self) -> Self:
-        # Dask reports every lost worker on stderr, in the middle of the progress line.
-        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+        for name in _LOGGERS:  # Dask would report every lost worker in the middle of the progress line
+            logging.getLogger(name).setLevel(logging.CRITICAL)
         try:
             self._client = self._connect()
             self._wait_for_workers(self._client)
@@ -98,7 +99,7 @@ class GradingCluster:
         """End the judges, and a local cluster with them. A lab's workers go on without judges."""
         client, cluster = self._client, self._cluster
         self._client = self._cluster = None
-        with suppress(OSError, TimeoutError):  # a cluster that has gone needs no goodbye
+        with suppress(OSError, TimeoutError, ValueError):  # a cluster that has gone needs no goodbye
             if client is not None:
                 if cluster is None and client.status == "running" and self._plugin:
                     client.unregister_worker_plugin(self._plugin)

@@ -158,6 +158,43 @@ def test_a_labs_cluster_grades_where_the_resource_is(spring: Path, tmp_path: Pat
     assert "offers the resource BOAT" in err
 
 
+def test_a_scheduler_that_dies_is_one_sentence_and_nothing_is_lost(spring: Path, tmp_path: Path) -> None:
+    file = tmp_path / "scheduler.json"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    program = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--scheduler-file", str(file)]
+    scheduler = subprocess.Popen(
+        [*program, "--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0"], **quiet
+    )
+    worker = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "distributed.cli.dask_worker",
+            "--scheduler-file",
+            str(file),
+            "--nthreads",
+            "1",
+        ],
+        cwd=tmp_path,
+        **quiet,
+    )
+    try:
+        wait_until(lambda: file.exists() and bool(file.read_bytes()))
+        client = start(spring, tmp_path / "out", "--scheduler", json.loads(file.read_text())["address"])
+        assert client.stdout is not None
+        client.stdout.readline()
+        scheduler.kill()
+        _, err = client.communicate(timeout=PATIENCE_S)
+        assert client.returncode == 3
+        assert "has gone; the verdicts so far are kept, and the same command goes on" in err
+        assert "Traceback" not in err
+        assert (tmp_path / "out" / FILE).read_bytes().count(b"\n") >= 1
+    finally:
+        for process in (worker, scheduler):
+            process.terminate()
+            process.wait()
+
+
 def test_a_worker_refuses_other_versions_in_a_sentence() -> None:
     warmup = exercises()["warmup"]
     source = warmup.solution.encode()
