@@ -8,7 +8,19 @@ from pathlib import Path
 
 import pytest
 
-HEAVY = {"torch", "textual", "rich", "yaml", "numpy", "hypothesis", "shtab", "msgspec", "mcp", "aiohttp"}
+HEAVY = {
+    "torch",
+    "distributed",
+    "textual",
+    "rich",
+    "yaml",
+    "numpy",
+    "hypothesis",
+    "shtab",
+    "msgspec",
+    "mcp",
+    "aiohttp",
+}
 
 
 def loaded(code: str, home: Path) -> set[str]:
@@ -43,6 +55,8 @@ def loaded(code: str, home: Path) -> set[str]:
         ("quizapp.exchange.tutor.card_session", set()),
         ("quizapp.exchange.tutor.exercise_coach", set()),
         ("quizapp.cli.servers", set()),
+        ("quizapp.cli.cohort", set()),
+        ("quizapp.judge.cohort.grading_run", set()),
         ("quizapp.tui.app", {"textual", "rich"}),
     ],
 )

@@ -109,7 +109,7 @@ def _warn_of_low_isolation(cluster: "GradingCluster", grading: "GradingOptions")
         return
     from quizapp.judge.verdict import isolation
 
-    sys.stderr.write(f"quizapp: warning: {isolation('T0')}; grade so only code that you trust\n")
+    sys.stderr.write(f"quizapp: warning: {isolation('T0')}; grade only code that you trust there\n")
 
 
 def _write_graded(progress: Progress, options: Namespace, graded: "GradedSubmission") -> None:
