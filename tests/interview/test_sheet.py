@@ -8,7 +8,8 @@ from quizapp.errors import QuizError
 from quizapp.interview.peer.peer_review import answers_to_mark
 from quizapp.interview.peer.peer_sheet import read_sheet, sheet_text
 from quizapp.interview.report.model import Report, load_report
-from tests.interview.mock_kit import done, small_bank
+from tests.interview.mock_kit import begin, done, small_bank, study
+from tests.interview.test_code import FAILED
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +61,22 @@ def test_a_faulty_sheet_is_one_sentence(report: Report, tmp_path: Path, change, 
 def test_a_missing_sheet_is_one_sentence(report: Report, tmp_path: Path) -> None:
     with pytest.raises(QuizError, match="cannot be read"):
         read_sheet(report, tmp_path / "none.txt")
+
+
+@pytest.mark.slow
+def test_the_explanation_of_code_is_marked_like_an_answer(tmp_path: Path) -> None:
+    with study(tmp_path) as made:
+        interview, _ = begin(made, "post-training", 45, seed=3, round_name="coding")
+        interview.session.proceed()
+        item = interview.session.item
+        interview.submitted(0, "x", FAILED, interview.session.elapsed_ms)
+        item.typed = "It keeps the invariant because every step is weighted."
+        interview.session.submit()
+        interview.session.end("early")
+        coding = interview.record()
+    assert item.typed in sheet_text(coding)
+    path = tmp_path / "sheet.txt"
+    path.write_text(filled(coding, "y"), encoding="utf-8")
+    review = read_sheet(coding, path)
+    assert list(review.items) == [str(item.number)]
+    assert review.total > coding.totals.raw

@@ -27,8 +27,8 @@ ANSWERS = {"y": 1.0, "yes": 1.0, "h": 0.5, "half": 0.5, "n": 0.0, "no": 0.0}
 
 
 def answers_to_mark(report: Report) -> list[MarkedQuestion]:
-    """The questions with an answer in words."""
-    return [question for question in report.reached if question.in_words and question.asked.typed.strip()]
+    """The questions with something in words to mark: answers, explained code, workings, consequences."""
+    return [question for question in report.reached if question.points and question.asked.typed.strip()]
 
 
 def ask_reviewer(report: Report, ask: Ask, say: Say, width: int = 80) -> PeerReview:
