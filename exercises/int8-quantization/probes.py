@@ -59,6 +59,15 @@ def grid(draw, zero_point, dtype=torch.float32):
     }
 
 
+def steps(draw):
+    """Values of a channel whose scale is 1: the largest, ties beside even and odd codes, and others."""
+    values = [draw.choice([-1, 1]) * (draw.integer(1, 125) + part) for part in (0.4, 0.4, 0.6, 0.6)]
+    for sign in (-1, 1):
+        even = 2 * draw.integer(1, 61)
+        values += [sign * 0.5, sign * (even + 0.5), sign * (even + 1.5), sign * 1.6, sign * 0.6, sign * 0.4]
+    return [127.0, *draw.shuffled(values)]
+
+
 def inputs(draw):
     d = draw.sizes(3, 3, 7)
     shapes = [
@@ -97,6 +106,8 @@ def inputs(draw):
             grid(draw, draw.integer(60, 190), torch.float64),
         ],
         "exact_codes": draw.integers(0, 256, 30),
+        "steps": steps(draw),
+        "even": 2 * draw.integer(1, 40),
     }
 
 
@@ -131,11 +142,9 @@ def probe_weights(code, given, record):
         note(record, q, scale, record.device)
 
 
-STEPS = [127.0, 1.6, 2.5, 3.5, -2.5, -3.5, 0.5, -1.6, 0.4, 1.5, -0.5, -0.6, 126.6, 44.4, -44.5, 45.5]
-
-
 def probe_rounding(code, given, record):
-    w = torch.tensor([STEPS, [-0.25 * value for value in STEPS]], device=record.device)
+    steps = given["steps"]
+    w = torch.tensor([steps, [-0.25 * value for value in steps]], device=record.device)
     q, scale = code.quantize_per_channel(w)
     record("q", q)
     record("scale", scale)
@@ -167,7 +176,12 @@ def probe_calibration(code, given, record):
     for name, value in (("constant", 3.0), ("constant_negative", -3.0)):
         with record.step(name):
             calibrate(code, [torch.full((2, 3), value, device=record.device)], record)
-    for name, low, high in (("tie_down", -2.5, 252.5), ("tie_up", -1.5, 253.5), ("narrow", -2e-8, 8e-8)):
+    down, up = -(given["even"] + 0.5), -(given["even"] - 0.5)
+    for name, low, high in (
+        ("tie_down", down, down + 255),
+        ("tie_up", up, up + 255),
+        ("narrow", -2e-8, 8e-8),
+    ):
         with record.step(name):
             calibrate(code, [torch.tensor([low, high / 4, high], device=record.device)], record)
     with record.step("relu"):
