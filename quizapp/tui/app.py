@@ -50,7 +50,8 @@ def _commands() -> "type[Provider]":
 class QuizApp(App[int]):
     """The terminal interface. Tests pass ``study``; otherwise the data is opened after the first frame.
 
-    ``driver_class`` and ``scheme`` ("dark" or "light") are given where the app runs in a browser.
+    ``driver_class``, ``scheme`` ("dark" or "light") and ``browser_keeps_keys`` are given where the app runs
+    in a browser.
     """
 
     TITLE = "quizapp"
@@ -74,6 +75,7 @@ class QuizApp(App[int]):
         study: "Study | None" = None,
         driver_class: "type[Driver] | None" = None,
         scheme: str = "dark",
+        browser_keeps_keys: bool = False,
         **options: Any,
     ) -> None:
         # This screen replaces Textual's empty first one, so its style sheet would not be loaded otherwise.
@@ -81,6 +83,7 @@ class QuizApp(App[int]):
         first = [HERE / "screens" / f"{self.first}.tcss"] if start == "home" else []
         super().__init__(driver_class, css_path=[HERE / "quizapp.tcss", *first])
         self.scheme = scheme
+        self.browser_keeps_keys = browser_keeps_keys
         self.start = start
         self.options = options
         self.study_or_none = study
@@ -96,7 +99,7 @@ class QuizApp(App[int]):
             self.register_theme(ours)
         self.use_theme(study.settings.theme if study is not None else "")
         # Reset the keys, because the table is global and an earlier app may have overridden them.
-        self.set_keymap(actions.override(study.settings.keys if study is not None else {}))
+        self._use_keys(study.settings.keys if study is not None else {})
         if theme.needs_ascii():
             from quizapp.tui.rendering.text import AsciiFilter
 
@@ -148,7 +151,7 @@ class QuizApp(App[int]):
     def apply_settings(self, settings: "Settings") -> None:
         """Apply theme and keys. Unknown actions and themes are reported with their line in the file."""
         self.use_theme(settings.theme)
-        self.set_keymap(actions.override(settings.keys))
+        self._use_keys(settings.keys)
         wrong = {f"there is no action {name!r}": name for name in actions.unknown(settings.keys)}
         if not theme.is_available(settings.theme, frozenset(self.available_themes)):
             wrong[f"there is no theme {settings.theme!r}"] = "theme"
@@ -157,6 +160,10 @@ class QuizApp(App[int]):
             from quizapp.settings.model import place_of
 
             self.say(f"{place_of(paths.config(), key)}: {sentence}.", bad=True)
+
+    def _use_keys(self, user_keys: "Mapping[str, str]") -> None:
+        keys = actions.browser_keys(user_keys) if self.browser_keeps_keys else user_keys
+        self.set_keymap(actions.override(keys))
 
     def get_theme_variable_defaults(self) -> dict[str, str]:
         """Defaults of our own style variables, for themes that do not define them."""

@@ -186,6 +186,20 @@ def test_a_key_for_an_action_that_no_screen_has_is_named() -> None:
     ]
 
 
+def test_a_key_that_browsers_keep_gets_company() -> None:
+    keys = actions.browser_keys({"exercise.hint": "ctrl+t, f5", "drill.undo": "z"})
+    assert keys["exercise.hint"] == "alt+t,ctrl+t, f5"
+    assert keys["drill.undo"] == "z"
+    assert keys["drill.dont_know"] == "0,alt+n,ctrl+n"
+    assert "exercise.grade" not in keys
+    try:
+        actions.override(keys)
+        assert actions.name_keys("ctrl+n puts aside, ctrl+r freezes.") == "alt+n puts aside, ctrl+r freezes."
+    finally:
+        actions.override({})
+    assert actions.name_keys("ctrl+n puts aside.") == "ctrl+n puts aside."
+
+
 def test_no_binding_stands_outside_the_table() -> None:
     for place in actions.TABLE:
         assert all(isinstance(binding, Binding) and binding.id for binding in actions.bindings(place))

@@ -5,7 +5,7 @@ from functools import cache
 
 from textual.binding import Binding
 
-from quizapp.tui.actions.act import Act, PlaceActions, display, override
+from quizapp.tui.actions.act import KEPT_BY_BROWSERS, Act, PlaceActions, display, override
 from quizapp.tui.actions.interview_places import INTERVIEW_PLACES
 from quizapp.tui.actions.phase import Phase
 from quizapp.tui.actions.places import PLACES
@@ -21,7 +21,9 @@ __all__ = [
     "Act",
     "Phase",
     "PlaceActions",
+    "browser_keys",
     "display",
+    "name_keys",
     "override",
 ]
 
@@ -38,6 +40,29 @@ def of_place(place: str) -> tuple[Act, ...]:
 def key_lines() -> list[str]:
     """The lines of ``[keys]`` in a new settings file: one line per action with its default keys."""
     return [f'"{act.id}" = "{act.keys}"  # {act.help}' for place in TABLE for act in of_place(place)]
+
+
+def browser_keys(user_keys: Mapping[str, str]) -> dict[str, str]:
+    """The user's keys, and another key for each action whose key a browser keeps.
+
+    The first key stays, because a browser window without tabs passes it on.
+    """
+    keys = dict(user_keys)
+    for act in (act for place in TABLE for act in of_place(place)):
+        bound = keys.get(act.id, act.keys).split(",")
+        if any(key.strip() in KEPT_BY_BROWSERS for key in bound):
+            added = (f"{KEPT_BY_BROWSERS[key.strip()]},{key}" if key.strip() in KEPT_BY_BROWSERS else key
+                     for key in bound)  # fmt: skip
+            keys[act.id] = ",".join(added)
+    return keys
+
+
+def name_keys(sentence: str) -> str:
+    """A sentence that names keys, with those that work where the app runs."""
+    for kept, instead in KEPT_BY_BROWSERS.items():
+        if is_bound(instead):
+            sentence = sentence.replace(kept, instead)
+    return sentence
 
 
 def phases(place: str) -> tuple[Phase, ...]:

@@ -8,6 +8,9 @@ from quizapp.tui.actions.phase import Phase
 FIELDS = frozenset({Phase.TYPING, Phase.FIND, Phase.CODING, Phase.TELLING})
 """Phases in which a focused field may swallow printable keys."""
 
+KEPT_BY_BROWSERS = {"ctrl+n": "alt+n", "ctrl+t": "alt+t", "ctrl+w": "alt+w"}
+"""Keys that a browser uses for its windows and tabs, whatever a page says, and what replaces them there."""
+
 _overrides: dict[str, str] = {}
 
 

@@ -7,8 +7,7 @@ import os
 import signal
 import sys
 from asyncio.subprocess import PIPE, Process
-from collections.abc import Awaitable, Callable
-from typing import Literal
+from collections.abc import Awaitable, Callable, Sequence
 
 from textual_serve.app_service import AppService
 from textual_serve.download_manager import DownloadManager
@@ -28,7 +27,6 @@ QUIT_S = 6.0
 KILL_S = 2.0
 HUNG_S = 20.0
 """Seconds for which an app may leave its input unread."""
-Scheme = Literal["dark", "light"]
 
 
 class AppProcess(AppService):
@@ -37,12 +35,13 @@ class AppProcess(AppService):
     The library's service would start a shell, print the child's errors raw, wait without limit for a child
     that hangs, and offer files for download. This one does none of these. The child has a session of its
     own, so that ctrl+c in the server's terminal reaches only the server, which then ends the child in order.
+    ``browser`` is what the child is told about the browser: its color scheme and its keyboard.
     """
 
     def __init__(
         self,
         *,
-        scheme: Scheme,
+        browser: Sequence[str],
         write_bytes: Callable[[bytes], Awaitable[None]],
         write_str: Callable[[str], Awaitable[None]],
         close: Callable[[], Awaitable[None]],
@@ -50,7 +49,7 @@ class AppProcess(AppService):
         super().__init__(
             "", write_bytes=write_bytes, write_str=write_str, close=close, download_manager=DownloadManager()
         )
-        self._scheme = scheme
+        self._browser = browser
         self._connected = True
         self._passing: asyncio.Task[None] | None = None
 
@@ -63,7 +62,7 @@ class AppProcess(AppService):
 
     async def _open_app_process(self, width: int = 80, height: int = 24) -> Process:
         self._process = process = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "quizapp.tui.serve.child", self._scheme,
+            sys.executable, "-m", "quizapp.tui.serve.child", *self._browser,
             stdin=PIPE, stdout=PIPE, stderr=PIPE,
             env=self._build_environment(width, height), start_new_session=True,
         )  # fmt: skip

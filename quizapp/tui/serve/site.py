@@ -9,12 +9,11 @@ from http import HTTPStatus
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import cast
 
 import textual_serve
 from aiohttp import WSCloseCode, WSMsgType, web
 
-from quizapp.tui.serve.app_process import AppProcess, Scheme
+from quizapp.tui.serve.app_process import AppProcess
 from quizapp.tui.serve.browser_messages import MAX_MESSAGE, Pace, parse_message
 from quizapp.tui.serve.door import Door, Refused
 from quizapp.util.log import write_crash
@@ -33,6 +32,7 @@ _FILES = {
     "mono.ttf": _LIBRARY / "fonts" / "RobotoMono-VariableFont_wght.ttf",
     "mono-italic.ttf": _LIBRARY / "fonts" / "RobotoMono-Italic-VariableFont_wght.ttf",
 }
+_SOCKET = "ws/{scheme:dark|light}/{keyboard:apple|other}"
 _SIZE_LIMITS = {"width": (80, 2, 1000), "height": (24, 2, 500)}
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -69,7 +69,7 @@ class Site:
             web.get("/", self._enter, allow_head=False),
             web.get(room, self._show_page, allow_head=False),
             web.get(f"{room}static/{{name}}", self._send_file, allow_head=False),
-            web.get(f"{room}ws/{{scheme:dark|light}}", self._connect, allow_head=False),
+            web.get(f"{room}{_SOCKET}", self._connect, allow_head=False),
         ])  # fmt: skip
         application.on_response_prepare.append(self._add_headers)
         application.on_shutdown.append(self._close)
@@ -95,12 +95,19 @@ class Site:
         except Exception as error:  # noqa: BLE001 - logged in full; a stranger learns nothing from it
             write_crash(error)
             status, sentence = HTTPStatus.INTERNAL_SERVER_ERROR, "quizapp serve has failed; its log says why."
-        back = self.door.room if request.path == self.door.room else ""
-        response = web.Response(
-            status=status, text=_refusal(status, sentence, back), content_type="text/html"
-        )
+        text = _refusal(status, sentence, self._way_on(request, status))
+        response = web.Response(status=status, text=text, content_type="text/html")
         response.force_close()
         return response
+
+    def _way_on(self, request: web.Request, status: HTTPStatus) -> str:
+        """A link for a refused page, or nothing."""
+        if request.path != self.door.room:
+            return ""
+        if status is HTTPStatus.CONFLICT:
+            return '<p><a href="?here">Use it here</a></p>'
+        # A strict cookie is not sent when a page of another site links here. It is sent when this page does.
+        return '<p><a href="./">Try again</a></p>'
 
     def _visitor(self, request: web.Request) -> str:
         return self.door.check_visitor(request.cookies.get(self._cookie))
@@ -140,6 +147,12 @@ class Site:
         return response
 
     async def _show_page(self, request: web.Request) -> web.StreamResponse:
+        if (
+            "here" in request.query
+        ):  # only a link on our own page sends the cookie along, so nobody else can ask
+            async with self._turn:
+                await self._end_seat(REPLACED, "quizapp was opened in another browser.")
+            return web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": self.door.room})
         self._check_free(self._visitor(request))
         return web.Response(text=_read("index.html"), content_type="text/html")
 
@@ -155,7 +168,7 @@ class Site:
         if self._seat is not None and self._seat.visitor != visitor:
             raise Refused(
                 HTTPStatus.CONFLICT,
-                "quizapp is open in another browser. Close its tab there, then reload this page.",
+                "quizapp is open in another browser, and it can be used in one at a time.",
             )
 
     async def _connect(self, request: web.Request) -> web.StreamResponse:
@@ -182,7 +195,7 @@ class Site:
             await websocket.close(code=WSCloseCode.OK, message=b"quizapp has ended.")
 
         app = AppProcess(
-            scheme=cast("Scheme", request.match_info["scheme"]),
+            browser=(request.match_info["scheme"], request.match_info["keyboard"]),
             write_bytes=websocket.send_bytes,
             write_str=websocket.send_str,
             close=close,
@@ -224,13 +237,8 @@ def _read(name: str) -> str:
     return (_PAGE / name).read_text("utf-8")
 
 
-def _refusal(status: HTTPStatus, sentence: str, back: str) -> str:
-    """A page that says why a request was refused.
-
-    ``back`` is where its link leads, or nothing. A strict cookie is not sent when another site's page links
-    here, and it is sent when this page does.
-    """
-    link = f'<p><a href="{back}">Try again</a></p>' if back else ""
+def _refusal(status: HTTPStatus, sentence: str, link: str) -> str:
+    """A page that says why a request was refused, and how to go on."""
     return Template(_read("refused.html")).substitute(
         status=int(status), sentence=html.escape(sentence), link=link
     )

@@ -106,6 +106,18 @@ class Terminal:
         self._screen.resize(height, width)
 
     @property
+    def width(self) -> int:
+        """Columns."""
+        columns: int = self._screen.columns
+        return columns
+
+    @property
+    def height(self) -> int:
+        """Lines."""
+        lines: int = self._screen.lines
+        return lines
+
+    @property
     def text(self) -> str:
         """The screen."""
         return "\n".join(line.rstrip() for line in self._screen.display)
@@ -129,7 +141,7 @@ class Visitor:
     @property
     def socket_url(self) -> str:
         """The address of the WebSocket."""
-        return f"{self.origin}{self.room}ws/dark"
+        return f"{self.origin}{self.room}ws/dark/other"
 
     async def connect(self, **headers: str) -> aiohttp.ClientWebSocketResponse:
         """Open the WebSocket, with other headers if they are given; an empty one is left out."""

@@ -15,6 +15,7 @@ from quizapp.interview.marking.self_check import SelfCheckResult, run_check
 from quizapp.interview.session.question import DEBUG, InterviewQuestion
 from quizapp.practice.stage_task import stage_task
 from quizapp.practice.staged_run import outcome_sentence
+from quizapp.tui import actions
 from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
@@ -87,7 +88,7 @@ class CodingView(Container):
             self.explanation.load_text(item.typed)
             last = item.submissions[-1].verdict if item.submissions else None
             self._pending.clear()
-            self._say("judge", _counts(last) if last else BEGIN)
+            self._say("judge", _counts(last) if last else actions.name_keys(BEGIN))
         # The brief of the first stage is the question, so it comes before the code.
         self.go("task" if _in_stages(item) and not item.first_key_ms else "code")
         return Phase.CODING

@@ -15,6 +15,7 @@ from quizapp.interview import RoundName
 from quizapp.interview.session.make_question import bank_question
 from quizapp.interview.session.question import ESTIMATE, OPEN, InterviewQuestion
 from quizapp.interview.session.session import CONFIDENCES
+from quizapp.tui import actions
 from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import Document
 from quizapp.tui.widgets.answer_box import AnswerBox
@@ -150,7 +151,8 @@ class QuestionView(VerticalScroll):
             phases.append(f"- {reserve.title}: {clock(reserve.seconds)}")
         if self.interview.note:
             phases += ["", self.interview.note]
-        return "\n".join([*phases, "", SPOKEN_BRIEF if self.interview.head.spoken else self._how()])
+        how = SPOKEN_BRIEF if self.interview.head.spoken else self._how()
+        return "\n".join([*phases, "", actions.name_keys(how)])
 
     def _how(self) -> str:
         """How questions of this round are answered."""
