@@ -38,6 +38,13 @@ def stats_text(stats: StudyStatistics) -> str:
         f"learned    {stats.learned}",
         f"retention  {'-' if retention is None else f'{100 * retention:.1f} %'}",
     ]
+    if stats.comparison is not None:
+        most = max(stats.comparison.losses.values()) or 1.0
+        lines += [
+            f"{name:10} {'█' * round(20 * loss / most):20} {loss:.3f}"
+            for name, loss in stats.comparison.losses.items()
+        ]
+        lines += textwrap.wrap(stats.comparison.sentence(stats.model.partition("/")[0]), 80)
     lines += [
         f"  {name:18} {topic.learned:4} of {topic.total:4} learned, {plural(topic.reviews, 'review')}"
         for name, topic in stats.topics.items()

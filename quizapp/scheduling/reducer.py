@@ -29,6 +29,8 @@ class CardReducer:
     def __init__(self, rollover_hour: int = 4, forced: ModelName | None = None) -> None:
         self.models = {name: MemoryModel.default(name) for name in ModelName}
         """Each model with its newest weights."""
+        self.chosen = ModelName.FSRS_6
+        """The model that the log chooses, whatever the settings force."""
         self._rollover_hour = rollover_hour
         self._forced = forced
         self.scheduler = Scheduler(self.models[forced or ModelName.FSRS_6])
@@ -41,16 +43,22 @@ class CardReducer:
     def configure(self, settings: Iterable[Event]) -> None:
         """Use the newest model and weights among the events; without any, FSRS-6 with its defaults.
 
-        A settings event brings new weights of FSRS-6; a model event brings weights and chooses their model.
+        A settings event brings new weights of FSRS-6, and a model event the weights of every model by name,
+        and the name of the one to use.
         """
         self.models = {name: MemoryModel.default(name) for name in ModelName}
-        chosen = ModelName.FSRS_6
+        self.chosen = ModelName.FSRS_6
         for event in settings:
-            named = model_from(event.details.get("model"), event.details.get("weights"))
-            if named:
-                self.models[named.name] = named
-                chosen = named.name if event.type == EventType.MODEL else chosen
-        model = self.models[self._forced or chosen]
+            details = event.details
+            name, weights = details.get("model"), details.get("weights")
+            if event.type == EventType.MODEL:
+                by_name = weights if isinstance(weights, dict) else {}
+                self.chosen = ModelName(str(name)) if name in list(ModelName) else self.chosen
+            else:
+                by_name = {name: weights}
+            known = (model_from(*named) for named in by_name.items())
+            self.models |= {model.name: model for model in known if model}
+        model = self.models[self._forced or self.chosen]
         if model != self.scheduler.model:
             self.scheduler = Scheduler(model)
 

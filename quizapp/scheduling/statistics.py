@@ -95,6 +95,8 @@ def reviews_by_time(study: "Study") -> list[ReviewRow]:
 
 def compute(study: "Study", forecast_days: int) -> StudyStatistics:
     """Statistics over all reviews that were not undone."""
+    from quizapp.scheduling.weights.fit import last_fit
+
     today = study.now().day
     reviews = study.store.tables.reviews()
     rows = [row for row in study.store.tables.cards() if row.card in study.bank.questions]
@@ -120,6 +122,7 @@ def compute(study: "Study", forecast_days: int) -> StudyStatistics:
         levels=_groups(study, rows, reviews, "level"),
         sources=dict(Counter(review.source for review in reviews)),
         model=study.model,
+        comparison=last_fit(study)[1],
     )
 
 

@@ -13,6 +13,7 @@ from quizapp.scheduling.cards import STATE_NAMES, CardRow, Rating
 
 if TYPE_CHECKING:
     from quizapp.scheduling.service import Study
+    from quizapp.scheduling.weights.evaluate import ModelComparison
 
 
 class Extra(NamedTuple):
@@ -273,10 +274,12 @@ class StudyStatistics(NamedTuple):
     levels: Mapping[str, GroupFigures]
     sources: Mapping[str, int]
     model: str
+    comparison: "ModelComparison | None" = None
 
     def as_json(self) -> dict[str, object]:
         """The object of ``stats --json``."""
         return self._asdict() | {
+            "comparison": self.comparison.as_json() if self.comparison else None,
             "calibration": [calibration_bin._asdict() for calibration_bin in self.calibration],
             "topics": {topic: figures._asdict() for topic, figures in self.topics.items()},
             "levels": {level: figures._asdict() for level, figures in self.levels.items()},

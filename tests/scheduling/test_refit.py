@@ -34,13 +34,11 @@ def test_few_reviews_are_left_alone() -> None:
     assert not (paths.cache() / "refit.json").exists()
 
 
-def test_it_is_worth_it_again_after_a_tenth_more() -> None:
+def test_it_is_worth_it_again_after_twice_as_many() -> None:
     assert not background.worth_it(399, 0)
     assert background.worth_it(400, 0)
-    assert not background.worth_it(440, 400)
-    assert background.worth_it(450, 400)
-    assert not background.worth_it(5400, 5000)
-    assert background.worth_it(5500, 5000)
+    assert not background.worth_it(799, 400)
+    assert background.worth_it(800, 400)
 
 
 def test_a_spoilt_note_and_spoilt_data_are_no_trouble() -> None:

@@ -11,11 +11,15 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from quizapp import paths
 from quizapp.errors import QuizError
+from quizapp.scheduling.models.model import ModelName
 from quizapp.util.atomic import write_atomic
+
+if TYPE_CHECKING:
+    from quizapp.scheduling.weights.fit import FitResult
 
 LEAST = 400
 """Reviews on later days below which nothing is fitted."""
@@ -33,40 +37,28 @@ def start() -> "subprocess.Popen[bytes]":
     )  # fmt: skip
 
 
-class _FitNote(NamedTuple):
-    """What the last fit left behind: the reviews it saw, and the sentence that nobody has read yet."""
-
-    reviews: int = 0
-    sentence: str = ""
-
-
 def news() -> str:
     """What the last fit changed, once; empty where nothing changed or the sentence was shown already."""
-    note = _read()
-    if note.sentence:
-        _write(note._replace(sentence=""))
-    return note.sentence
+    sentence = ""
+    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
+        sentence = str(json.loads(_note().read_text(encoding="utf-8")).get("sentence") or "")
+    if sentence:
+        _write("")
+    return sentence
 
 
 def _note() -> Path:
     return paths.cache() / "refit.json"
 
 
-def _read() -> _FitNote:
-    with contextlib.suppress(OSError, ValueError, TypeError, AttributeError):
-        note = json.loads(_note().read_text(encoding="utf-8"))
-        return _FitNote(int(note.get("reviews") or 0), str(note.get("sentence") or ""))
-    return _FitNote()
-
-
-def _write(note: _FitNote) -> None:
-    with contextlib.suppress(OSError):  # without the note the next session fits again
-        write_atomic(_note(), json.dumps(note._asdict()))
+def _write(sentence: str) -> None:
+    with contextlib.suppress(OSError):  # a sentence that cannot be written is not shown
+        write_atomic(_note(), json.dumps({"sentence": sentence}))
 
 
 def worth_it(spaced: int, before: int) -> bool:
-    """Whether ``spaced`` reviews on later days are enough, and a tenth more than were fitted ``before``."""
-    return spaced >= LEAST and spaced >= before + max(50, before // 10)
+    """Whether ``spaced`` reviews on later days are enough, and twice as many as were fitted ``before``."""
+    return spaced >= max(LEAST, 2 * before)
 
 
 def main() -> int:
@@ -75,20 +67,32 @@ def main() -> int:
         signal.alarm(DEADLINE)
         os.nice(10)
     from quizapp.scheduling.service import Study
+    from quizapp.scheduling.weights.fit import last_fit
 
     with Study.open() as study:
         spaced = sum(review.elapsed > 0 for review in study.store.tables.reviews())
-        if not worth_it(spaced, _read().reviews):
+        if not worth_it(spaced, last_fit(study)[0]):
             return 0
+        used = study.scheduler.model.name
         fitted = study.fit_weights(least=LEAST)
-    sentence = ""
-    if fitted.adopted and fitted.loss_before is not None and fitted.loss_after is not None:
-        sentence = (
-            f"The memory model was fitted to your {fitted.reviews} reviews: its log loss on the latest fell "
-            f"from {fitted.loss_before:.3f} to {fitted.loss_after:.3f}. Dates already promised stay."
-        )
-    _write(_FitNote(spaced, sentence))
+        if fitted.adopted and fitted.model is study.scheduler.model.name:
+            _write(_sentence(fitted, used))
     return 0
+
+
+def _sentence(fitted: "FitResult", used: ModelName) -> str:
+    assert fitted.loss_before is not None
+    assert fitted.loss_after is not None
+    fell = f"fell from {fitted.loss_before:.3f} to {fitted.loss_after:.3f}"
+    if fitted.model is not used:
+        return (
+            f"{fitted.model} predicts your latest reviews better than {used}, so it schedules from now on: "
+            f"the log loss {fell}. Dates already promised stay."
+        )
+    return (
+        f"The memory model was fitted to your {fitted.reviews} reviews: its log loss on the latest {fell}. "
+        "Dates already promised stay."
+    )
 
 
 if __name__ == "__main__":

@@ -1,26 +1,31 @@
-"""Personal weights: FSRS-6 fitted to the learner's own reviews.
+"""Fits both memory models to the learner's own reviews, and chooses the one that predicts them better.
 
-Weights are trained on the earlier four fifths of the reviews and adopted only if they predict the last
-fifth better than the present ones. With the extra ``fast`` the trainer is ``fsrs-rs-python``, else
-the small one in ``quizapp.scheduling.weights.trainer``.
+Weights are trained on the earlier four fifths of the reviews. They are adopted, and a model replaces the
+other, only if they predict the last fifth better, to which nothing was fitted. FSRS-6 is trained by
+``fsrs-rs-python`` if the extra ``fast`` is installed, otherwise by the small trainer beside this module, and
+FSRS-7 always by its own. Without torch and the extra, the models are compared with the weights they have.
 """
 
-import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from quizapp.scheduling.cards import NEW, ReviewRow
 from quizapp.scheduling.events import Draft, EventType
 from quizapp.scheduling.models.model import (
     FSRS_6_WEIGHTS,
-    Memory,
     MemoryModel,
     ModelName,
     check_weights,
 )
-from quizapp.scheduling.models.scheduler import Scheduler
+from quizapp.scheduling.weights.evaluate import (
+    ModelComparison,
+    Prediction,
+    compare,
+    log_loss,
+    predictions,
+)
+from quizapp.scheduling.weights.review_history import History, split, trained_part
 from quizapp.util.installation import require_torch
 from quizapp.util.text import plural
 
@@ -29,20 +34,16 @@ if TYPE_CHECKING:
 
 TRAINED_SHARE = 0.8
 BETTER_BY = 1e-4  # log loss; less is noise
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryStep:
-    """One review of a history: study days since the one before, rating, and whether it is trained on."""
-
-    elapsed: int
-    rating: int
-    trained: bool
+FAST, TORCH = "fsrs-rs", "torch"
 
 
 @dataclass(frozen=True, slots=True)
 class FitResult:
-    """The result of a fit; log losses are on the later reviews, which were not trained on."""
+    """The result of a fit; log losses are on the later reviews, which were not trained on.
+
+    ``adopted`` tells whether the model in use or its weights changed. ``weights`` and ``model`` are those in
+    use afterwards, ``trainer`` is what trained them (empty: nothing could).
+    """
 
     adopted: bool
     reason: str
@@ -51,10 +52,25 @@ class FitResult:
     loss_after: float | None = None
     weights: tuple[float, ...] = ()
     trainer: str = ""
+    model: ModelName = ModelName.FSRS_6
+    comparison: ModelComparison | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A model, what it predicts for the reviews kept from training, and whether its weights are new."""
+
+    model: MemoryModel
+    predictions: Sequence[Prediction]
+    new: bool = False
+
+    @property
+    def loss(self) -> float:
+        return log_loss(self.predictions)
 
 
 def fit(study: "Study", *, least: int) -> FitResult:
-    """Fit, compare, and adopt the weights if they are better. See ``Study.fit_weights``."""
+    """Fit, compare, and adopt what is better. See ``Study.fit_weights``."""
     reviews = study.store.tables.reviews()
     spaced = [review for review in reviews if review.elapsed > 0]
     if len(spaced) < least:
@@ -63,81 +79,113 @@ def fit(study: "Study", *, least: int) -> FitResult:
         )
     cut = sorted(review.time for review in spaced)[int(len(spaced) * TRAINED_SHARE)]
     histories = split(reviews, cut)
-    trainer = find_trainer()
-    weights = check_weights(ModelName.FSRS_6, _fast(histories) if trainer == "fsrs-rs" else _small(histories))
-    present = study.reducer.models[ModelName.FSRS_6]
-    before = log_loss(present, histories)
-    after = log_loss(MemoryModel(ModelName.FSRS_6, weights), histories)
-    adopted = after < before - BETTER_BY
-    if adopted:
-        details = {
-            "model": ModelName.FSRS_6,
-            "weights": list(weights),
-            "reviews": len(spaced),
-            "trainer": trainer,
-        }
-        study.store.append(Draft(EventType.SETTINGS, study.now(), model=present.version, data=details))
-    reason = "they predict the latest reviews better" if adopted else "the present weights predict as well"
-    return FitResult(adopted, reason, len(spaced), before, after, weights, trainer)
+    trainers = find_trainers()
+    known = study.reducer.models
+    best = {name: _best(known[name], histories, trainers.get(name, "")) for name in ModelName}
+    comparison = compare(best[ModelName.FSRS_6].predictions, best[ModelName.FSRS_7].predictions)
+    used = study.reducer.chosen
+    chosen = comparison.better(used)
+    before, after = log_loss(predictions(known[used], histories)), best[chosen].loss
+    adopted = chosen is not used or best[chosen].new
+    _record(study, best, chosen, comparison, len(spaced))
+    if chosen is not used:
+        reason = f"{chosen} predicts the latest reviews better than {used}"
+    elif adopted:
+        reason = "the new weights predict the latest reviews better"
+    else:
+        reason = "the present weights predict as well"
+    weights, trainer = best[chosen].model.weights, trainers.get(chosen, "")
+    return FitResult(adopted, reason, len(spaced), before, after, weights, trainer, chosen, comparison)
+
+
+def _best(present: MemoryModel, histories: Sequence[History], trainer: str) -> _Candidate:
+    """The present weights, or newly trained ones if they predict better."""
+    now = _Candidate(present, predictions(present, histories))
+    if not trainer:
+        return now
+    trained = MemoryModel(present.name, _train(present, histories, trainer))
+    later = _Candidate(trained, predictions(trained, histories), new=True)
+    return later if later.loss < now.loss - BETTER_BY else now
+
+
+def _record(
+    study: "Study",
+    best: dict[ModelName, _Candidate],
+    chosen: ModelName,
+    comparison: ModelComparison,
+    reviews: int,
+) -> None:
+    """Append new weights of FSRS-6, and the choice with its reasons, to the log."""
+    drafts, now = [], study.now()
+    six = best[ModelName.FSRS_6]
+    if six.new:
+        details = {"model": ModelName.FSRS_6, "weights": list(six.model.weights), "reviews": reviews}
+        drafts.append(Draft(EventType.SETTINGS, now, model=study.model, data=details))
+    weights = {name: best[name].model.weights for name in ModelName}
+    drafts.append(choice(study, chosen, weights, reviews=reviews, comparison=comparison.as_json()))
+    study.store.append(*drafts)
+
+
+def choice(
+    study: "Study", chosen: ModelName, weights: Mapping[ModelName, Sequence[float]], **details: object
+) -> Draft:
+    """The event that a model is used from now on, with the weights of both."""
+    by_name = {name.value: list(values) for name, values in weights.items()}
+    data = {"model": chosen.value, "weights": by_name, **details}
+    return Draft(EventType.MODEL, study.now(), model=study.model, data=data)
+
+
+def find_trainers() -> dict[ModelName, str]:
+    """What can train each model here; a model that nothing can train is missing."""
+    torch = dict.fromkeys(ModelName, TORCH) if find_spec("torch") else {}
+    return torch | ({ModelName.FSRS_6: FAST} if find_spec("fsrs_rs_python") else {})
 
 
 def find_trainer() -> str:
-    """The trainer to fit with: "fsrs-rs" if it is installed, otherwise "torch".
+    """The trainer of FSRS-6: "fsrs-rs" if it is installed, otherwise "torch".
 
     Raises `PartMissing` if neither is.
     """
     if find_spec("fsrs_rs_python"):
-        return "fsrs-rs"
+        return FAST
     require_torch("Fitting the memory model to your reviews")
-    return "torch"
+    return TORCH
+
+
+def last_fit(study: "Study") -> tuple[int, ModelComparison | None]:
+    """The reviews on later days that the last fit saw, and what it found; (0, None) before the first."""
+    for event in reversed(study.store.log.standing(EventType.MODEL)):
+        details = event.details
+        comparison = ModelComparison.from_json(details.get("comparison"))
+        if comparison is not None:
+            return int(details.get("reviews") or 0), comparison
+    return 0, None
 
 
 def reset(study: "Study") -> None:
     """Go back to the published weights of the model in use."""
     default = MemoryModel.default(study.scheduler.model.name)
-    kind = EventType.SETTINGS if default.name is ModelName.FSRS_6 else EventType.MODEL
-    details = {"model": default.name, "weights": list(default.weights)}
-    study.store.append(Draft(kind, study.now(), model=study.model, data=details))
+    weights = {name: model.weights for name, model in study.reducer.models.items()} | {
+        default.name: default.weights
+    }
+    drafts = [choice(study, study.reducer.chosen, weights)]
+    if default.name is ModelName.FSRS_6:  # for older programs on other devices, which know no choice
+        details = {"model": default.name, "weights": list(default.weights)}
+        drafts.insert(0, Draft(EventType.SETTINGS, study.now(), model=study.model, data=details))
+    study.store.append(*drafts)
 
 
-def split(reviews: Iterable[ReviewRow], cut: int) -> list[list[HistoryStep]]:
-    """The histories of the cards; reviews from ``cut`` (UTC ms) on are kept from training."""
-    histories: dict[str, list[HistoryStep]] = {}
-    done: list[list[HistoryStep]] = []
-    for review in reviews:
-        if review.state == NEW:  # the first review, or one after "treat as new"
-            if review.card in histories:
-                done.append(histories[review.card])
-            histories[review.card] = []
-        histories.setdefault(review.card, []).append(
-            HistoryStep(review.elapsed, review.rating, review.time < cut)
-        )
-    return [*done, *histories.values()]
+def _train(present: MemoryModel, histories: Sequence[History], trainer: str) -> tuple[float, ...]:
+    if trainer == FAST:
+        return check_weights(present.name, _fast(histories))
+    from quizapp.scheduling.weights import fsrs7_trainer  # imports torch, 1 s and 200 MB
+    from quizapp.scheduling.weights import trainer as fsrs6_trainer
+
+    train = fsrs7_trainer.train if present.name is ModelName.FSRS_7 else fsrs6_trainer.train
+    return check_weights(present.name, train(trained_part(histories), present.weights))
 
 
-def log_loss(model: MemoryModel, histories: Iterable[Sequence[HistoryStep]]) -> float:
-    """Mean log loss of the predictions for the reviews kept from training, same-day ones left out."""
-    scheduler = Scheduler(model)
-    losses = []
-    for history in histories:
-        memory, day = Memory(), 1
-        for index, step in enumerate(history):
-            day += step.elapsed
-            if index and step.elapsed and not step.trained:
-                chance = scheduler.retrievability(memory, step.elapsed)
-                chance = min(max(chance, 1e-6), 1 - 1e-6)
-                losses.append(-math.log(chance if step.rating > 1 else 1 - chance))
-            memory = scheduler.review(memory, step.rating, day)
-    return sum(losses) / len(losses)
-
-
-def _small(histories: Sequence[Sequence[HistoryStep]]) -> Sequence[float]:
-    from quizapp.scheduling.weights import trainer  # imports torch, 1 s and 200 MB
-
-    return trainer.train([[step for step in history if step.trained] for history in histories])
-
-
-def _fast(histories: Sequence[Sequence[HistoryStep]]) -> Sequence[float]:
+def _fast(histories: Sequence[History]) -> Sequence[float]:
     import fsrs_rs_python
 
     items = []

@@ -1,29 +1,29 @@
-"""A small batched trainer for FSRS-6 weights; the only part of the schedule that imports torch.
+"""A small batched trainer for FSRS-6 weights, and what it shares with that of FSRS-7. It imports torch.
 
 All cards advance together through padded tables of [cards, steps], so that an epoch is a few dozen
 tensor operations per step for any number of cards. The formulas are those of FSRS-6 as in the
 ``fsrs`` package, which walks review by review instead and takes 28 s for 10,000 reviews.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from quizapp.scheduling.models.fsrs6 import STABILITY
-from quizapp.scheduling.models.model import FSRS_6_WEIGHTS as DEFAULT_WEIGHTS
-
-if TYPE_CHECKING:
-    from quizapp.scheduling.weights.fit import HistoryStep
+from quizapp.scheduling.models.model import FSRS_6_WEIGHTS
+from quizapp.scheduling.weights.review_history import History
 
 EPOCHS = 80
+WARM_EPOCHS = 30
+"""Epochs from weights that were fitted before."""
 RATE = 0.03
 PULL = 0.02  # how strongly weights are held near the defaults, against the noise of few reviews
 LONGEST = 64  # steps; later reviews of a card say little about the weights
 
 
-def tables(histories: Sequence[Sequence["HistoryStep"]]) -> tuple[Tensor, Tensor, Tensor]:
+def tables(histories: Sequence[History]) -> tuple[Tensor, Tensor, Tensor]:
     """Elapsed days, ratings and a mask of the reviews that exist, each [cards, steps]."""
     rows = [history[:LONGEST] for history in histories if len(history) > 1]
     width = max((len(row) for row in rows), default=1)
@@ -77,31 +77,61 @@ def _next_stability(
     return torch.where(days < 1, same_day, later).clamp(*STABILITY)
 
 
-def train(histories: Sequence[Sequence["HistoryStep"]]) -> list[float]:
-    """Weights that predict the reviews best, held near the defaults and inside the model's bounds."""
+class Ranges(NamedTuple):
+    """What holds the weights: where they are pulled to, how strongly each may move, and their bounds.
+
+    Each tensor has one entry per weight. ``scale`` is the size of a usual change, so that one learning rate
+    fits weights of any size.
+    """
+
+    home: Tensor
+    scale: Tensor
+    low: Tensor
+    high: Tensor
+
+
+def minimize(
+    loss_of: Callable[[Tensor], Tensor], start: Tensor, ranges: Ranges, *, epochs: int, rate: float
+) -> list[float]:
+    """The weights with the least loss, found by Adam from ``start`` within the bounds."""
+    home, scale, low, high = ranges
+    shift = ((start - home) / scale).requires_grad_()
+    optimizer = torch.optim.Adam([shift], lr=rate)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
+    for _ in range(epochs):
+        optimizer.zero_grad()
+        loss_of(shift).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        schedule.step()
+        with torch.no_grad():
+            shift.copy_(((home + shift * scale).clamp(low, high) - home) / scale)
+    return [float(value) for value in (home + shift.detach() * scale).clamp(low, high)]
+
+
+def train(histories: Sequence[History], start: Sequence[float] = FSRS_6_WEIGHTS) -> list[float]:
+    """Weights of FSRS-6 that predict the reviews best, held near the defaults and inside their bounds.
+
+    ``start`` are the weights to begin with.
+    """
     from fsrs.scheduler import LOWER_BOUNDS_PARAMETERS, UPPER_BOUNDS_PARAMETERS
 
     elapsed, ratings, mask = tables(histories)
     counted = mask[:, 1:] & (elapsed[:, 1:] > 0)
     if not counted.any():
-        return list(DEFAULT_WEIGHTS)
+        return list(start)
     recalled = (ratings[:, 1:] > 1).float()
-    start = torch.tensor(DEFAULT_WEIGHTS)
+    home = torch.tensor(FSRS_6_WEIGHTS)
     low, high = torch.tensor(LOWER_BOUNDS_PARAMETERS), torch.tensor(UPPER_BOUNDS_PARAMETERS)
-    scale = start.abs().clamp(min=0.05)
-    # trained as multiples of their size: one rate then fits 0.001 and 8
-    shift = torch.zeros_like(start, requires_grad=True)
-    optimizer = torch.optim.Adam([shift], lr=RATE)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, EPOCHS)
-    for _ in range(EPOCHS):
-        optimizer.zero_grad()
-        chance = predictions(start + shift * scale, elapsed, ratings).clamp(1e-6, 1 - 1e-6)
+    ranges = Ranges(home, home.abs().clamp(min=0.05), low, high)
+
+    def loss_of(shift: Tensor) -> Tensor:
+        chance = predictions(home + shift * ranges.scale, elapsed, ratings).clamp(1e-6, 1 - 1e-6)
         losses = torch.nn.functional.binary_cross_entropy(chance, recalled, reduction="none")
-        loss = losses[counted].mean() + PULL * shift.square().mean()
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        schedule.step()
-        with torch.no_grad():
-            shift.copy_(((start + shift * scale).clamp(low, high) - start) / scale)
-    final = (start + shift.detach() * scale).clamp(low, high)
-    return [round(float(value), 4) for value in final]
+        return losses[counted].mean() + PULL * shift.square().mean()
+
+    epochs = EPOCHS if tuple(start) == FSRS_6_WEIGHTS else WARM_EPOCHS
+    found = minimize(loss_of, torch.tensor(start), ranges, epochs=epochs, rate=RATE)
+    # Rounding must not leave the bounds, some of which have more than four decimal places.
+    return [
+        min(max(round(v, 4), lo), hi) for v, lo, hi in zip(found, low.tolist(), high.tolist(), strict=True)
+    ]

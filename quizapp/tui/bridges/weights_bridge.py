@@ -5,7 +5,6 @@ import threading
 from typing import TYPE_CHECKING
 
 from quizapp.tui import workers
-from quizapp.util.installation import PartMissing
 
 if TYPE_CHECKING:
     import subprocess
@@ -18,11 +17,9 @@ def session_ended(app: "QuizApp") -> None:
     if not app.opened_here or app.refitting is not None:
         return
     from quizapp.scheduling.weights import background
-    from quizapp.scheduling.weights.fit import find_trainer
 
-    # Without a trainer there is nothing to start; 'quizapp doctor' says so.
-    with contextlib.suppress(OSError, PartMissing):
-        find_trainer()
+    # Without a trainer the models are still compared with the weights that they have.
+    with contextlib.suppress(OSError):
         app.refitting = background.start()
         threading.Thread(target=_wait, args=(app, app.refitting), daemon=True).start()
 

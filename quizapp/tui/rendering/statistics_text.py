@@ -49,7 +49,25 @@ def overview(stats: StudyStatistics, width: int) -> Content:
             min(40, width - 24),
         )
         lines.append(Content.assemble(f"{name.capitalize():<8}", bar, (f" {count:>6}", "$text-muted")))
-    return Content("\n").join(lines)
+    return Content("\n").join([*lines, *_models(stats, width)])
+
+
+def _models(stats: StudyStatistics, width: int) -> list[Content]:
+    """FSRS-6 against FSRS-7: a bar of each one's log loss, and a sentence."""
+    comparison = stats.comparison
+    if comparison is None:
+        return []
+    used = stats.model.partition("/")[0]
+    most = max(comparison.losses.values()) or 1.0
+    lines = [
+        Content(""),
+        Content.styled("Memory models, by the log loss of their predictions", "bold $primary"),
+    ]
+    for name, loss in comparison.losses.items():
+        style = "$success" if name == used else "$text-muted"
+        bar = meter([(loss / most, style, "█")], min(40, width - 24))
+        lines.append(Content.assemble(f"{name:<8}", bar, (f" {loss:>6.3f}", "$text-muted")))
+    return [*lines, Content(comparison.sentence(used))]
 
 
 def calibration(stats: StudyStatistics) -> Content:

@@ -234,7 +234,7 @@ def test_what_a_button_promised_holds_however_long_the_answer_takes(tmp_path: Pa
 
 
 def test_a_model_event_chooses_and_its_undo_brings_the_old_one_back(tmp_path: Path) -> None:
-    data = {"model": "FSRS-7", "weights": list(FSRS_7_WEIGHTS), "reason": "test"}
+    data = {"model": "FSRS-7", "weights": {"FSRS-7": list(FSRS_7_WEIGHTS)}}
     with Study(simple_bank(3), Store.open(tmp_path / "quizapp.db"), clock=FixedClock(MORNING)) as learner:
         learner.answer("q0", Rating.GOOD)
         due = learner.card("q0").due
