@@ -55,11 +55,18 @@ def test_log_softmax_along_every_dimension(observe):
 @behaviour(1)
 def test_rows_far_apart(observe):
     offset = observe.given["offset"]
+    got = observe.tensor("log_softmax/offset/out", "log_softmax should return a tensor.")
+    says = "log_softmax is wrong where rows lie far apart."
+    finite = torch.isfinite(got).flatten(1).all(-1) if got.shape == offset.shape else torch.ones(1)
+    if finite[offset.amax(-1).argmax()] and not finite.all():
+        says = (
+            "One row with huge logits pushed every exponential of another row to zero; "
+            "shift each row by its own maximum."
+        )
     close(
-        observe["log_softmax/offset/out"],
+        got,
         torch.log_softmax(offset, -1),
-        "One row with huge logits pushed every exponential of another row to zero; "
-        "shift each row by its own maximum.",
+        says,
         rtol=1e-11,
         atol=1e-11,
         device=observe.device,
@@ -340,10 +347,14 @@ def test_all_ignored(observe):
     for i, case in enumerate(observe.given["ignored"]):
         for reduction in ("mean", "sum", "none"):
             want = torch.zeros(case["targets"].shape if reduction == "none" else ())
+            got = observe.tensor(f"ignored/all{i}/{reduction}/loss", "cross_entropy should return a tensor.")
+            says = "A batch of padding should cost nothing."
+            if reduction == "mean" and got.isnan().any():
+                says = "0 / 0 is NaN; a batch of padding should cost nothing."
             close(
-                observe[f"ignored/all{i}/{reduction}/loss"],
+                got,
                 want,
-                "0 / 0 is NaN; a batch of padding should cost nothing.",
+                says,
                 rtol=0,
                 atol=1e-12,
                 call=f"{describe(case, reduction)}, every target is ignore_index={case['ignore']}",
@@ -407,7 +418,7 @@ def test_gradient_of_extreme_logits(observe):
         close(grad, want, says, rtol=0, atol=3e-3, device=observe.device, call=describe(case, reduction))
 
 
-@behaviour(7)
+@behaviour(7, presumes=("mean", "sum", "none"))
 def test_half_precision_is_computed_in_float32(observe):
     for i, case in enumerate(observe.given["half"]):
         losses, _ = losses_of(case)
