@@ -55,7 +55,7 @@ class Progress:
     def _draw(self) -> None:
         if sys.stderr.isatty():
             self._drawn = True
-            sys.stderr.write(f"\r{self._label}{self._text()}")
+            sys.stderr.write(f"\r{self._label}{self._text()}\x1b[K")
             sys.stderr.flush()
 
     def _text(self) -> str:

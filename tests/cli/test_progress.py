@@ -60,3 +60,20 @@ def test_a_bar_stands_below_what_is_printed(monkeypatch: pytest.MonkeyPatch) -> 
         bar.write("failed   b.py")
         bar.tick()
     assert terminal.lines() == ["passed   a.py", "failed   b.py"]
+
+
+def test_a_bar_estimates_the_rest_once_the_pace_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = shared(monkeypatch)
+    now = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    with Progress("grading", 20, estimate=True) as line:
+        for _ in range(4):
+            now[0] += 6.0
+            line.tick()
+        assert terminal.lines()[-1].endswith("4/20")
+        now[0] += 6.0
+        line.tick()
+        assert terminal.lines()[-1].endswith("5/20, about 1 min left")
+        now[0] -= 29.0
+        line.tick()
+        assert terminal.lines()[-1].endswith("6/20, about 2 s left")
