@@ -15,15 +15,14 @@ from quizapp.exchange.anki.card_html import EXERCISE_TAG, GUID_PREFIX, ROOT_DECK
 from quizapp.exchange.anki.html_to_markdown import to_markdown
 from quizapp.store.apkg.anki_rows import AnkiCard, AnkiCollection, AnkiNote, NoteType
 
-_FIELD = re.compile(r"\{\{\s*([^{}]*?)\s*\}\}")
-_SECTION = re.compile(
-    r"\{\{\s*([#^])\s*([^{}]*?)\s*\}\}((?:(?!\{\{\s*[#^]).)*?)\{\{\s*/\s*\2\s*\}\}", re.DOTALL
-)
+# Linear in the length of the text, whoever wrote it: no pattern looks for an end that may not be there.
+_TAG = re.compile(r"\{\{\s{0,9}([#^/]?)\s{0,9}([^{}]{0,200}?)\s{0,9}\}\}")
+_GAP_MARK = re.compile(r"(\{\{c[0-9]{1,4}::|\}\})")
 _ANSWER_LINE = re.compile(r"<hr[^>]*\bid\s*=\s*[\"']?answer[^>]*>", re.IGNORECASE)
 _MEDIA = re.compile(r"<(?:img|audio|video|object|source)\b|\[sound:", re.IGNORECASE)
 _OCCLUSION = "image-occlusion:"
-_MOST_HTML = 200_000  # characters of one side, before it is converted
-_MOST_CLOZE_DEPTH = 8
+_MOST_HTML = 60_000  # characters of a template, or of one side before it is converted
+_MOST_SECTIONS = 8  # within each other; the same for gaps
 
 
 class ImportedCard(NamedTuple):
@@ -146,6 +145,8 @@ def _sides(kind: NoteType, ordinal: int, fields: Mapping[str, str]) -> tuple[str
     if not 0 <= place < len(kind.templates) or ordinal < 0:
         return None
     template = kind.templates[place]
+    if max(len(template.question), len(template.answer)) > _MOST_HTML:
+        return None
     cloze = ordinal + 1 if kind.cloze else 0
     question = _rendered(template.question, fields, cloze, answered=False)
     answer = _rendered(_ANSWER_LINE.sub("", template.answer), fields, cloze, answered=True)
@@ -155,54 +156,58 @@ def _sides(kind: NoteType, ordinal: int, fields: Mapping[str, str]) -> tuple[str
 
 
 def _rendered(template: str, fields: Mapping[str, str], cloze: int, *, answered: bool) -> str:
-    """A side of a card; a template for an answer does not repeat the question."""
+    """A side of a card; a template for an answer does not repeat the question.
 
-    def section(match: re.Match[str]) -> str:
-        present = bool(fields.get(match[2], "").strip())
-        return match[3] if present == (match[1] == "#") else ""
+    A side that grows too long is cut there: it is left out anyway, and a template may name a field often.
+    """
+    parts: list[str] = []
+    open_sections: list[tuple[str, bool]] = []  # the field, and whether its section is shown
+    size = end = 0
+    for tag in _TAG.finditer(template):
+        literal, sign, name, end = template[end : tag.start()], tag[1], tag[2], tag.end()
+        shown = all(present for _, present in open_sections)
+        text = literal if shown else ""
+        if sign == "/":
+            if any(name == opened for opened, _ in open_sections):
+                while open_sections.pop()[0] != name:
+                    pass
+        elif sign and len(open_sections) < _MOST_SECTIONS:
+            open_sections.append((name, bool(fields.get(name, "").strip()) == (sign == "#")))
+        elif shown and not sign:
+            text += _value(name, fields, cloze, answered=answered)
+        parts.append(text)
+        size += len(text)
+        if size > _MOST_HTML:
+            return "".join(parts)
+    if all(present for _, present in open_sections):
+        parts.append(template[end:])
+    return "".join(parts)
 
-    for _ in range(_MOST_CLOZE_DEPTH):  # from the innermost section outward
-        template, changed = _SECTION.subn(section, template)
-        if not changed:
-            break
 
-    def value(match: re.Match[str]) -> str:
-        *filters, name = match[1].split(":")
-        if name == "FrontSide" or name not in fields:
-            return ""
-        if "type" in filters and not answered:
-            return ""
-        text = fields[name]
-        return _with_gaps(text, cloze, answered=answered) if "cloze" in filters else text
-
-    return _FIELD.sub(value, template)
-
-
-_GAP_START = re.compile(r"\{\{c(\d{1,4})::")
+def _value(reference: str, fields: Mapping[str, str], cloze: int, *, answered: bool) -> str:
+    """What ``{{filter:Field}}`` stands for."""
+    *filters, name = reference.split(":")
+    if name not in fields or ("type" in filters and not answered):
+        return ""
+    text = fields[name]
+    return _with_gaps(text, cloze, answered=answered) if "cloze" in filters else text
 
 
 def _with_gaps(text: str, number: int, *, answered: bool) -> str:
     """The text with the gaps of one card hidden, or shown in bold; the other gaps are plain text."""
     parts: list[str] = []
-    stack: list[tuple[int, int]] = []  # gap number, and where its text starts among the parts
-    place = 0
-    while place < len(text):
-        start = _GAP_START.match(text, place)
-        if start and len(stack) < _MOST_CLOZE_DEPTH:
-            stack.append((int(start[1]), len(parts)))
-            place = start.end()
-        elif stack and text.startswith("}}", place):
-            gap, first = stack.pop()
+    open_gaps: list[tuple[int, int]] = []  # gap number, and where its text starts among the parts
+    for piece in _GAP_MARK.split(text):
+        start = _GAP_MARK.fullmatch(piece)
+        if start and piece != "}}" and len(open_gaps) < _MOST_SECTIONS:
+            open_gaps.append((int(piece[3:-2]), len(parts)))
+        elif piece == "}}" and open_gaps:
+            gap, first = open_gaps.pop()
             content, _, hint = "".join(parts[first:]).partition("::")
             del parts[first:]
             parts.append(_gap(content, hint, asked=gap == number, answered=answered))
-            place += 2
         else:
-            stop = min(
-                at for at in (text.find("{{c", place + 1), text.find("}}", place + 1), len(text)) if at > 0
-            )
-            parts.append(text[place:stop])
-            place = stop
+            parts.append(piece)
     return "".join(parts)
 
 

@@ -54,6 +54,8 @@ def unpack_database(package: Path, target: Path, limits: ArchiveLimits = LIMITS)
                     _copy(packed, out, entry, limits)
         except (zipfile.BadZipFile, zlib.error, EOFError, struct.error, UnicodeDecodeError, ValueError):
             raise PackageError("the zip file is damaged or has not arrived in full") from None
+        except OSError as error:
+            raise PackageError(f"its database cannot be unpacked ({error.strerror})") from None
         except (NotImplementedError, RuntimeError):
             raise PackageError("its database is encrypted or packed in a way that Anki never uses") from None
 
@@ -65,9 +67,10 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise PackageError(f"it cannot be read ({error.strerror})") from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise PackageError("it is not a regular file")
     with os.fdopen(descriptor, "rb") as file:
-        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-            raise PackageError("it is not a regular file")
         yield file
 
 

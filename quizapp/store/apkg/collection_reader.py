@@ -100,7 +100,7 @@ class _Reader:
         if self._db.execute("PRAGMA quick_check(1)").fetchall() != [("ok",)]:
             raise CollectionError("its database is damaged")
         self._require("col", ("crt", "ver"))
-        created, version = next(self._rows("col", ("crt", "ver"), 1), (0, 0))
+        ((created, version),) = list(self._rows("col", ("crt", "ver"), 1)) or [(0, 0)]
         if version not in _SCHEMAS:
             raise CollectionError(f"its database has the schema {version}, which this version does not know")
         old = version == _OLD_SCHEMA
