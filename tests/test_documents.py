@@ -12,6 +12,7 @@ import pytest
 
 from quizapp.interview.blueprint import load_blueprint
 from quizapp.interview.rounds.round_table import ROUNDS
+from tests.interview.browser import browser, chromium
 from tools.pictures.scenes import DOCUMENTS
 from tools.site.hooks import PAGES, rewrite_links
 
@@ -94,13 +95,18 @@ class LoadedFiles(HTMLParser):
             self.addresses.add(values.get("href") or "")
 
 
-@pytest.mark.slow
-def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_path: Path) -> None:
-    site = tmp_path / "site"
-    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(site)]
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(folder)]
     environment = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     built = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
     assert (built.returncode, built.stdout, built.stderr) == (0, "", "")
+    return folder
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(site: Path) -> None:
     pages = list(site.glob("*.html"))
     assert {f"{Path(page).stem}.html" for page in PAGES} < {page.name for page in pages}
     loaded = LoadedFiles()
@@ -108,6 +114,29 @@ def test_the_site_builds_without_a_warning_and_loads_nothing_from_elsewhere(tmp_
         loaded.feed(page.read_text(encoding="utf-8"))
     assert [address for address in loaded.addresses if re.match(r"(\w+:)?//", address)] == []
     assert (site / "search" / "search_index.js").exists()
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(chromium() is None, reason="no Chromium on the path")
+def test_a_browser_reads_the_site_from_its_folder(site: Path) -> None:
+    with browser() as tab:
+        tab.look(width=360)
+        for page in sorted(site.glob("*.html")):
+            tab.open(page)
+            assert tab.ask("document.documentElement.scrollWidth") <= 360, f"{page.name} is too wide"
+            assert [address for address in tab.requests() if not address.startswith(("file:", "data:"))] == []
+        tab.look(width=1280)
+        tab.open(site / "index.html")
+        tab.ask("document.querySelector('.md-search__input').focus()")
+        tab.call("Input.insertText", text="leec")
+        for kind in ("keyDown", "keyUp"):
+            tab.call("Input.dispatchKeyEvent", type=kind, key="h", text="h" if kind == "keyDown" else "")
+        found = tab.ask(
+            "new Promise(done => { const end = Date.now() + 60000, look = () => {"
+            " const item = document.querySelector('.md-search-result__item');"
+            " item || Date.now() > end ? done(item && item.textContent) : setTimeout(look, 50) }; look() })"
+        )
+        assert "leech" in found
 
 
 @pytest.mark.parametrize(
