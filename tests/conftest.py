@@ -2,12 +2,15 @@
 
 import fcntl
 import gc
+import importlib.util
 import os
 import shutil
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 
+from quizapp.util.installation import PartMissing
 from tests import stylesheets
 
 # One test process per core: more threads of torch would only wait for each other, which doubles the time.
@@ -17,6 +20,28 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # tenth of its time.
 gc.set_threshold(50_000, 20, 100)
 stylesheets.share()
+
+
+if importlib.util.find_spec("torch") is None:
+
+    def _skipped_without_torch() -> Generator[None, object, object]:
+        """Skip a test where it asks for torch, so that an environment without it can run all others."""
+        try:
+            return (yield)
+        except (PartMissing, ModuleNotFoundError) as error:
+            if "torch" not in str(error):
+                raise
+            pytest.skip("torch is not installed")
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup() -> Generator[None, object, object]:
+        """Skip a test whose fixtures need torch."""
+        return (yield from _skipped_without_torch())
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call() -> Generator[None, object, object]:
+        """Skip a test that needs torch."""
+        return (yield from _skipped_without_torch())
 
 
 @pytest.fixture(scope="session")

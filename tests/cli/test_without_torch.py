@@ -8,6 +8,7 @@ import subprocess
 import sysconfig
 import venv
 from datetime import UTC, datetime, timedelta
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -62,6 +63,11 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "bin" / "python"
 
 
+def pip(python: Path) -> str:
+    """The beginning of a command that installs into the environment, which lacks pip where this one does."""
+    return f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+
+
 def run_all(python: Path, *commands: list[str]) -> list[tuple[int, str, str]]:
     """Exit code, output and errors of each command."""
     done = subprocess.run(
@@ -86,7 +92,7 @@ def test_everything_that_grades_names_the_command_that_installs_torch(python: Pa
         ["mock", "--round", "coding"],
         ["mock", "--round", "review"],
     ]
-    sentence = f" needs torch, which is not installed; install it with: {python} -m pip install "
+    sentence = f" needs torch, which is not installed; install it with: {pip(python)} "
     for command, (code, out, err) in zip(commands, run_all(python, *commands), strict=True):
         assert (code, out) == (2, ""), (command, code, out, err)
         assert err.count("\n") == 1, (command, err)
@@ -121,7 +127,7 @@ def test_the_doctor_finds_nothing_wrong(python: Path) -> None:
     assert code == 0, out
     lines = {line[5:].split()[0]: line for line in out.splitlines()}
     assert lines["torch"].startswith("--   torch ")
-    assert lines["torch"].endswith("-m pip install 'quizapp-ml[judge]'")
+    assert lines["torch"].endswith(f"install it with: {pip(python)} 'quizapp-ml[judge]'")
     assert lines["fitting"].startswith(("ok   ", "--   "))
     assert lines["devices"].endswith("not looked for without torch")
 

@@ -18,6 +18,7 @@ def prefix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "cache" / "environments" / "quizapp"
     folder.mkdir(parents=True)
     monkeypatch.setattr(sys, "prefix", str(folder))
+    monkeypatch.setattr(installation, "has_package", lambda name: name != "no_such_package")
     return folder
 
 
@@ -86,7 +87,7 @@ def test_uv_is_told_where_quizapp_came_from(
 def test_a_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "prefix", str(ROOT / ".venv"))
     assert install_command("judge") == f"make -C {ROOT} run"
-    assert install_command("mcp") == f"{sys.executable} -m pip install 'quizapp-ml[mcp]'"
+    assert install_command("mcp").endswith(" 'quizapp-ml[mcp]'")
 
 
 def test_what_is_missing_is_one_sentence_and_what_is_there_none(prefix: Path) -> None:

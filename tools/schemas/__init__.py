@@ -6,6 +6,7 @@ matches its type. To publish another schema, add it to `SCHEMAS`.
 
 import json
 from collections.abc import Callable
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,17 @@ def schema_of(document: Any, title: str) -> Schema:
     """
     import msgspec
 
-    return {"$schema": _DIALECT, "title": title, **msgspec.json.schema(document)}
+    return {"$schema": _DIALECT, "title": title, **_without_indent(msgspec.json.schema(document))}
+
+
+def _without_indent(part: Any) -> Any:
+    """``part`` of a schema with descriptions as Python 3.13 keeps docstrings, whichever Python runs this."""
+    if isinstance(part, dict):
+        cleaned = {key: _without_indent(value) for key, value in part.items()}
+        if isinstance(part.get("description"), str):
+            cleaned["description"] = cleandoc(part["description"])
+        return cleaned
+    return [_without_indent(each) for each in part] if isinstance(part, list) else part
 
 
 def _verdict() -> Schema:
