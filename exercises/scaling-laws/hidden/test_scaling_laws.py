@@ -56,8 +56,7 @@ def test_vertex_of_an_exact_parabola(observe):
         close(
             n,
             case["kept"]["vertex"],
-            "The points lie on a parabola in ln N, yet the N of its vertex is missed. IsoFLOP curves are parabolas "
-            "in log N; fitted in N the minimum drifts.",
+            "The points lie on a parabola in ln N, yet the N of its vertex is missed.",
             rtol=1e-6,
             call=where,
             mistakes={
@@ -161,7 +160,7 @@ def test_exact_power_law(observe):
     )
 
 
-@behaviour(5)
+@behaviour(5, presumes=("exact_power_law",))
 def test_power_law_is_fitted_on_logarithms(observe):
     for i, case in enumerate(observe.given["scatter"]):
         logs = [[1.0, math.log(x)] for x in case["x"]]

@@ -155,7 +155,7 @@ def test_scores_are_floats(observe):
             )
 
 
-@behaviour(2)
+@behaviour(2, presumes=("means_over_samples",))
 def test_eval_mode(observe):
     given = observe.given
     norm, params = given["norm"], [given["weights"][name] for name in NAMES]

@@ -47,11 +47,22 @@ def test_warmup_is_linear(observe):
 @behaviour(1)
 def test_warmup_of_one_step(observe):
     close(
-        observe["curve/one/values"],
-        [0.0, 1.0, 0.625, 0.25, 0.25],
+        observe["curve/one/values"][:2],
+        [0.0, 1.0],
         "A warmup of one step is a ramp, too: 0 at step 0 and 1 at step 1.",
         **TOLERANCE,
-        call="warmup_cosine(step, 1, 3, 0.25) for steps 0 to 4",
+        call="warmup_cosine(step, 1, 3, 0.25) for steps 0 and 1",
+    )
+
+
+@behaviour(2, presumes=("cosine_follows_warmup",))
+def test_cosine_after_one_step(observe):
+    close(
+        observe["curve/one/values"][2:],
+        [0.625, 0.25, 0.25],
+        "After a warmup of one step the cosine runs from step 1 to total_steps.",
+        **TOLERANCE,
+        call="warmup_cosine(step, 1, 3, 0.25) for steps 2 to 4",
     )
 
 
