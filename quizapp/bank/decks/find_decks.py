@@ -1,6 +1,8 @@
 """Finds the files of cards in a folder."""
 
 import itertools
+import os
+from collections.abc import Iterator
 from pathlib import Path
 
 MAX_FILES = 1000
@@ -21,8 +23,15 @@ def deck_files(folder: Path) -> list[Path]:
 
     Hidden folders and files are left out, and Markdown files that every repository has.
     """
-    files = (path for path in folder.rglob("*") if _is_deck(path, folder) and path.is_file())
-    return sorted(itertools.islice(files, MAX_FILES + 1))
+    return sorted(itertools.islice(_walk(folder), MAX_FILES + 1))
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(folder):
+        # Pruned before they are entered: a version control's folder may hold thousands of files.
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        paths = (Path(place, name) for name in names if not name.startswith("."))
+        yield from (path for path in paths if _is_deck(path) and path.is_file())
 
 
 def beside(deck: Path) -> Path:
@@ -30,8 +39,8 @@ def beside(deck: Path) -> Path:
     return deck.with_name(deck.name + IDS_SUFFIX)
 
 
-def _is_deck(path: Path, folder: Path) -> bool:
+def _is_deck(path: Path) -> bool:
     suffix = path.suffix.lower()
-    if suffix not in SUFFIXES or any(part.startswith(".") for part in path.relative_to(folder).parts):
-        return False
-    return suffix not in MARKDOWN_SUFFIXES or path.stem.casefold() not in NO_DECKS
+    if suffix in MARKDOWN_SUFFIXES:
+        return path.stem.casefold() not in NO_DECKS
+    return suffix in SUFFIXES
