@@ -116,7 +116,7 @@ def test_one_f_one_b(observe):
             expect(got == want, says, f"stage {s} of {call}: {describe(got)}, expected {text(want)}")
 
 
-@behaviour(3)
+@behaviour(3, presumes=("one_f_one_b",))
 def test_schedules_are_fresh(observe):
     for i, (p, m) in enumerate(observe.given["again"]):
         expect(
