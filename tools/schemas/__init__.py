@@ -23,7 +23,7 @@ def schema_of(document: Any, title: str) -> Schema:
     """
     import msgspec
 
-    return {"$schema": _DIALECT, "title": title, **_without_indent(msgspec.json.schema(document))}
+    return {"$schema": _DIALECT, "title": title, **msgspec.json.schema(document)}
 
 
 def _without_indent(part: Any) -> Any:
@@ -64,4 +64,4 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
 
 def schema_text(name: str) -> str:
     """Return the schema ``name`` as the text of its file."""
-    return json.dumps(SCHEMAS[name](), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(_without_indent(SCHEMAS[name]()), indent=2, ensure_ascii=False) + "\n"
