@@ -71,7 +71,7 @@ def cohort(options: Namespace) -> int:
 def _output_folder(folder: Path, named: Path | None) -> Path:
     """Where to write: the folder that was named, or one beside the class's."""
     place = folder.resolve()
-    out = place.with_name(f"{place.name}-cohort") if named is None else named.resolve()
+    out = place.parent / f"{place.name}-cohort" if named is None else named.resolve()
     if out == place or place in out.parents:
         raise QuizError(f"{out} is inside the class's folder; name one outside of it with --out")
     return out
