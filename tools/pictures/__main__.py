@@ -124,7 +124,7 @@ async def picture(
             options: dict[str, Any] = dict(scene.options)
             if scene.card:
                 options["flt"] = CardFilter(ids=frozenset({scene.card}))
-            if scene.start in {"drill", "exercise"}:
+            if scene.start in {"drill", "exercise", "review"}:
                 options["clock"] = lambda: 0.0
             app = QuizApp(scene.start, study=study, **options)
             app.judge = IdleJudge()  # type: ignore[assignment]
