@@ -116,13 +116,14 @@ def _record(
     reviews: int,
 ) -> None:
     """Append new weights of FSRS-6, and the choice with its reasons, to the log."""
-    drafts, now = [], study.now()
+    weights = {name: best[name].model.weights for name in ModelName}
+    drafts = [choice(study, chosen, weights, reviews=reviews, comparison=comparison.as_json())]
     six = best[ModelName.FSRS_6]
     if six.new:
+        # For older programs on other devices, which know no choice. It comes second, because it then changes
+        # nothing more and the cards are derived again only once.
         details = {"model": ModelName.FSRS_6, "weights": list(six.model.weights), "reviews": reviews}
-        drafts.append(Draft(EventType.SETTINGS, now, model=study.model, data=details))
-    weights = {name: best[name].model.weights for name in ModelName}
-    drafts.append(choice(study, chosen, weights, reviews=reviews, comparison=comparison.as_json()))
+        drafts.append(Draft(EventType.SETTINGS, study.now(), model=study.model, data=details))
     study.store.append(*drafts)
 
 
@@ -169,9 +170,9 @@ def reset(study: "Study") -> None:
         default.name: default.weights
     }
     drafts = [choice(study, study.reducer.chosen, weights)]
-    if default.name is ModelName.FSRS_6:  # for older programs on other devices, which know no choice
+    if default.name is ModelName.FSRS_6:  # for older programs, as in `_record`
         details = {"model": default.name, "weights": list(default.weights)}
-        drafts.insert(0, Draft(EventType.SETTINGS, study.now(), model=study.model, data=details))
+        drafts.append(Draft(EventType.SETTINGS, study.now(), model=study.model, data=details))
     study.store.append(*drafts)
 
 

@@ -17,7 +17,8 @@ from quizapp.scheduling.weights.trainer import LONGEST, Ranges, minimize
 
 EPOCHS = 30
 WARM_EPOCHS = 18
-"""Epochs from weights that were fitted before: a second of CPU time for 20,000 reviews."""
+"""Epochs from weights that were fitted before, and for a long log: a second or two for 20,000 reviews."""
+LONG_LOG = 5000  # reviews
 RATE = 0.25  # of a usual change, see _SPREAD
 PULL = 0.3333
 """How strongly weights are held near the published ones, against the noise of few reviews (fsrs-rs)."""
@@ -129,7 +130,8 @@ def train(histories: Sequence[History], start: Sequence[float] = FSRS_7_WEIGHTS)
         )
         return (losses * weight).sum() / weight.sum() + PULL * shift.square().sum() / reviews
 
-    epochs = EPOCHS if tuple(start) == FSRS_7_WEIGHTS else WARM_EPOCHS
+    warm = tuple(start) != FSRS_7_WEIGHTS or int(reviews) > LONG_LOG
+    epochs = WARM_EPOCHS if warm else EPOCHS
     found = minimize(loss_of, torch.tensor(start), ranges, epochs=epochs, rate=RATE)
     final = [round(value, 4) for value in _ordered(torch.tensor(found)).tolist()]
     return [min(max(value, low), high) for value, (low, high) in zip(final, FSRS_7_BOUNDS, strict=True)]
