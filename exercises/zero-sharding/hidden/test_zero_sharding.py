@@ -312,7 +312,11 @@ def test_a_rank_without_parameters_takes_part(observe):
         check_shards(observe, "few", world)
 
 
-@behaviour(8, on_error="A parameter whose gradient is None on all ranks should be skipped.")
+@behaviour(
+    8,
+    on_error="A parameter whose gradient is None on all ranks should be skipped.",
+    presumes=("steps_equal_one_process",),
+)
 def test_unused_parameters_are_left_alone(observe):
     says = "An unused parameter was decayed, or got momentum: skip it on all ranks."
     for step in ("missing",):
@@ -386,7 +390,11 @@ def test_partition_of_nothing(observe):
         )
 
 
-@behaviour(10, on_error="params may be a generator: read it once and keep the list.")
+@behaviour(
+    10,
+    on_error="params may be a generator: read it once and keep the list.",
+    presumes=("steps_equal_one_process",),
+)
 def test_params_may_be_a_generator(observe):
     data = observe.given["plain"]
     for world in WORLDS:
