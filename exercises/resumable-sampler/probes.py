@@ -3,7 +3,24 @@ import random
 
 import torch
 
-from quizapp.judge.testing.probes import new_process
+from quizapp.judge.testing.probes import new_process, random_states
+
+
+def pairs(draw):
+    """Pairs of seed and epoch, many of which a careless mixture of the two turns into the same number."""
+    chosen = [[s, e] for s in (0, 1, 2, 5, 100, 65536) for e in (0, 1, 2, 3)]
+    # Where a sum such as 1000 * seed + epoch meets the orders above.
+    chosen += [[0, e] for e in (31, 37, 97, 100, 101, 128, 256, 500, 512, 997, 999, 1000, 1001, 1024)]
+    # Digits that read alike when glued together, and bits that meet when shifted.
+    chosen += [[1, 11], [11, 1], [1, 23], [12, 3]]
+    chosen += [[2**k, 0] for k in (8, 10, 12, 20, 24, 31)]
+    chosen += [[10**k, 0] for k in (3, 4, 5, 6)]
+    # The same for numbers that nobody knows beforehand: swapped, equal sums, and glued digits.
+    for _ in range(2):
+        seed, epoch, shift = draw.integer(200, 2000), draw.integer(10, 99), draw.integer(1, 9)
+        chosen += [[seed, epoch], [epoch, seed], [seed + shift, epoch - shift], [0, seed + epoch]]
+        chosen += [[10 * seed + shift, epoch], [seed, int(f"{shift}{epoch}")]]
+    return draw.shuffled([list(pair) for pair in dict.fromkeys(map(tuple, chosen))])
 
 
 def inputs(draw):
@@ -13,13 +30,8 @@ def inputs(draw):
         "seed": draw.integer(3, 10**6),
         "stop": draw.integer(4, 9),
         "late": draw.integer(2, 4),
-        "pairs": [[s, e] for s in (0, 1, 2, 5, 100, 65536) for e in (0, 1, 2, 3)]
-        # Where a sum such as 1000 * seed + epoch meets the orders above.
-        + [[0, e] for e in (31, 37, 97, 100, 101, 128, 256, 500, 512, 997, 999, 1000, 1001, 1024)]
-        # Digits that read alike when glued together, and bits that meet when shifted.
-        + [[1, 11], [11, 1], [1, 23], [12, 3]]
-        + [[2**k, 0] for k in (8, 10, 12, 20, 24, 31)]
-        + [[10**k, 0] for k in (3, 4, 5, 6)],
+        "pairs": pairs(draw),
+        "length": draw.integer(23, 30),
     }
 
 
@@ -70,27 +82,22 @@ def probe_order(code, given, record):
         record("exhausted", next(iterator, None))
 
 
-def generators():
-    """The global random states as tensors."""
-    return torch.get_rng_state(), torch.tensor(random.getstate()[1])
-
-
 def probe_global_state(code, given, record):
     n, seed = given["n"], given["seed"]
     orders = []
     for start in (7, 8):
         torch.manual_seed(start)
         random.seed(start)
-        before = generators()
+        before = random_states()
         sampler = code.ResumableSampler(n, seed=seed)
         orders.append(list(sampler))
-        record(f"states{start}", [before, generators()])
+        record(f"states{start}", [before, random_states()])
     record("orders", orders)
     with record.step("saved"):
-        before = generators()
+        before = random_states()
         state = code.ResumableSampler(n, seed=seed).state_dict()
         code.ResumableSampler(n, seed=seed).load_state_dict(state)
-        record("states", [before, generators()])
+        record("states", [before, random_states()])
     try:
         import numpy as np
     except ImportError:
@@ -131,7 +138,7 @@ def probe_hash(code, given, record):
 def probe_pairs(code, given, record):
     orders = []
     for seed, epoch in given["pairs"]:
-        sampler = code.ResumableSampler(40, seed=seed)
+        sampler = code.ResumableSampler(given["length"], seed=seed)
         sampler.set_epoch(epoch)
         orders.append(list(sampler))
     record("orders", orders)

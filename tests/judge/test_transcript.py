@@ -1,7 +1,9 @@
 """The wire format: what goes in comes out, and no bytes whatsoever do more than raise `TranscriptError`."""
 
 import math
+import random
 import struct
+from itertools import pairwise
 
 import pytest
 import torch
@@ -9,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quizapp.judge.testing.checks import Raised
-from quizapp.judge.testing.probes import Recorder
+from quizapp.judge.testing.probes import Recorder, random_states
 from quizapp.judge.worker.job import WorkerAnswer, WorkerProblem
 from quizapp.judge.worker.transcript import (
     DTYPES,
@@ -271,3 +273,18 @@ def test_a_class_that_only_has_the_name_of_an_exception_is_told_apart() -> None:
 def test_the_judge_learns_why_there_is_no_evidence(problem: WorkerProblem) -> None:
     message = decode(encode(WorkerAnswer("nonce", problem=problem).as_message()))
     assert WorkerAnswer.from_message(message).problem == problem
+
+
+def test_random_states_are_read_behind_replaced_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "get_rng_state", lambda: torch.zeros(1))
+    monkeypatch.setattr(torch, "tensor", lambda *_: torch.zeros(1))
+    monkeypatch.setattr(random.Random, "getstate", lambda _: (3, (0,), None))
+    states = [random_states()]
+    torch.rand(1)
+    states.append(random_states())
+    random.random()
+    states.append(random_states())
+    assert [[torch.equal(a, b) for a, b in pairwise(column)] for column in zip(*states, strict=True)] == [
+        [False, True],
+        [True, False],
+    ]

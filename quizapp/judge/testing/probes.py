@@ -14,6 +14,11 @@ from quizapp.judge.worker.transcript import MAX_DEPTH
 
 F = TypeVar("F", bound=Callable[..., None])
 
+# Bound in C before the submission is imported, so that it cannot hide what it does to the generators by
+# replacing `torch.get_rng_state` or `random.getstate`.
+_torch_state = torch.default_generator.get_state
+_python_state = super(random.Random, random._inst).getstate
+_tensor = torch.tensor
 
 _MARKS = ("distributed", "new_process", "without_submission")
 
@@ -273,3 +278,8 @@ def run_probes(
             torch.manual_seed(seed)
         with record.step(name):
             getattr(probes, f"probe_{name}")(code, to_device(given(), record.device), record)
+
+
+def random_states() -> list[Tensor]:
+    """The states of the global random generators, torch's on the CPU and Python's, as they really are."""
+    return [_torch_state(), _tensor(_python_state())]
