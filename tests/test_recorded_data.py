@@ -131,6 +131,34 @@ def test_replay_from_the_log_alone_gives_the_recorded_rows(database: Path) -> No
     assert rows(database, "SELECT * FROM reviews ORDER BY seq") == EXPECTED["reviews"]
 
 
+def test_another_memory_model_keeps_history_and_dates_and_changes_what_buttons_promise(
+    database: Path,
+) -> None:
+    settings = Settings(new_per_day=12, memory_model="FSRS-7")
+    with Study(small_bank(TOPICS), Store.open(database), settings, FixedClock(CLOCK)) as study:
+        assert study.model == "FSRS-7/default"
+        promised = {}
+        for name, expected in EXPECTED["facts"].items():
+            facts = study.card(name)
+            assert (facts.due.isoformat() if facts.due else None) == expected["due"], name
+            assert (facts.state, facts.reps, facts.lapses) == (
+                expected["state"], expected["reps"], expected["lapses"],
+            )  # fmt: skip
+            history = [[review.time.isoformat(), int(review.rating)] for review in facts.history]
+            assert history == [row[:2] for row in expected["history"]], name
+            waits = [preview.interval.total_seconds() for preview in study.previews(name).values()]
+            promised[name] = waits != [row[2] for row in expected["previews"]]
+            steps = [wait for wait in waits if wait < 86_400]
+            assert steps == [row[2] for row in expected["previews"] if row[2] < 86_400], "steps are the same"
+        assert any(promised.values()), "what is promised from now on is FSRS-7's"
+        live = study.store.tables.snapshot()
+        study.store.rebuild()
+        assert study.store.tables.snapshot() == live
+    with opened(database) as back:
+        for name, expected in EXPECTED["facts"].items():
+            assert back.card(name).stability == expected["stability"], name
+
+
 def test_finished_interviews_keep_totals_and_marks(study: Study) -> None:
     finished = {
         report.id: report.as_json() for report in archive.done(study) + archive.done(study, SINGLE_INCIDENT)
