@@ -180,6 +180,8 @@ def test_a_file_of_ids_of_an_older_commit_is_understood(tmp_path: Path) -> None:
     ids(deck)
     old = beside(deck).read_bytes()
     deck, wanted = reworded(tmp_path)
+    write(tmp_path, text="## Why?\nMemory.\n\n## How?\nAn adapter.\n")  # now its place says nothing
+    assert ids(deck) == wanted
     beside(deck).write_bytes(old)
     assert ids(deck) == wanted
 
