@@ -205,17 +205,24 @@ async def test_a_slow_sender_is_cut_off(
         await enter(session, door.address)
 
 
-async def test_many_idle_connections_leave_room(door: Door, session: aiohttp.ClientSession) -> None:
-    port = int(door.host.rpartition(":")[2])
-    many = 2 * connection_limit.MAX_STRANGERS
-    idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(many)]
-    try:
-        await enter(session, door.address)
-        first, _ = idle[0]
-        assert await asyncio.wait_for(first.read(), 60) == b""
-    finally:
-        for _, writer in idle:
-            writer.close()
+async def test_many_idle_connections_leave_room(
+    session: aiohttp.ClientSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "FIRST_REQUEST_S", 3600)
+    async with listening("127.0.0.1", 0) as door:
+        port = int(door.host.rpartition(":")[2])
+        many = 2 * connection_limit.MAX_STRANGERS
+        idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(many)]
+        try:
+            await enter(session, door.address)
+            first, _ = idle[0]
+            assert await asyncio.wait_for(first.read(), 60) == b""
+            latest, _ = idle[-1]
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(latest.read(), 0)
+        finally:
+            for _, writer in idle:
+                writer.close()
 
 
 # attacks beside a running session
@@ -315,6 +322,30 @@ async def test_a_reload_replaces_the_first_app_and_closing_the_tab_ends_it(
         (new,) = served.children
         second._response.close()  # as a tab that crashes: without a closing frame
         await eventually(lambda: not new.is_running())
+
+
+@pytest.mark.exhaustive
+async def test_an_answer_typed_in_an_interview_survives_a_closed_tab(
+    home: Path, session: aiohttp.ClientSession
+) -> None:
+    (home / "tour-seen").touch()
+    async with serving(home) as served:
+        visitor = await enter(session, served.address)
+        first = await visitor.connect()
+        await visitor.see(first, "Gradient descent")
+        for keys, shown in (
+            ("m", "Begin (enter)"), ("\r", "enter begins"), ("\r", "Warm-up 1/2"),
+            ("last words", "last words"),
+        ):  # fmt: skip
+            await first.send_str(json.dumps(["stdin", keys]))
+            await visitor.see(first, shown)
+        await first.close()
+        visitor.terminal = Terminal()
+        second = await visitor.connect()
+        await visitor.see(second, "Gradient descent")
+        for keys, shown in (("m", "is not finished"), ("r", "last words")):
+            await second.send_str(json.dumps(["stdin", keys]))
+            await visitor.see(second, shown)
 
 
 @pytest.mark.slow

@@ -213,10 +213,14 @@ class RunScreen(Place):
         while self in stack and self.app.screen is not self:
             self.app.pop_screen()
 
-    def action_back(self) -> None:
-        """Leave the screen; the clock keeps running, and the interview can be resumed."""
+    def closing(self) -> None:
+        """Save what was typed, because the program ends."""
         self.collect()
         self.interview.save()
+
+    def action_back(self) -> None:
+        """Leave the screen; the clock keeps running, and the interview can be resumed."""
+        self.closing()
         self._over = True
         self.quiz.say("The clock keeps running; it can be resumed.")
         self.quiz.go_back(self)
@@ -276,12 +280,10 @@ class RunScreen(Place):
     action_answer_here = action_answer
 
     def on_number_field_given(self) -> None:
-        """Enter in the field of a number."""
+        """Enter in the field of a number, or in the last gap."""
         self.action_answer()
 
-    def on_cloze_given(self) -> None:
-        """Enter in the last gap."""
-        self.action_answer()
+    on_cloze_given = on_number_field_given
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Words count from the first key."""
