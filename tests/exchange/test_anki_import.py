@@ -202,6 +202,23 @@ def test_own_notes_bring_only_their_history_home(
         assert [(a.card, a.rating) for a in study.standing_answers()] == [(seen, 3), (other, 3)]
 
 
+def test_a_second_trip_changes_no_text(
+    anki: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(anki, "Basic", ["a &lt; b * c_d", "<p>It says:</p><ul><li>one</li><li>two</li></ul>"], tags="x y::z")
+    add(anki, "Basic", [r"\(x^2\)", "<table><tr><td>a|b</td></tr></table><ol start=3><li>c</ol>"])
+    give(anki, tmp_path / "notes.apkg", legacy=True)
+    imported(tmp_path / "notes.apkg")
+    before = {q.id: (q.prompt, q.answer, q.tags, q.topic) for q in load_user_bank().questions.values()}
+    exported = tmp_path / "exported.apkg"
+    assert main(["export", "anki", str(exported)]) == 0
+    monkeypatch.setenv("QUIZAPP_HOME", str(tmp_path / "another home"))
+    imported(exported)
+    assert before == {
+        q.id: (q.prompt, q.answer, q.tags, q.topic) for q in load_user_bank().questions.values()
+    }
+
+
 def test_other_packages_and_decks_are_named_plainly(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,8 +1,10 @@
 """Turns the questions of the bank into notes for Anki: front and back as HTML, a deck, and tags."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from quizapp.bank.decks.short_form import points_of
 from quizapp.bank.model import Bank, Question
 from quizapp.bank.render import asked, solved
 
@@ -38,6 +40,9 @@ def bank_notes(bank: Bank) -> Iterator[CardHtml]:
 
 
 def _note(bank: Bank, question: Question, render: "Callable[[str], str]") -> CardHtml:
+    if question.key_points and question.key_points == points_of(question.answer):
+        # They are the list in the answer. Repeated below it, they would come back as a longer answer.
+        question = replace(question, key_points=())
     front, back = (render("\n\n".join(parts)) for parts in (asked(question), solved(question)))
     deck = f"{ROOT_DECK}::{bank.topics[question.topic].name}"
     return CardHtml(question.id, GUID_PREFIX + question.id, deck, _tags(question), front, back)
