@@ -476,7 +476,9 @@ def test_gradients(observe):
             )
 
 
-@behaviour(9)
+@behaviour(
+    9, presumes=("block_attention", "merge_gives_the_union", "ring_equals_full_attention", "causal_ring")
+)
 def test_half_precision_is_summed_in_float32(observe):
     for name in ("bfloat16", "float16"):
         dtype = getattr(torch, name)
@@ -532,7 +534,7 @@ def test_scores_are_summed_in_float32(observe):
             )
 
 
-@behaviour(9)
+@behaviour(9, presumes=("half_precision_is_summed_in_float32",))
 def test_values_are_summed_in_float32(observe):
     for name in ("bfloat16", "float16"):
         q, k, v = (t.to(getattr(torch, name)) for t in tensors(observe.given["half"]))
