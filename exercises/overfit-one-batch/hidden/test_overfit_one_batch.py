@@ -269,7 +269,7 @@ def test_steep_gradients_are_not_clipped(observe):
 NOISE = "Dropout noise keeps the loss up and makes the verdict random."
 
 
-@behaviour(5)
+@behaviour(5, presumes=("trains_with_adam",))
 def test_dropout_is_inactive(observe):
     want = losses_of(observe.given)
     for kind in ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout"):
@@ -283,7 +283,7 @@ def test_dropout_is_inactive(observe):
         )
 
 
-@behaviour(5)
+@behaviour(5, presumes=("trains_with_adam",))
 def test_dropout_at_any_depth(observe):
     close(
         report(observe, "trajectory/nested")["losses"],
