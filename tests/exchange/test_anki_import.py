@@ -175,6 +175,7 @@ def test_importing_again_adds_nothing_and_follows_changes(
         assert (row.reps, row.suspended) == (2, 0)
 
 
+@pytest.mark.exhaustive
 def test_own_notes_bring_only_their_history_home(
     tmp_path: Path, home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -202,6 +203,7 @@ def test_own_notes_bring_only_their_history_home(
         assert [(a.card, a.rating) for a in study.standing_answers()] == [(seen, 3), (other, 3)]
 
 
+@pytest.mark.exhaustive  # a second data folder compiles the bank anew
 def test_a_second_trip_changes_no_text(
     anki: Collection, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

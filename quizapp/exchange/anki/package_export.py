@@ -69,6 +69,9 @@ def write_package(study: Study, path: Path) -> ExportedPackage:
     Raises `QuizError` if the file cannot be written. Reviews of exercises, of interviews and of questions
     that are no longer in the bank have no note, so they are left out.
     """
+    if path.is_dir() or not path.parent.is_dir():
+        problem = "it is a folder" if path.is_dir() else "its folder does not exist"
+        raise QuizError(f"{path} cannot be written: {problem}; name a file in a folder that exists")
     now = study.now()
     collection = _collection(study, now.time // 1000)
     with tempfile.TemporaryDirectory(prefix="quizapp-anki-") as folder:
@@ -76,10 +79,6 @@ def write_package(study: Study, path: Path) -> ExportedPackage:
         write_collection(database, collection, now=now.time, rollover_hour=study.settings.rollover_hour)
         content = _zipped({database.name: database.read_bytes(), "media": b"{}"})
     try:
-        if path.is_dir():
-            raise IsADirectoryError(0, "it is a folder")
-        if not path.parent.is_dir():
-            raise FileNotFoundError(0, "the folder does not exist")
         write_atomic(path.resolve(), content, durable=True)
     except OSError as error:
         raise QuizError(
