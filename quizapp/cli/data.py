@@ -206,10 +206,11 @@ def _say_what_was_added(path: Path) -> None:
     if kept := [file for file in by_file if beside(file).exists()]:
         lines.append(f"{beside(kept[0]).name} holds their ids: keep it beside {kept[0].name}.")
     topics = dict.fromkeys(card.topic for card in cards)
-    if len(topics) == 1:
-        lines.append(f"Next: quizapp drill --topic {shlex.quote(next(iter(topics)))}")
-    elif topics:
-        lines.append("Next: quizapp drill")
+    if topics:
+        # Without a topic, a drill would begin with the new cards of the bank.
+        first, *others = [shlex.quote(topic) for topic in topics]
+        also = f" (or {', '.join(others[:_MOST_NAMED])})" if others else ""
+        lines.append(f"Next: quizapp drill --topic {first}{also}")
     sys.stdout.writelines(escape_unprintable(line) + "\n" for line in lines)
     for fault in faults[:_MOST_FAULTS]:
         sys.stderr.write(escape_unprintable(f"quizapp: left out: {fault}") + "\n")

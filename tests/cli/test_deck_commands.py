@@ -165,7 +165,7 @@ def test_a_folder_of_mixed_files_is_a_deck(capsys: pytest.CaptureFixture[str], t
     code, out, err = run(capsys, "deck", "add", str(folder))
     assert code == 0
     assert "2 cards from words.tsv: a / c" in out
-    assert out.endswith("Next: quizapp drill\n")
+    assert out.endswith("Next: quizapp drill --topic mine (or notes, words)\n")
     assert f"quizapp: left out: {folder / 'notes.md'}:10: " in err
     assert run(capsys, "deck", "list")[1] == f"{folder}  5 cards, 1 fault\n"
     code, out, _ = run(capsys, "check", str(folder))

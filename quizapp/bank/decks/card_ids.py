@@ -32,8 +32,12 @@ class SeenCard(NamedTuple):
 
 
 def new_id(deck: str, prompt: str, taken: Collection[str]) -> str:
-    """An id that is not ``taken``: readable words of deck and prompt, and a hash of both."""
-    words = [part for part in (_slug(deck, _DECK_CHARACTERS), _slug(prompt, _PROMPT_CHARACTERS)) if part]
+    """An id that is not ``taken``: readable words of the deck's file name and the prompt, and their hash."""
+    words = [
+        part
+        for part in (_slug(deck.rsplit(".", 1)[0], _DECK_CHARACTERS), _slug(prompt, _PROMPT_CHARACTERS))
+        if part
+    ]
     number = 0
     while True:
         text = "\0".join([deck, prompt, *([str(number)] if number else [])])

@@ -42,7 +42,7 @@ def name_cards(deck: DeckFile, *, keep: bool) -> None:
 def _named(deck: DeckFile, cards: dict[int, SeenCard], *, keep: bool) -> tuple[list[str], list[Fault]]:
     path = Path(deck.file)
     known, faults = read_ids(path, [card.prompt for card in cards.values()])
-    ids = give_ids(path.stem, [*cards.values()], known)
+    ids = give_ids(path.name, [*cards.values()], known)
     if not keep:
         return ids, faults
     document = remembered([*cards.values()], ids, known)

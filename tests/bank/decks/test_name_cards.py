@@ -262,6 +262,12 @@ def test_ids_that_another_deck_has_are_a_fault(tmp_path: Path) -> None:
     assert all(fault.file == str(decks[1]) and "is taken by" in str(fault) for fault in faults)
 
 
+def test_files_of_one_name_in_two_formats_are_two_decks(tmp_path: Path) -> None:
+    decks = [write(tmp_path), write(tmp_path, "notes.csv", "Why?,Memory.\n")]
+    bank = load_bank(decks)
+    assert (len(bank.questions), bank.faults) == (3, ())
+
+
 def test_a_deck_named_twice_is_read_once(tmp_path: Path) -> None:
     deck = write(tmp_path)
     assert len(ids(tmp_path, deck)) == 2
