@@ -4,6 +4,8 @@ import sys
 import torch
 from torch import nn
 
+from quizapp.judge.testing.probes import random_states
+
 
 def bigram_table(draw, size, scale, dtype):
     """Logits after each token that ``dtype`` holds exactly, so that the judge's float64 copy is the same."""
@@ -282,10 +284,6 @@ def probe_dtypes(code, given, record):
                     "text", code.strided_nll(model, text["tokens"].clone(), text["window"], text["stride"])
                 )
                 record("scores", code.choice_scores(model, question["context"], question["choices"]))
-
-
-def random_states():
-    return [torch.get_rng_state(), torch.tensor(random.getstate()[1])]
 
 
 def probe_state(code, given, record):
