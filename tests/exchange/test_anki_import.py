@@ -230,6 +230,26 @@ def test_other_packages_and_decks_are_named_plainly(
     assert "choose File, Export and an .apkg file" in capsys.readouterr().err
 
 
+def test_a_data_folder_behind_a_link_is_the_same_deck(
+    anki: Collection,
+    tmp_path: Path,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.setenv("QUIZAPP_HOME", str(tmp_path / "link"))
+    note = add(anki, "Basic", ["front", "back"])
+    for back in ("back", "changed"):
+        note.fields[1] = back
+        anki.update_note(note)
+        package = tmp_path / f"{back}.apkg"
+        give(anki, package, legacy=True)
+        imported(package)
+    assert "0 new, 1 changed" in capsys.readouterr().out
+    assert texts() == {"front": "changed"}
+
+
 def test_a_deck_that_was_broken_by_hand_is_left_alone(
     anki: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

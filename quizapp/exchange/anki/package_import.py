@@ -50,7 +50,7 @@ def import_package(path: Path) -> ImportedPackage:
             database = Path(scratch) / "collection"
             unpack_database(path, database)
             collection = read_collection(database)
-        folder, bank = paths.imported_decks(), _user_bank()
+        folder, bank = paths.imported_decks().resolve(), _user_bank()
         elsewhere = _elsewhere(bank, folder)
         notes = import_cards(collection, elsewhere)
         if not notes.cards:
@@ -97,9 +97,8 @@ def _elsewhere(bank: Bank, folder: Path) -> frozenset[str]:
 
 def _add_deck(folder: Path) -> None:
     decks = list(load_settings(paths.config()).decks)
-    path = str(folder.resolve())
-    if path not in decks:
-        write_setting(paths.config(), "decks", [*decks, path])
+    if str(folder) not in decks:
+        write_setting(paths.config(), "decks", [*decks, str(folder)])
 
 
 def _history(study: Study, cards: list[ImportedCard], collection: AnkiCollection) -> ImportedHistory:
