@@ -64,7 +64,13 @@ async def test_data_that_opens_after_the_end_is_closed_again(
     slow_open: SlowOpening, study: Study, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     closed = threading.Event()
-    monkeypatch.setattr(study, "close", closed.set)
+    close = study.close
+
+    def close_and_tell() -> None:
+        close()
+        closed.set()
+
+    monkeypatch.setattr(study, "close", close_and_tell)
     app = QuizApp()
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, slow_open.begun.is_set)
