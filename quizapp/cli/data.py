@@ -208,9 +208,9 @@ def _say_what_was_added(path: Path) -> None:
     topics = dict.fromkeys(card.topic for card in cards)
     if topics:
         # Without a topic, a drill would begin with the new cards of the bank.
-        first, *others = [shlex.quote(topic) for topic in topics]
+        topic, *others = [shlex.quote(topic) for topic in topics]
         also = f" (or {', '.join(others[:_MOST_NAMED])})" if others else ""
-        lines.append(f"Next: quizapp drill --topic {first}{also}")
+        lines.append(f"Next: quizapp drill --topic {topic}{also}")
     sys.stdout.writelines(escape_unprintable(line) + "\n" for line in lines)
     for fault in faults[:_MOST_FAULTS]:
         sys.stderr.write(escape_unprintable(f"quizapp: left out: {fault}") + "\n")
