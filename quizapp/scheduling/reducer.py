@@ -89,8 +89,9 @@ class CardReducer:
         elapsed = max(0, event.day - before.last_day) if before.state != NEW else 0
         predicted = None
         if before.state != NEW:
-            passed = self.scheduler.elapsed(before, event.day, event.time)
-            predicted = self.scheduler.retrievability(before, passed)
+            scheduler = self.scheduler
+            passed = scheduler.elapsed(before, event.day, event.time) if scheduler.real_time else elapsed
+            predicted = scheduler.retrievability(before, passed)
         caps = self._caps(card, event, after.state)
         interval = self._interval(card, event, after.state)
         review = ReviewRow(

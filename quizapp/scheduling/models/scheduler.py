@@ -45,6 +45,7 @@ class Scheduler:
         self.elapsed = self.formulas.elapsed
         self.retrievability = self.formulas.retrievability
         self.ideal_interval = self.formulas.ideal_interval
+        self.real_time = self.formulas.real_time
         self._recent: dict[tuple[Memory, int, int, bool, int], Memory] = {}
 
     def review(self, memory: Memory, rating: int, day: int, steps: bool = True, time: int = 0) -> Memory:
@@ -52,7 +53,14 @@ class Scheduler:
 
         ``time`` is in UTC ms, 0 where only the day is known.
         """
-        key = (memory, rating, day, steps, time if self.formulas.real_time else 0)
+        # Only the outcomes of the buttons are kept: replay asks once for each review, and looks up nothing.
+        if not self._recent:
+            return self.formulas.review(memory, rating, day, steps, time)
+        key = (memory, rating, day, steps, time if self.real_time else 0)
+        return self._recent.get(key) or self.formulas.review(*key)
+
+    def _kept_review(self, memory: Memory, rating: int, day: int, steps: bool, time: int) -> Memory:
+        key = (memory, rating, day, steps, time if self.real_time else 0)
         after = self._recent.get(key)
         if after is None:
             if len(self._recent) >= 64:  # enough for the buttons of the cards on screen
@@ -86,7 +94,7 @@ class Scheduler:
         outcomes: dict[Rating, RatingOutcome] = {}
         floor = 1
         for rating in _NEEDED[up_to]:
-            after = self.review(memory, rating, day, steps, time)
+            after = self._kept_review(memory, rating, day, steps, time)
             if after.state != REVIEW:
                 seconds = step_seconds(after.state, after.step, rating)
             else:
