@@ -45,15 +45,28 @@ class App:
         return verdict
 
     def processes(self) -> set[int]:
-        """The judge and what it has forked: not all of them are its descendants, but all have its command."""
-        command = psutil.Process(self.client.pid).cmdline()
-        running = psutil.process_iter(["cmdline"])
-        return {p.pid for p in running if p.info["cmdline"] == command}
+        """The judge and what it has started: not all of that are its descendants, or have its command."""
+        judge = psutil.Process(self.client.pid)
+        command = judge.cmdline()
+        alike = {p.pid for p in psutil.process_iter(["cmdline"]) if p.info["cmdline"] == command}
+        return alike | {child.pid for child in judge.children(recursive=True)}
 
-    def wait_for_processes(self, expected: set[int]) -> None:
-        """Wait until these and no others run."""
+    def idle(self) -> set[int]:
+        """Its processes once none has come or gone for a second: spare ones are forked after a grade."""
+        seen, since = self.processes(), time.monotonic()
+        deadline = since + 60
+        while time.monotonic() < since + 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+            now = self.processes()
+            if now != seen:
+                seen, since = now, time.monotonic()
+        return seen
+
+    def wait_for_rest(self, idle: set[int]) -> None:
+        """Wait until no more processes run than did at rest. A spare one may have been replaced."""
         deadline = time.monotonic() + 60
-        while self.processes() != expected:
+        while len(self.processes()) > len(idle):
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
@@ -100,7 +113,7 @@ def wait_for_worker(app: App, idle: set[int]) -> None:
 
 @pytest.mark.exhaustive
 def test_verdicts_of_clients_at_one_judge_never_cross(app: App, blend: Exercise, tmp_path: Path) -> None:
-    idle = app.processes()
+    idle = app.idle()
     wrong_mfu = tmp_path / "mfu.py"
     wrong_mfu.write_text("def flops_per_token(*_, **__):\n    return 1\n")
     watched = tmp_path / "warmup.py"
@@ -119,31 +132,31 @@ def test_verdicts_of_clients_at_one_judge_never_cross(app: App, blend: Exercise,
             assert (verdict["exercise"], verdict["file"], verdict["status"]) == (slug, str(file), status)
         assert watcher.stdout is not None
         assert json.loads(watcher.stdout.readline())["status"] == "passed"
-    app.wait_for_processes(idle)
+    app.wait_for_rest(idle)
 
 
 def test_a_client_that_is_killed_in_a_grade_leaves_no_worker(
     app: App, blend: Exercise, tmp_path: Path
 ) -> None:
-    idle = app.processes()
+    idle = app.idle()
     slow = tmp_path / "warmup.py"
     slow.write_bytes(SLOW)
     with command("warmup", str(slow), "--timeout", "90") as process:
         wait_for_worker(app, idle)
         process.kill()
-        app.wait_for_processes(idle)
+        app.wait_for_rest(idle)
     assert app.grade(blend, RIGHT).passed
 
 
 def test_an_interrupted_command_leaves_the_others_alone(app: App, blend: Exercise, tmp_path: Path) -> None:
-    idle = app.processes()
+    idle = app.idle()
     slow = tmp_path / "warmup.py"
     slow.write_bytes(SLOW)
     with command("warmup", str(slow), "--timeout", "90") as process:
         wait_for_worker(app, idle)
         process.send_signal(signal.SIGINT)
         assert app.grade(blend, RIGHT).passed
-    app.wait_for_processes(idle)
+    app.wait_for_rest(idle)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +194,7 @@ def test_a_judge_ends_with_an_owner_that_sent_nonsense() -> None:
 
 
 def test_a_guest_that_leaves_cancels_only_its_own_grade(app: App, blend: Exercise) -> None:
-    idle = app.processes()
+    idle = app.idle()
     with connect() as guest:
         protocol.send(guest, ClientRequest(Operation.GRADE, 1, GradeOrder.create(blend, SLOW, timeout=90)))
         wait_for_worker(app, idle)
@@ -189,13 +202,13 @@ def test_a_guest_that_leaves_cancels_only_its_own_grade(app: App, blend: Exercis
     verdict = app.answers.get(timeout=60)
     assert isinstance(verdict, Verdict)
     assert (verdict.status, verdict.exercise) == ("failed", "blend")
-    app.wait_for_processes(idle)
+    app.wait_for_rest(idle)
 
 
 @pytest.mark.exhaustive
 def test_a_command_outlives_the_app_whose_judge_it_uses(app: App, blend: Exercise) -> None:
     # The last test of this file, since it ends the judge that all of them share.
-    idle = app.processes()
+    idle = app.idle()
     with connect() as guest:
         protocol.send(guest, ClientRequest(Operation.GRADE, 1, GradeOrder.create(blend, SLOW, timeout=90)))
         wait_for_worker(app, idle)

@@ -52,6 +52,8 @@ def read_csv_deck(path: Path) -> DeckFile:
                 deck.fault(row[0], f"the rest is not read; split the file, {MAX_ROWS:,} rows is the limit")
                 break
             deck.cards += _card(row, columns, separator, deck)
+        if not deck.cards and not deck.faults:
+            deck.fault(first[0], "has no cards below its header; write a card on each line")
     except _BrokenTableError as error:
         deck.fault(error.line, f"{error}; the rest of the file is not read")
         deck.whole = False

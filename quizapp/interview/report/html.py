@@ -1,5 +1,6 @@
 """The report as one HTML file: no network, no script, light and dark, prints on A4."""
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from html import escape
@@ -311,8 +312,19 @@ def _heading(
 def _table_open(
     self: RendererHTML, tokens: Sequence[Token], index: int, options: OptionsDict, env: EnvType
 ) -> str:
-    del self, tokens, index, options, env
-    return '<div class="wide" role="group" tabindex="0" aria-label="Table"><table><caption>Table</caption>'
+    del self, options, env
+    heads = [
+        cell.content
+        for opening, cell in itertools.pairwise(itertools.takewhile(_in_head, tokens[index:]))
+        if opening.type == "th_open"
+    ]
+    caption = escape(f"Table: {', '.join(heads)}")
+    box = f'<div class="wide" role="group" tabindex="0" aria-label="{caption}">'
+    return f"{box}<table><caption>{caption}</caption>"
+
+
+def _in_head(token: Token) -> bool:
+    return token.type != "thead_close"
 
 
 def _table_close(

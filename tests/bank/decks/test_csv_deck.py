@@ -49,6 +49,7 @@ def test_more_columns_say_more(tmp_path: Path) -> None:
     ("text", "line", "says", "cards"),
     [
         ("", 1, "is empty", 0),
+        ("prompt,answer\n", 1, "has no cards below its header", 0),
         ("a\nb\n", 1, "has 1 column, not prompt and answer", 0),
         ("a,b,c\n", 1, "has 3 columns, not prompt and answer", 0),
         ("question,reply\na,b\n", 1, "has no column 'answer'", 0),
