@@ -65,7 +65,7 @@ def test_more_columns_say_more(tmp_path: Path) -> None:
         ('a,b\n"c"d,e\nf,g\n', 2, "text follows a closing double quote", 1),
         (f"a,b\nc,{'d' * 200_000}\n", 2, "a cell is longer than", 1),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_a_fault_names_its_line(tmp_path: Path, text: str, line: int, says: str, cards: int) -> None:
     deck = read(tmp_path, text)
