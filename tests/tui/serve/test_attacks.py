@@ -331,8 +331,9 @@ async def test_an_answer_typed_in_an_interview_survives_a_closed_tab(
         first = await visitor.connect()
         await visitor.see(first, "Gradient descent")
         for keys, shown in (
-            ("m", "Begin (enter)"), ("\r", "enter begins"), ("\r", "Warm-up 1/2"),
-            ("last words", "last words"),
+            ("m", "Begin (enter)"), ("\x1b[B", "\N{BLACK LEFT-POINTING SMALL TRIANGLE} Mixed"),
+            ("\x1b[C", "Quiz"), ("\x1b[C", "Concepts"),  # only questions that are answered by typing
+            ("\r", "enter begins"), ("\r", "Warm-up 1/1"), ("last words", "last words"),
         ):  # fmt: skip
             await first.send_str(json.dumps(["stdin", keys]))
             await visitor.see(first, shown)
