@@ -77,7 +77,15 @@ def blend() -> Exercise:
 
 
 @pytest.fixture(scope="module")
-def app(blend: Exercise) -> Iterator[App]:
+def own_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A data folder whose judge no other test uses: programs find a warm judge by this folder."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUIZAPP_HOME", str(tmp_path_factory.mktemp("shared-judge")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def app(blend: Exercise, own_home: None) -> Iterator[App]:
     app = App()
     assert app.grade(blend, RIGHT).passed
     yield app
