@@ -30,7 +30,7 @@ class CardReducer:
         self.models = {name: MemoryModel.default(name) for name in ModelName}
         """Each model with its newest weights."""
         self.chosen = ModelName.FSRS_6
-        """The model that the log chooses, whatever the settings force."""
+        """The model that the log chooses; the settings may force another."""
         self._rollover_hour = rollover_hour
         self._forced = forced
         self.scheduler = Scheduler(self.models[forced or ModelName.FSRS_6])

@@ -11,7 +11,7 @@ MAX_HEADING = 500
 
 @dataclass
 class DeckFile:
-    """The cards of a file as mappings with the keys of a question and their line, whatever its format.
+    """The cards of a file of any format: mappings with the keys of a question, and the line of each.
 
     ``topic``, ``name`` and ``about`` are empty where the file does not say. An entry of ``cards`` that is not
     a mapping is a fault of the file. A file that could not be read to its end is not ``whole``: that a card

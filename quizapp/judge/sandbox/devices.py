@@ -54,17 +54,22 @@ def resolve(device: str) -> tuple[str, tuple[str, ...]]:
 def available() -> list[str]:
     """The names of this machine's devices. Starts a process that imports torch, which takes seconds."""
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter
-            [sys.executable, "-P", "-c", _LIST],
-            env=clean_environment(accelerator=True),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
+        return ["cpu", *_words_printed_by(_LIST)]
     except subprocess.TimeoutExpired:
         return ["cpu"]
-    return ["cpu", *done.stdout.decode(errors="replace").split()]
+
+
+def _words_printed_by(code: str) -> list[str]:
+    """What ``code`` prints in a process of its own, in words. Raises ``TimeoutExpired`` after a minute."""
+    done = subprocess.run(  # noqa: S603 - our own interpreter
+        [sys.executable, "-P", "-c", code],
+        env=clean_environment(accelerator=True),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    return done.stdout.decode(errors="replace").split()
 
 
 def has_mps() -> bool:
@@ -82,14 +87,6 @@ def cuda_count() -> int:
     if torch.version.cuda is None and getattr(torch.version, "hip", None) is None:
         return 0
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter
-            [sys.executable, "-P", "-c", _PROBE],
-            env=clean_environment(accelerator=True),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
-        return int(done.stdout.split()[-1])
+        return int(_words_printed_by(_PROBE)[-1])
     except (subprocess.TimeoutExpired, ValueError, IndexError):
         return 0

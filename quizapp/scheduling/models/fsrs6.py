@@ -49,7 +49,7 @@ class Fsrs6:
 
     def review(self, memory: Memory, rating: int, day: int, steps: bool, time: int) -> Memory:
         """The memory after a review on a study day."""
-        del time  # two reviews on one study day are the same day to this model, whatever their hours
+        del time  # this model counts study days, not hours
         package = self._package(steps)
         import fsrs
 
