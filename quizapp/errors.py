@@ -1,6 +1,7 @@
 """The errors that a user can cause, and the exit codes of the command line."""
 
 DONE, FAULTS, USAGE, INTERNAL = 0, 1, 2, 3
+INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
 class QuizError(Exception):

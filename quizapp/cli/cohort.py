@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING
 
 from quizapp.bank.loader import find_exercise, load_bank
 from quizapp.cli.progress import Progress
-from quizapp.errors import DONE, FAULTS, QuizError
+from quizapp.errors import DONE, FAULTS, INTERRUPTED, QuizError
 from quizapp.util.installation import require, require_torch
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:
     from quizapp.judge.cohort.cluster import GradingCluster
     from quizapp.judge.cohort.grading_run import ClassRun, GradedSubmission, GradingOptions
-
-_INTERRUPTED = 130  # what a shell reports for SIGINT
 
 
 def cohort(options: Namespace) -> int:
@@ -61,7 +59,7 @@ def cohort(options: Namespace) -> int:
             f"quizapp: stopped; {count} of {len(handed_in.submissions)} done, kept in {out}, "
             "and the same command goes on\n"
         )
-        return _INTERRUPTED
+        return INTERRUPTED
     sys.stderr.write(f"gradebook of {count} by {plural(len(handed_in.students), 'student')}: {out}\n")
     if run.waiting:
         sys.stderr.write(f"{run.waiting} without a verdict; the same command tries again\n")

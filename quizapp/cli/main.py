@@ -6,9 +6,7 @@ Importing this module must cost next to nothing: until `main` runs, nothing catc
 import sys
 from io import TextIOWrapper
 
-from quizapp.errors import DONE, INTERNAL, USAGE, QuizError
-
-INTERRUPTED = 130  # what a shell reports for SIGINT
+from quizapp.errors import DONE, INTERNAL, INTERRUPTED, USAGE, QuizError
 
 
 def main(arguments: list[str] | None = None) -> int:
