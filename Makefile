@@ -9,6 +9,9 @@ PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check --constra
 # each keeps a warm judge of 350 MB.
 WORKERS = $(shell $(BIN)/python -c 'import os; print(min(4, 1 + (os.cpu_count() or 1)))')
 PYTEST = $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+# Screens, terminals, browsers, and judges are tested by a real clock. What fails in the crowd is run once more,
+# one test at a time: a fault fails again, and both reports show.
+AGAIN = { [ $$? = 1 ] && echo "Once more, one at a time:" && $(BIN)/pytest --last-failed
 # The variable turns off a notice of the theme's authors.
 MKDOCS = NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
 # How much of the exercise matrix `make test-all` runs: 1 is every submission of every exercise.
@@ -20,13 +23,13 @@ run: $(VENV)/.run
 	@$(BIN)/quizapp
 
 test: $(VENV)/.test
-	@$(PYTEST) -m "not exhaustive"
+	@$(PYTEST) -m "not exhaustive" || $(AGAIN) -m "not exhaustive"; }
 
 test-fast: $(VENV)/.test
 	@$(PYTEST) -m "not (slow or judge or snapshot or exhaustive)"
 
 test-all: $(VENV)/.test
-	@$(PYTEST) -m exhaustive
+	@$(PYTEST) -m exhaustive || $(AGAIN) -m exhaustive; }
 	$(BIN)/quizapp check exercises --seeds 1 --sample $(SHARE)
 	$(BIN)/python benchmarks/soak.py --saves 100
 

@@ -11,7 +11,7 @@ from quizapp.scheduling.service import Study
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
 from tests.tui.drawn import styled, text
-from tests.tui.waiting import shows, until
+from tests.tui.waiting import settled, shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -133,10 +133,7 @@ async def test_what_lies_below_a_dialog_stays_in_sight(app: App, study: Study, t
     async with running.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: "Schedules" in text(running))
         await pilot.press("t")
-        await pilot.pause()
-        shown = text(running)
-        assert "Drill which topic?" in shown
-        assert "Today" in shown
+        await shows(pilot, "Drill which topic?", "Today")
         if theme != "dark":
             assert "quizapp" in styled(running, "dim")
             assert "cancel" not in styled(running, "dim")
@@ -197,7 +194,7 @@ async def test_an_entry_of_a_dialog_that_wraps_is_seen_to_go_on(app: App) -> Non
         await shows(pilot, long)
         for columns in (60, 61):
             await pilot.resize_terminal(columns, 20)
-            await pilot.pause()
+            await settled(pilot)
             inside = [line.split("│")[1] for line in text(running).splitlines() if line.count("│") > 1]
             shown = [line.rstrip(" ▁▂▃▄▅▆▇█") for line in inside if line.strip()]
             assert [line[:3].isspace() for line in shown[:3]] == [False, True, False], shown

@@ -22,7 +22,7 @@ from quizapp.tui.widgets.key_points import KeyPoints
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
 from tests.tui.drawn import text
-from tests.tui.waiting import shows, until
+from tests.tui.waiting import settled, shows, until
 
 pytestmark = pytest.mark.slow
 
@@ -101,7 +101,7 @@ async def test_sentences_that_show_a_point_light_up_and_tick_it(app: App) -> Non
         own = running.screen.query_one("#own", Static).content
         assert said in [own.plain[span.start : span.end] for span in own.spans]
         await shows(pilot, f"you said: {said[:30]}", "Did you say this?", "A misconception?")
-        assert "It does not; both are used." in " ".join(text(running).split())
+        await until(pilot, lambda: "It does not; both are used." in " ".join(text(running).split()))
         assert drill(running).attempt.proposal.rating == Rating.HARD
 
 
@@ -245,10 +245,8 @@ async def test_the_key_bar_names_the_digits_of_the_options(app: App) -> None:
         count = len(drill(running).query_one(Choice).order)
         await shows(pilot, f"1-{count} answer")
         await pilot.press("question_mark")
-        await pilot.pause()
-        now = text(running).split("At other moments")[0]
-        assert f"option {count}." in now
-        assert f"option {count + 1}." not in now
+        await until(pilot, lambda: f"option {count}." in text(running).split("At other moments")[0])
+        assert f"option {count + 1}." not in text(running).split("At other moments")[0]
 
 
 @pytest.mark.parametrize("card", ["warm-up", "state-growth", "step-order", "rate-at-step", "adam-defaults"])
@@ -283,10 +281,8 @@ async def test_steps_are_moved_by_keys(app: App) -> None:
 async def test_the_way_back_and_undo_stay_in_the_key_bar_of_a_narrow_terminal(app: App) -> None:
     running = app("drill", flt=only("step-order"))
     async with running.run_test(size=(60, 20)) as pilot:
-        await pilot.pause()
-        bar = text(running).splitlines()[-1]
         for part in ("space reveal", "K raise", "J lower", "u undo", "q back", "? help"):
-            assert part in bar
+            await until(pilot, lambda part=part: part in text(running).splitlines()[-1])
 
 
 async def test_steps_are_dragged_with_the_mouse(app: App) -> None:
@@ -400,12 +396,9 @@ async def test_session_ends_with_a_summary(app: App, study: Study) -> None:
         await press(pilot, "space", "1")
         await pilot.pause()
         assert drill(running).phase == "done"
-        shown = text(running)
-        assert "1 card" in shown
-        assert "Comes back" in shown
-        assert "not recalled" in shown
-        assert "The limit of this session, 1 card, is reached." in shown
-        assert "daily limit" not in shown
+        limit = "The limit of this session, 1 card, is reached."
+        await shows(pilot, "1 card", "Comes back", "not recalled", limit)
+        assert "daily limit" not in text(running)
         before = study.counts()
         await press(pilot, "enter")
         await until(pilot, lambda: drill(running).card is not None)
@@ -441,6 +434,7 @@ async def test_a_follow_up_is_offered_only_where_there_is_one(app: App) -> None:
         running = app("drill", flt=only(question))
         async with running.run_test(size=(140, 40)) as pilot:
             await press(pilot, "space")
+            await settled(pilot)
             assert ("n follow-up" in text(running).splitlines()[-1]) is offered
 
 
@@ -454,7 +448,7 @@ async def test_no_empty_gap_is_broken_at_any_width(app: App, study: Study) -> No
         for width in range(56, 80):
             await pilot.resize_terminal(width, 24)
             await pilot.pause()
-            assert len(re.findall(r"\[\d: ?____\]", text(running))) == 2, width
+            await until(pilot, lambda: len(re.findall(r"\[\d: ?____\]", text(running))) == 2)
 
 
 async def test_code_in_options_is_shown_without_its_backticks(app: App, study: Study) -> None:
@@ -614,5 +608,6 @@ async def test_a_notice_is_drawn_once_and_never_over_the_question(app: App) -> N
         await until(pilot, lambda: running.screen.place == "help")
         running.say("Still here.")
         await until(pilot, lambda: "Still here." in text(running))
+        await settled(pilot)
         assert text(running).count("Flagged.") <= 1
         assert text(running).count("Still here.") == 1

@@ -124,11 +124,7 @@ async def test_verdict_shows_behaviours_and_messages_literally(judged) -> None:
         await pilot.pause()
         await pilot.press("ctrl+r")
         judge.answer(verdict(False, True))
-        await pilot.pause()
-        shown = text(running)
-        assert "failed" in shown
-        assert "[/x] got 1, expected 2" in shown
-        assert "The input is not modified." in shown
+        await shows(pilot, "failed", "[/x] got 1, expected 2", "The input is not modified.")
 
 
 async def test_a_consequence_is_folded_until_it_is_asked_for(judged) -> None:
@@ -410,8 +406,7 @@ async def test_the_device_is_named_only_where_it_was_chosen(judged) -> None:
         await pilot.pause()
         assert "auto" not in text(running).splitlines()[0]
         await pilot.press("f5", "down", "enter")
-        await pilot.pause()
-        assert "on cpu" in text(running).splitlines()[0]
+        await until(pilot, lambda: "on cpu" in text(running).splitlines()[0])
 
 
 async def test_what_is_typed_is_saved_when_the_fingers_rest_and_when_the_program_ends(judged) -> None:

@@ -63,8 +63,9 @@ async def test_progress_shows_from_the_first_answer_on(app: App, study: Study) -
         study.answer("warm-up", Rating.GOOD)
         running.screen.fill()
         await until(pilot, lambda: "▒ 1 learning" in text(running))
-        row = next(line for line in text(running).splitlines() if "Schedules" in line)
-        assert "▒" in row
+        await until(
+            pilot, lambda: any("Schedules" in line and "▒" in line for line in text(running).splitlines())
+        )
 
 
 async def test_enter_drills_the_topic_that_one_went_down_to(app: App) -> None:

@@ -32,10 +32,7 @@ async def test_a_date_a_plan_a_choice_and_back(app: App, study: Study) -> None:
         await until(pilot, lambda: f"{day.day} {day:%B %Y}: in 14 days" in text(running))
         assert load_settings(paths.config()).plan.until == day
         await until(pilot, lambda: running.screen.phase == "ready")
-        await until(pilot, lambda: "Expected recall on the day" in text(running))
-        shown = text(running)
-        assert "Today" in shown
-        assert "reviews" in shown
+        await shows(pilot, "Expected recall on the day", "Today", "reviews")
         (option, *_) = running.screen._options
         assert option.can_be_applied
         await pilot.press("1")

@@ -32,11 +32,7 @@ def name(app: QuizApp) -> str:
 async def test_home_says_what_is_due_and_one_key_starts(app: App) -> None:
     running = app()
     async with running.run_test() as pilot:
-        await until(pilot, lambda: "Schedules" in text(running))
-        shown = text(running)
-        assert "6 new" in shown
-        assert "Precision [and] scaling" in shown
-        assert "Double a tensor" in shown
+        await shows(pilot, "Schedules", "6 new", "Precision [and] scaling", "Double a tensor")
         await pilot.press("enter")
         assert name(running) == "DrillScreen"
 
@@ -278,7 +274,9 @@ async def test_a_theme_chosen_by_key_is_there_at_the_next_start(app: App) -> Non
         await pilot.press("f9", "f9", "f9")
         await pilot.pause()
         assert load_settings(path).theme == "ansi"
-        assert any(line.split()[:2] == ["Theme", "ansi"] for line in text(running).splitlines())
+        await until(
+            pilot, lambda: any(line.split()[:2] == ["Theme", "ansi"] for line in text(running).splitlines())
+        )
     assert path.read_text() == '# mine\nnew_per_day = 7  # few\ntheme = "ansi"\n'
     again = QuizApp(study=running.study)
     assert again.theme == "ansi-dark"
