@@ -38,11 +38,12 @@ def incident_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Te
     if item.rules > 1:
         return _interview_terms(item, marking)
     points, diagnosis = marking.counted_points(), marking.diagnosis
-    terms = [*_reproducibility(points, diagnosis), *_diagnosis(diagnosis), *_fix(points, diagnosis)]
-    return [*terms, *_explanation(points, marking), *_hints(item)]
+    terms = [*_reproducibility(points, diagnosis), *diagnosis_terms(diagnosis), *_fix(points, diagnosis)]
+    return [*terms, *explanation_terms(points, marking), *hint_terms(item)]
 
 
-def _hints(item: InterviewQuestion) -> Iterator[Term]:
+def hint_terms(item: InterviewQuestion) -> Iterator[Term]:
+    """What the hints that were taken cost."""
     hints = min(item.hints, MOST_HINTS)
     if hints:
         share = Fraction(hints, MOST_HINTS)
@@ -52,26 +53,42 @@ def _hints(item: InterviewQuestion) -> Iterator[Term]:
 def _interview_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Term]:
     """What an interviewer looks at: hypotheses and readings, then cause and fix, then the proof."""
     points, diagnosis = marking.counted_points(), marking.diagnosis
+    fix = Fraction(0) if diagnosis.edit else _section(points, "fix")
+    proved = _controlled(item) or any(point.verify is True and point.held for point in points)
+    terms = [
+        *hypothesis_terms(item, diagnosis),
+        debugging_term("fix", 10, fix, "a change to a healthy run" if diagnosis.edit else "key points held"),
+        debugging_term(
+            "guard or control", 10, Fraction(int(proved)), "a control run, or a point on verifying"
+        ),
+        prevention_term(marking),
+    ]
+    return [*terms, *hint_terms(item)]
+
+
+def hypothesis_terms(item: InterviewQuestion, diagnosis: DiagnosisMark) -> list[Term]:
+    """What an interviewer looks at first: order, predictions and choice of the readings, cause and place."""
     excluded, paid = _exclusion(item)
     # Twice the price of the cheapest path is free, and ten seconds on top keep free paths comparable.
     thrift = min(Fraction(1), Fraction(2 * diagnosis.cheapest + _GRACE_S, paid + _GRACE_S))
     evidence = (excluded + Fraction(diagnosis.evidence)) / 2
     predicted = share_of(diagnosis.predicted, diagnosis.predictions)
-    fix = Fraction(0) if diagnosis.edit else _section(points, "fix")
-    proved = _controlled(item) or any(point.verify is True and point.held for point in points)
-    prevented = not marking.empty and any(beat.held for beat in marking.beats if beat.name == PREVENTION)
     bought = f"{paid} s paid until then, {diagnosis.cheapest} s on the cheapest path"
-    terms = [
-        _debugging("order", 20, excluded * thrift, f"{float(excluded):.0%} of the decoys excluded; {bought}"),
-        _debugging("predictions", 20, predicted, f"{diagnosis.predicted} of {diagnosis.predictions}"),
-        _debugging("discrimination", 20, evidence, _evidence_text(diagnosis)),
-        _debugging("cause", 10, Fraction(int(diagnosis.cause)), _right_text(diagnosis.cause)),
-        _debugging("place", 5, Fraction(int(diagnosis.place)), _right_text(diagnosis.place)),
-        _debugging("fix", 10, fix, "a change to a healthy run" if diagnosis.edit else "key points held"),
-        _debugging("guard or control", 10, Fraction(int(proved)), "a control run, or a point on verifying"),
-        _debugging("prevention", 5, Fraction(int(prevented)), "said how to prevent it"),
+    return [
+        debugging_term(
+            "order", 20, excluded * thrift, f"{float(excluded):.0%} of the decoys excluded; {bought}"
+        ),
+        debugging_term("predictions", 20, predicted, f"{diagnosis.predicted} of {diagnosis.predictions}"),
+        debugging_term("discrimination", 20, evidence, _evidence_text(diagnosis)),
+        debugging_term("cause", 10, Fraction(int(diagnosis.cause)), _right_text(diagnosis.cause)),
+        debugging_term("place", 5, Fraction(int(diagnosis.place)), _right_text(diagnosis.place)),
     ]
-    return [*terms, *_hints(item)]
+
+
+def prevention_term(marking: IncidentMarking) -> Term:
+    """Whether the answer says how to prevent the fault, in an interview."""
+    prevented = not marking.empty and any(beat.held for beat in marking.beats if beat.name == PREVENTION)
+    return debugging_term("prevention", 5, Fraction(int(prevented)), "said how to prevent it")
 
 
 def _controlled(item: InterviewQuestion) -> bool:
@@ -96,7 +113,8 @@ def _exclusion(item: InterviewQuestion) -> tuple[Fraction, int]:
     return share_of(number - len(left), number), paid if len(left) < number else seconds
 
 
-def _debugging(name: str, weight: int, share: Fraction, how: str) -> Term:
+def debugging_term(name: str, weight: int, share: Fraction, how: str) -> Term:
+    """A term of the dimension that incidents belong to."""
     return Term(name, DEBUGGING, Fraction(weight), share, how)
 
 
@@ -105,21 +123,27 @@ def _section(points: Sequence[PointMark], section: str) -> Fraction:
 
 
 def _reproducibility(points: Sequence[PointMark], diagnosis: DiagnosisMark) -> Iterator[Term]:
-    yield _debugging("replay plan", REPLAY, _section(points, "reproduce"), "key points held")
+    yield debugging_term("replay plan", REPLAY, _section(points, "reproduce"), "key points held")
+    yield state_term(diagnosis)
+
+
+def state_term(diagnosis: DiagnosisMark) -> Term:
+    """The state that a replay must restore, chosen from a list."""
     right, wrong, number = diagnosis.states_right, diagnosis.states_wrong, diagnosis.states
     share = Fraction(max(0, right - wrong), max(1, number))
-    yield _debugging("state to save", STATE, share, f"{right} of {number} named, {wrong} wrong")
+    return debugging_term("state to save", STATE, share, f"{right} of {number} named, {wrong} wrong")
 
 
-def _diagnosis(diagnosis: DiagnosisMark) -> list[Term]:
+def diagnosis_terms(diagnosis: DiagnosisMark) -> list[Term]:
+    """Cause, place, predictions and evidence, less the price of needless readings."""
     evidence = Fraction(diagnosis.evidence)
     predicted = share_of(diagnosis.predicted, diagnosis.predictions)
     how = f"{diagnosis.predicted} of {diagnosis.predictions}"
     terms = [
-        _debugging("cause", CAUSE, Fraction(int(diagnosis.cause)), _right_text(diagnosis.cause)),
-        _debugging("place", PLACE, Fraction(int(diagnosis.place)), _right_text(diagnosis.place)),
-        _debugging("predictions", PREDICTIONS, predicted, how),
-        _debugging("evidence", EVIDENCE, evidence, _evidence_text(diagnosis)),
+        debugging_term("cause", CAUSE, Fraction(int(diagnosis.cause)), _right_text(diagnosis.cause)),
+        debugging_term("place", PLACE, Fraction(int(diagnosis.place)), _right_text(diagnosis.place)),
+        debugging_term("predictions", PREDICTIONS, predicted, how),
+        debugging_term("evidence", EVIDENCE, evidence, _evidence_text(diagnosis)),
     ]
     earned = sum((term.points for term in terms), Fraction(0))
     # Readings may cost up to twice the cheapest path for free. The price never exceeds the marks earned.
@@ -127,7 +151,7 @@ def _diagnosis(diagnosis: DiagnosisMark) -> list[Term]:
     price = min(Fraction(over, SECONDS_PER_MARK), Fraction(PRICE), earned)
     if price:
         how = f"{diagnosis.paid} s paid, over twice the cheapest path of {diagnosis.cheapest} s"
-        terms.append(_debugging("price", -PRICE, price / PRICE, how))
+        terms.append(debugging_term("price", -PRICE, price / PRICE, how))
     left = earned - price
     if (not evidence or diagnosis.edit) and left > CAP_NO_EVIDENCE:
         how = "a fault named in a healthy run" if diagnosis.edit else "no evidence"
@@ -155,9 +179,9 @@ def _cap(earned: Fraction, cap: int, how: str) -> Term:
 
 def _fix(points: Sequence[PointMark], diagnosis: DiagnosisMark) -> list[Term]:
     if diagnosis.edit:
-        return [_debugging("fix", FIX, Fraction(0), "a change to a healthy run")]
+        return [debugging_term("fix", FIX, Fraction(0), "a change to a healthy run")]
     share = _section(points, "fix")
-    terms = [_debugging("fix", FIX, share, "key points held")]
+    terms = [debugging_term("fix", FIX, share, "key points held")]
     verified = any(point.verify is True and point.held for point in points)
     if not verified and FIX * share > CAP_NO_VERIFICATION:
         how = f"no verification: at most {CAP_NO_VERIFICATION} of {FIX}"
@@ -165,7 +189,8 @@ def _fix(points: Sequence[PointMark], diagnosis: DiagnosisMark) -> list[Term]:
     return terms
 
 
-def _explanation(points: Sequence[PointMark], marking: IncidentMarking) -> Iterator[Term]:
+def explanation_terms(points: Sequence[PointMark], marking: IncidentMarking) -> Iterator[Term]:
+    """The explanation in words, and the parts of a postmortem."""
     stated = stated_wrong(marking)
     share = less_misconceptions(_section(points, "explain"), stated)
     yield Term("explanation", CLARITY, Fraction(EXPLAIN), share, less_text(stated))
