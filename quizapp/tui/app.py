@@ -80,7 +80,7 @@ class QuizApp(App[int]):
     ) -> None:
         # This screen replaces Textual's empty first one, so its style sheet would not be loaded otherwise.
         self.first = "tour" if start == "home" and startup.tour_due() else start
-        first = [HERE / "screens" / f"{self.first}.tcss"] if start == "home" else []
+        first = [HERE / "screens" / "styles" / f"{self.first}.tcss"] if start == "home" else []
         super().__init__(driver_class, css_path=[HERE / "quizapp.tcss", *first])
         self.scheme = scheme
         self.browser_keeps_keys = browser_keeps_keys

@@ -73,7 +73,7 @@ class BrowseScreen(TablePlace[SearchRow]):
 
     place = "browse"
     BINDINGS: ClassVar[list[object]] = actions.bindings("browse")  # type: ignore[assignment]
-    CSS_PATH = "browse.tcss"
+    CSS_PATH = "styles/browse.tcss"
 
     def __init__(self, query: str = "") -> None:
         super().__init__()

@@ -31,7 +31,7 @@ class Choose(ModalScreen[str | None], QuizScreen[str | None]):
         Binding("k", "step(-1)", "up", show=False),
         Binding("ctrl+q", "app.leave", "quit", show=False),
     ]
-    CSS_PATH = "choose.tcss"
+    CSS_PATH = "styles/choose.tcss"
 
     def __init__(self, title: str, entries: Sequence[tuple[str, str | Content]], chosen: str = "") -> None:
         super().__init__()

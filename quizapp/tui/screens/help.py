@@ -71,7 +71,7 @@ class HelpScreen(Dialog):
 
     place = "help"
     BINDINGS: ClassVar[list[object]] = actions.bindings("help", "leave", "next_theme")  # type: ignore[assignment]
-    CSS_PATH = "help.tcss"
+    CSS_PATH = "styles/help.tcss"
 
     def __init__(self, below: Screen[Any]) -> None:
         super().__init__()

@@ -34,7 +34,7 @@ class HomeScreen(Place):
     place = "home"
     needs_data = False
     BINDINGS: ClassVar[list[object]] = actions.bindings("home")  # type: ignore[assignment]
-    CSS_PATH = "home.tcss"
+    CSS_PATH = "styles/home.tcss"
 
     def __init__(self) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ class Pager(Dialog):
 
     place = "pager"
     BINDINGS: ClassVar[list[object]] = actions.bindings("pager", "leave", "help", "next_theme")  # type: ignore[assignment]
-    CSS_PATH = "pager.tcss"
+    CSS_PATH = "styles/pager.tcss"
 
     def __init__(self, title: str, source: str | Content, *, markdown: bool = True) -> None:
         super().__init__()

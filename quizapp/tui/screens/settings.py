@@ -80,7 +80,7 @@ class SettingsScreen(Place):
 
     place = "settings"
     BINDINGS: ClassVar[list[object]] = actions.bindings("settings")  # type: ignore[assignment]
-    CSS_PATH = "settings.tcss"
+    CSS_PATH = "styles/settings.tcss"
 
     def body(self) -> ComposeResult:
         """A head line, a field for typed values, the list."""

@@ -64,7 +64,7 @@ class TourScreen(Place):
     place = "tour"
     needs_data = False
     BINDINGS: ClassVar[list[object]] = actions.bindings("tour")  # type: ignore[assignment]
-    CSS_PATH = "tour.tcss"
+    CSS_PATH = "styles/tour.tcss"
 
     def __init__(self) -> None:
         super().__init__()

@@ -42,7 +42,7 @@ class RubricScreen(Place):
 
     place = "mockmark"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mockmark")  # type: ignore[assignment]
-    CSS_PATH = "marking.tcss"
+    CSS_PATH = "styles/marking.tcss"
     blind: ClassVar[bool] = False
 
     def __init__(self, items: Sequence[InterviewQuestion], markings: Sequence[Marking]) -> None:

@@ -168,7 +168,7 @@ class PastScreen(Place):
 
     place = "mockpast"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mockpast")  # type: ignore[assignment]
-    CSS_PATH = "past.tcss"
+    CSS_PATH = "styles/past.tcss"
 
     def __init__(self) -> None:
         super().__init__()

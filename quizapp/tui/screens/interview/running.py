@@ -46,7 +46,7 @@ class RunScreen(Place):
 
     place = "mockrun"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mockrun")  # type: ignore[assignment]
-    CSS_PATH = "running.tcss"
+    CSS_PATH = "styles/running.tcss"
 
     def __init__(self, interview: "Interview") -> None:
         super().__init__()

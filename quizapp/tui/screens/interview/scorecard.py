@@ -150,7 +150,7 @@ class CardScreen(Place):
 
     place = "mockcard"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mockcard")  # type: ignore[assignment]
-    CSS_PATH = "scorecard.tcss"
+    CSS_PATH = "styles/scorecard.tcss"
 
     def __init__(self, report: Report) -> None:
         super().__init__()

@@ -32,7 +32,7 @@ class MockScreen(StartScreen):
 
     place = "mock"
     BINDINGS: ClassVar[list[object]] = actions.bindings("mock")  # type: ignore[assignment]
-    CSS_PATH = "setup.tcss"
+    CSS_PATH = "styles/setup.tcss"
 
     def __init__(
         self,
