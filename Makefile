@@ -37,6 +37,7 @@ check: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy --explicit-package-bases content/incidents
 	$(BIN)/lint-imports
 	$(BIN)/quizapp check
 	$(MKDOCS) build --quiet --strict

@@ -32,6 +32,14 @@ def test_good_files_are_read_without_a_fault(folder: Path) -> None:
     assert library.incidents["quiet-floor"].false_alarm
 
 
+def test_the_description_of_a_baseline_is_not_an_incident(folder: Path) -> None:
+    (folder / "mlp").mkdir()
+    (folder / "mlp" / "baseline.yaml").write_text("title: An MLP\n")
+    library = parse_library(folder)
+    assert library.faults == ()
+    assert "baseline" not in library.incidents
+
+
 def test_a_folder_without_a_vocabulary_holds_no_incident(tmp_path: Path) -> None:
     assert not parse_library(tmp_path).incidents
 
