@@ -77,7 +77,7 @@ def _output_folder(folder: Path, named: Path | None) -> Path:
 
 def _grade(run: "ClassRun", grading: "GradingOptions", options: Namespace) -> None:
     from quizapp.judge.cohort.cluster import ClusterOptions, GradingCluster
-    from quizapp.judge.protocol import check_options
+    from quizapp.judge.protocol.orders import check_options
 
     resource = options.resource or ("GPU" if grading.device.startswith("cuda") else "")
     waiting = run.waiting

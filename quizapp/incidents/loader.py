@@ -33,7 +33,8 @@ def parse_library(folder: Path) -> IncidentLibrary:
         return IncidentLibrary()
     # Imported here because most commands never load an incident.
     from quizapp.bank.yaml_loader import read_yaml
-    from quizapp.incidents.parse import MappingReader, read_incident
+    from quizapp.incidents.mapping_reader import MappingReader
+    from quizapp.incidents.parse import read_incident
     from quizapp.incidents.validate import link_faults
 
     vocabulary = read_vocabulary(folder / VOCABULARY)
@@ -64,7 +65,8 @@ def parse_library(folder: Path) -> IncidentLibrary:
 def read_vocabulary(path: Path) -> IncidentLibrary:
     """Read the readings, places, states and causes into a library without incidents."""
     from quizapp.bank.yaml_loader import read_yaml
-    from quizapp.incidents.parse import MappingReader, read_causes, read_readings, read_states
+    from quizapp.incidents.mapping_reader import MappingReader
+    from quizapp.incidents.parse import read_causes, read_readings, read_states
 
     data, fault = read_yaml(path)
     if fault is not None or not isinstance(data, dict):

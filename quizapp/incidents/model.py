@@ -3,8 +3,12 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from quizapp.bank.model import Fault, Misconception
+
+if TYPE_CHECKING:
+    from quizapp.judge.authoring.mutants import MutantEdit
 
 NO_FAULT = "no-fault"
 NOTHING = "nothing"
@@ -68,6 +72,49 @@ class RubricPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class LiveSymptom:
+    """What a run of the broken script shows in its log: a condition on ``field`` at step ``at``.
+
+    Exactly one condition is set. ``at`` is None if any step may show it. ``equal_to`` names another field.
+    """
+
+    field: str
+    at: int | None = None
+    above: float | None = None
+    below: float | None = None
+    non_finite: bool = False
+    equal_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LiveForm:
+    """How an incident is repaired live: a baseline's script, and the edits that break it.
+
+    ``setup`` edits the script for this incident, ``edits`` plant the fault in the result (none in a false
+    alarm). ``decoys`` holds, by cause, what somebody who believes it would change in the broken script, and
+    ``right`` other right fixes of it. ``measure`` are options for ``measure.py``. ``band`` replaces entries
+    of the baseline's. ``guard`` are the lines of a reference guard, which belong after the line
+    ``guard_at``. ``steps`` is None if a run has as many as the baseline's. With ``resume``, every run is
+    stopped halfway and continued.
+    """
+
+    baseline: str
+    edits: tuple["MutantEdit", ...]
+    decoys: Mapping[str, tuple["MutantEdit", ...]]
+    guard: str
+    guard_at: str
+    symptom: LiveSymptom
+    minimal_steps: int
+    setup: tuple["MutantEdit", ...] = ()
+    right: tuple[tuple["MutantEdit", ...], ...] = ()
+    measure: Mapping[str, Any] = field(default_factory=dict)
+    band: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    steps: int | None = None
+    resume: bool = False
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Incident:
     """One broken run. Several incidents can share a ``fault_class``; cards are scheduled per class."""
 
@@ -92,6 +139,7 @@ class Incident:
     file: str = ""
     line: int = 1
     content_hash: str = ""
+    live: LiveForm | None = None
 
     @property
     def name(self) -> str:

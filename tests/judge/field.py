@@ -15,7 +15,8 @@ import psutil
 
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
-from quizapp.judge import JudgeClient, grade, protocol
+from quizapp.judge import JudgeClient, grade
+from quizapp.judge.protocol import discovery
 from quizapp.judge.verdict import Verdict
 
 DATA = Path(__file__).parent / "data"
@@ -54,7 +55,7 @@ class Field:
             threading.Thread(target=self._listen, args=(listener,), daemon=True).start()
         self.client = JudgeClient(tier=self.tier)
         self.client.start()
-        while (sock := protocol.connect_running(protocol.socket_key())) is None:
+        while (sock := discovery.connect_running(discovery.socket_key())) is None:
             time.sleep(0.05)
         sock.close()
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
@@ -174,7 +175,9 @@ class Field:
 def _is_zygote(pid: int, judge: int | None) -> bool:
     try:
         process = psutil.Process(pid)
-        return process.ppid() == judge and "quizapp.judge.server.zygote" in " ".join(process.cmdline())
+        return process.ppid() == judge and "quizapp.judge.server.workers.zygote" in " ".join(
+            process.cmdline()
+        )
     except psutil.NoSuchProcess:
         return False
 

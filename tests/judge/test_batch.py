@@ -14,10 +14,10 @@ import pytest
 from quizapp.bank.model import Exercise
 from quizapp.cli.main import main
 from quizapp.errors import QuizError
-from quizapp.judge import protocol
 from quizapp.judge.client import batch
 from quizapp.judge.client.batch import grade_folder, submissions_in
-from quizapp.judge.protocol import GradeReply, ReplyKind
+from quizapp.judge.protocol import messages
+from quizapp.judge.protocol.messages import GradeReply, ReplyKind
 from quizapp.judge.verdict import Verdict, VerdictStatus
 from tests.judge.field import exercise
 
@@ -34,7 +34,7 @@ class InstantJudge:
 
     def _serve(self) -> None:
         with self._theirs:
-            while (request := protocol.receive_request(self._theirs)) is not None:
+            while (request := messages.receive_request(self._theirs)) is not None:
                 order = request.order
                 assert order is not None
                 if b"kill the judge" in order.source:
@@ -56,7 +56,7 @@ class InstantJudge:
 
     def _send(self, reply: GradeReply) -> None:
         with contextlib.suppress(OSError):  # dead by now
-            protocol.send(self._theirs, reply)
+            messages.send(self._theirs, reply)
 
     def wait(self, timeout: float | None = None) -> int:
         del timeout

@@ -213,7 +213,7 @@ def test_a_folder_may_have_files_only(folder: Path) -> None:
         (
             GOOD,
             GOOD + "    - replace: if value > 0\n      with: if value\n",
-            "8: mutant 'zero_counts': overlaps with another edit of this mutant",
+            "8: mutant 'zero_counts': overlaps with another edit",
         ),
     ],
 )

@@ -15,9 +15,9 @@ from quizapp.errors import QuizError
 from quizapp.judge import grade
 from quizapp.judge.render.junit import write_junit
 from quizapp.judge.render.text import verdict_text
-from quizapp.judge.server.collector import PRINTED_HEAD as HEAD
-from quizapp.judge.server.collector import PRINTED_TAIL as TAIL
-from quizapp.judge.server.collector import PrintedOutput, line_in, read_stack
+from quizapp.judge.server.workers.collector import PRINTED_HEAD as HEAD
+from quizapp.judge.server.workers.collector import PRINTED_TAIL as TAIL
+from quizapp.judge.server.workers.collector import PrintedOutput, line_in, read_stack
 from quizapp.judge.verdict import StageResult, TestResult, Verdict, VerdictStatus, ordered_hints
 from quizapp.util.sanitize import escape_unprintable
 from tests.judge.field import DATA, exercise

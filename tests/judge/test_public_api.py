@@ -5,7 +5,8 @@ import json
 import pytest
 
 import quizapp.judge
-from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind, WireError
+from quizapp.judge.protocol.messages import ClientRequest, GradeReply, Operation, ReplyKind, WireError
+from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.verdict import TestResult, Verdict, VerdictStatus
 from tests.judge.field import DATA
 

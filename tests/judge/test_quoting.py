@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from quizapp.judge.server.collector import code_location
 from quizapp.judge.server.feedback import import_failure
 from quizapp.judge.server.name_rules import first_forbidden, used_names
 from quizapp.judge.server.test_runner import run_test
+from quizapp.judge.server.workers.collector import code_location
 from quizapp.judge.testing.checks import Observe, Raised, describe, expect
 from quizapp.judge.worker.transcript import Opaque
 

@@ -17,9 +17,11 @@ import pytest
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge import JudgeClient, grade, protocol
+from quizapp.judge import JudgeClient, grade
 from quizapp.judge.client.process import end_judge, start_judge
-from quizapp.judge.protocol import ClientRequest, GradeOrder, Operation
+from quizapp.judge.protocol import discovery, messages
+from quizapp.judge.protocol.messages import ClientRequest, Operation
+from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.verdict import Verdict
 from quizapp.paths import exercises
 from tests.judge.field import DATA, exercise
@@ -106,7 +108,7 @@ def command(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
 
 
 def connect() -> socket.socket:
-    sock = protocol.connect_running(protocol.socket_key())
+    sock = discovery.connect_running(discovery.socket_key())
     assert sock is not None
     return sock
 
@@ -195,7 +197,7 @@ def test_a_judge_ends_with_an_owner_that_sent_nonsense() -> None:
     process, sock = start_judge()
     body = b"[" * 60_000
     sock.sendall(struct.pack("<I", len(body)) + body)
-    assert protocol.receive_reply(sock, 0) is None  # the judge hangs up
+    assert messages.receive_reply(sock, 0) is None  # the judge hangs up
     sock.close()
     end_judge(process)
     assert process.returncode == 0
@@ -204,7 +206,7 @@ def test_a_judge_ends_with_an_owner_that_sent_nonsense() -> None:
 def test_a_guest_that_leaves_cancels_only_its_own_grade(app: App, blend: Exercise) -> None:
     idle = app.idle()
     with connect() as guest:
-        protocol.send(guest, ClientRequest(Operation.GRADE, 1, GradeOrder.create(blend, SLOW, timeout=90)))
+        messages.send(guest, ClientRequest(Operation.GRADE, 1, GradeOrder.create(blend, SLOW, timeout=90)))
         wait_for_worker(app, idle)
         app.client.submit(blend, WRONG, timeout=50)
     verdict = app.answers.get(timeout=60)
@@ -218,9 +220,9 @@ def test_a_command_outlives_the_app_whose_judge_it_uses(app: App, blend: Exercis
     # The last test of this file, since it ends the judge that all of them share.
     idle = app.idle()
     with connect() as guest:
-        protocol.send(guest, ClientRequest(Operation.GRADE, 1, GradeOrder.create(blend, SLOW, timeout=90)))
+        messages.send(guest, ClientRequest(Operation.GRADE, 1, GradeOrder.create(blend, SLOW, timeout=90)))
         wait_for_worker(app, idle)
         app.client.stop()
         with contextlib.suppress(OSError):
-            assert protocol.receive_reply(guest, 0) is None
+            assert messages.receive_reply(guest, 0) is None
     assert grade(blend, RIGHT, timeout=50).passed

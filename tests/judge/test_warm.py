@@ -16,12 +16,13 @@ import pytest
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge import JudgeClient, grade, protocol
+from quizapp.judge import JudgeClient, grade
 from quizapp.judge.client import process
 from quizapp.judge.client.batch import grade_folder
 from quizapp.judge.client.process import start_judge
 from quizapp.judge.client.watch import watch
-from quizapp.judge.protocol import JudgeFailed
+from quizapp.judge.protocol import discovery
+from quizapp.judge.protocol.messages import JudgeFailed
 from quizapp.judge.verdict import Verdict
 from tests.judge.field import DATA, exercise
 
@@ -111,7 +112,7 @@ def test_a_seed_that_no_generator_accepts_is_refused(blend: Exercise) -> None:
 
 
 def test_grade_uses_the_warm_judge_of_the_same_user(recording: RecordingClient, blend: Exercise) -> None:
-    sock = protocol.connect_running(protocol.socket_key())
+    sock = discovery.connect_running(discovery.socket_key())
     assert sock is not None
     sock.close()
     before = {p.pid for p in psutil.process_iter()}
@@ -211,8 +212,8 @@ def test_a_folder_that_others_may_enter_is_not_trusted(
     folder = tmp_path / f"quizapp-{os.getuid()}"
     folder.mkdir(mode=0o777)
     folder.chmod(0o777)
-    assert protocol.listen("key") is None
-    assert protocol.connect_running("key") is None
+    assert discovery.listen("key") is None
+    assert discovery.connect_running("key") is None
 
 
 def next_verdict(outcomes: Iterator[Verdict | QuizError]) -> Verdict:

@@ -164,7 +164,7 @@ class ExerciseChecker:
             {k: v for k, v in clean_environment().items() if k not in os.environ or v in ("", "1")}
         )
         reports = describe(paths.cache())
-        from quizapp.judge.server.worker_pool import WorkerPool
+        from quizapp.judge.server.workers.worker_pool import WorkerPool
         from quizapp.judge.worker.preload import warm
 
         warm()
@@ -179,7 +179,7 @@ class ExerciseChecker:
 
     def run(self, folder: Path, source: str, seed: int) -> "GradedRun":
         """Run a submission once under one seed, and test it."""
-        from quizapp.judge.protocol import GradeOrder
+        from quizapp.judge.protocol.orders import GradeOrder
 
         order = GradeOrder(folder, source.encode(), "submission.py", device="cpu")
         return self.engine.judge_once(order, seed)

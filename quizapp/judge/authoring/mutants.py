@@ -18,7 +18,7 @@ solution. An empty ``with`` deletes the text, and also the line if nothing else 
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -81,24 +81,27 @@ class WrongSubmission:
     edits: tuple[MutantEdit, ...] = ()
 
 
-def apply_edits(solution: str, edits: Iterable[MutantEdit]) -> str:
+def apply_edits(solution: str, edits: Iterable[MutantEdit], file: str = "solution.py") -> str:
     """Apply all edits to the solution. Raises `EditError` if one does not fit or two overlap.
 
-    Every edit is located in the original solution, so their order does not matter.
+    Every edit is located in the original solution, so their order does not matter. ``file`` is what errors
+    call the solution.
     """
-    changes = sorted(((*_change(solution, edit), edit) for edit in edits), key=lambda change: change[:2])
+    changes = sorted(
+        ((*_change(solution, edit, file), edit) for edit in edits), key=lambda change: change[:2]
+    )
     for (_, end, _, first), (start, _, _, second) in pairwise(changes):
         if start < end:
             line = max(first.line, second.line)
-            raise EditError(line, "overlaps with another edit of this mutant; make them one edit")
+            raise EditError(line, "overlaps with another edit; make them one edit")
     for start, end, text, _ in reversed(changes):
         solution = solution[:start] + text + solution[end:]
     return solution
 
 
-def _change(solution: str, edit: MutantEdit) -> tuple[int, int, str]:
+def _change(solution: str, edit: MutantEdit, file: str) -> tuple[int, int, str]:
     """The start and end of the text that an edit exchanges, and its replacement."""
-    match = _locate(solution, edit)
+    match = _locate(solution, edit, file)
     start, end = match.span()
     if not edit.replacement:
         line_start = solution.rfind("\n", 0, start) + 1
@@ -111,13 +114,15 @@ def _change(solution: str, edit: MutantEdit) -> tuple[int, int, str]:
     return start, end, "\n".join(indent + line if line else "" for line in edit.replacement.split("\n"))
 
 
-def _locate(solution: str, edit: MutantEdit) -> re.Match[str]:
+def _locate(solution: str, edit: MutantEdit, file: str) -> re.Match[str]:
     text = _lines_pattern(edit.replace) if edit.whole_lines else re.escape(edit.replace)
     pattern = re.compile(text, re.MULTILINE)
     if edit.after:
         anchors = solution.count(edit.after)
         if anchors != 1:
-            raise EditError(edit.line, _misfit("after", edit.after, anchors, "quote a text that occurs once"))
+            raise EditError(
+                edit.line, _misfit("after", edit.after, anchors, file, "quote a text that occurs once")
+            )
         match = pattern.search(solution, solution.index(edit.after) + len(edit.after))
         if match is None:
             raise EditError(edit.line, f"'replace' does not occur after {edit.after!r}; update the edit")
@@ -125,7 +130,7 @@ def _locate(solution: str, edit: MutantEdit) -> re.Match[str]:
     matches = list(pattern.finditer(solution))
     if len(matches) != 1:
         remedy = "quote more of it, or say which one with 'after'" if matches else "update the edit"
-        raise EditError(edit.line, _misfit("replace", edit.replace, len(matches), remedy))
+        raise EditError(edit.line, _misfit("replace", edit.replace, len(matches), file, remedy))
     return matches[0]
 
 
@@ -137,11 +142,11 @@ def _lines_pattern(text: str) -> str:
     )
 
 
-def _misfit(key: str, text: str, count: int, remedy: str) -> str:
+def _misfit(key: str, text: str, count: int, file: str, remedy: str) -> str:
     first, *more = text.split("\n")
     quoted = f"{first!r}{' …' if more else ''}"
     times = f"occurs {count} times in" if count else "does not occur in"
-    return f"'{key}' {times} solution.py: {quoted}; {remedy}"
+    return f"'{key}' {times} {file}: {quoted}; {remedy}"
 
 
 def wrong_submissions(
@@ -235,7 +240,7 @@ class _MutantReader:
         problems = list(self._problems(entry))
         if not problems:
             self._used_names.add(entry["name"])
-            edits = tuple(_edit(edit) for edit in entry["edits"])
+            edits = tuple(read_edit(edit) for edit in entry["edits"])
             try:
                 source = self._edited(edits, line, program)
             except EditError as error:
@@ -274,14 +279,19 @@ class _MutantReader:
             yield line, "'breaks' must be the number of a behavior, or a list of such numbers"
         elif self._behaviours is not None and (unknown := sorted(set(numbers) - self._behaviours)):
             yield line, f"exercise.yaml has no behavior {unknown[0]}; correct 'breaks'"
-        if not isinstance(edits, list) or not edits or not all(isinstance(edit, dict) for edit in edits):
-            yield line, "'edits' must be a list of edits, each with 'replace' and 'with'"
-            return
-        for edit in edits:
-            yield from _form_problems(edit, _EDIT_KEYS, _EDIT_KEYS)
-            if edit.keys() >= {"replace", "with"} and str(edit["replace"]).strip():
-                continue
-            yield int(edit[LINE]), "an edit needs 'replace', the text to exchange, and 'with'"
+        yield from edit_problems(edits, "edits", line)
+
+
+def edit_problems(edits: Any, key: str, line: int) -> Iterator[tuple[int, str]]:
+    """Yield the line and the description of everything that is malformed in a list of edits."""
+    if not isinstance(edits, list) or not edits or not all(isinstance(edit, dict) for edit in edits):
+        yield line, f"{key!r} must be a list of edits, each with 'replace' and 'with'"
+        return
+    for edit in edits:
+        yield from _form_problems(edit, _EDIT_KEYS, _EDIT_KEYS)
+        if edit.keys() >= {"replace", "with"} and str(edit["replace"]).strip():
+            continue
+        yield int(edit[LINE]), "an edit needs 'replace', the text to exchange, and 'with'"
 
 
 def _form_problems(
@@ -332,7 +342,8 @@ def _numbers(value: Any) -> list[int]:
     return values if all(type(number) is int for number in values) else []
 
 
-def _edit(data: dict[Any, Any]) -> MutantEdit:
+def read_edit(data: Mapping[Any, Any]) -> MutantEdit:
+    """Read one edit in which `edit_problems` has found nothing."""
     # A YAML block scalar ends with a line break that the author did not intend.
     replace, replacement = (data[key].rstrip("\n") for key in ("replace", "with"))
     return MutantEdit(replace, replacement, data.get("after", "").rstrip("\n"), int(data[LINE]))

@@ -9,9 +9,10 @@ from pathlib import Path
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge import protocol
 from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
-from quizapp.judge.protocol import ClientRequest, GradeOrder, JudgeFailed, Operation, check_options
+from quizapp.judge.protocol import messages
+from quizapp.judge.protocol.messages import ClientRequest, JudgeFailed, Operation
+from quizapp.judge.protocol.orders import GradeOrder, check_options
 from quizapp.judge.verdict import Verdict, VerdictStatus
 
 
@@ -99,7 +100,7 @@ class _Batch:
         ticket = next(self._tickets)
         self._under_way[ticket] = attempt
         with contextlib.suppress(OSError):  # `next_verdict` notices that the judge has gone
-            protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, attempt.order))
+            messages.send(self._sock, ClientRequest(Operation.GRADE, ticket, attempt.order))
 
     def next_verdict(self) -> Verdict:
         """Wait for the next verdict.
@@ -111,7 +112,7 @@ class _Batch:
             if self._suspects and not self._under_way:
                 self._send(self._suspects.popleft())
             try:
-                reply = protocol.receive_reply(self._sock, self._process.pid)
+                reply = messages.receive_reply(self._sock, self._process.pid)
             except OSError:
                 reply = None
             if reply is None:

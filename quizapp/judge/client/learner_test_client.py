@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from typing import Self
 
 from quizapp.bank.model import Exercise
-from quizapp.judge import protocol
 from quizapp.judge.client.process import end_judge, judge_stopped, start_judge
-from quizapp.judge.protocol import ClientRequest, Operation, TestOrder
+from quizapp.judge.protocol import discovery, messages
+from quizapp.judge.protocol.messages import ClientRequest, Operation
+from quizapp.judge.protocol.orders import TestOrder
 from quizapp.judge.submission import check_source
 from quizapp.judge.verdict import ProgramRun
 
@@ -45,8 +46,8 @@ class LearnerTestClient:
             try:
                 sock = self._connect()
                 judge_pid = self._process.pid if self._process is not None else 0
-                protocol.send(sock, ClientRequest(Operation.RUN_TEST, next(self._tickets), order))
-                reply = protocol.receive_reply(sock, judge_pid)
+                messages.send(sock, ClientRequest(Operation.RUN_TEST, next(self._tickets), order))
+                reply = messages.receive_reply(sock, judge_pid)
             except OSError:
                 reply = None
             if reply is not None:
@@ -61,9 +62,9 @@ class LearnerTestClient:
 
     def _connect(self) -> socket.socket:
         if self._sock is None:
-            self._sock = protocol.connect_running(protocol.socket_key())
+            self._sock = discovery.connect_running(discovery.socket_key())
         if self._sock is None:
-            self._process, self._sock = start_judge(socket_key=protocol.socket_key(), tier=self._tier)
+            self._process, self._sock = start_judge(socket_key=discovery.socket_key(), tier=self._tier)
         return self._sock
 
     def close(self) -> None:

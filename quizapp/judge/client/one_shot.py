@@ -4,9 +4,10 @@ import socket
 from pathlib import Path
 
 from quizapp.bank.model import Exercise
-from quizapp.judge import protocol
 from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
-from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation
+from quizapp.judge.protocol import discovery, messages
+from quizapp.judge.protocol.messages import ClientRequest, GradeReply, Operation
+from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.verdict import Verdict
 
 
@@ -38,15 +39,15 @@ def grade(
 def _ask(sock: socket.socket, judge_pid: int, order: GradeOrder) -> GradeReply | None:
     """The judge's reply, or None if it has gone. ``judge_pid`` is 0 unless the judge is our child."""
     try:
-        protocol.send(sock, ClientRequest(Operation.GRADE, 1, order))
-        return protocol.receive_reply(sock, judge_pid)
+        messages.send(sock, ClientRequest(Operation.GRADE, 1, order))
+        return messages.receive_reply(sock, judge_pid)
     except OSError:
         return None
 
 
 def _ask_warm_judge(order: GradeOrder) -> GradeReply | None:
     """The reply of this user's warm judge, or None if there is none or it dies."""
-    sock = protocol.connect_running(protocol.socket_key())
+    sock = discovery.connect_running(discovery.socket_key())
     if sock is None:
         return None
     with sock:

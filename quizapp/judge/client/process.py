@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from quizapp import paths
-from quizapp.judge.protocol import JudgeFailed
+from quizapp.judge.protocol.messages import JudgeFailed
 from quizapp.judge.sandbox.launch import ROOT, clean_environment, python_command
 from quizapp.util.installation import require_torch
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from quizapp.bank.model import Exercise
 from quizapp.errors import QuizError
-from quizapp.judge import protocol
 from quizapp.judge.client.process import (
     IDLE_SECONDS,
     end_judge,
@@ -19,7 +18,9 @@ from quizapp.judge.client.process import (
     start_judge,
     stopped_by_itself,
 )
-from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind
+from quizapp.judge.protocol import discovery, messages
+from quizapp.judge.protocol.messages import ClientRequest, GradeReply, Operation, ReplyKind
+from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.verdict import Verdict
 
 OnVerdict = Callable[[int, "Verdict | QuizError"], None]
@@ -57,11 +58,11 @@ class JudgeClient:
         with self._lock:
             if self._sock is not None or self._stopped:
                 return
-            key = protocol.socket_key()
+            key = discovery.socket_key()
             self._process, self._sock = start_judge(socket_key=key, tier=self._tier, idle=self._idle)
             threading.Thread(target=self._listen, args=(self._sock, self._process), daemon=True).start()
             with contextlib.suppress(OSError):
-                protocol.send(self._sock, ClientRequest(Operation.PING))  # answered once it is warm
+                messages.send(self._sock, ClientRequest(Operation.PING))  # answered once it is warm
 
     def submit(
         self,
@@ -98,7 +99,7 @@ class JudgeClient:
             self._pending.clear()
             if self._sock is not None:
                 with contextlib.suppress(OSError):
-                    protocol.send(self._sock, ClientRequest(Operation.CANCEL))
+                    messages.send(self._sock, ClientRequest(Operation.CANCEL))
 
     def stop(self) -> None:
         """End the judge. ``on_verdict`` is not called afterwards."""
@@ -127,11 +128,11 @@ class JudgeClient:
         self.start()
         if self._sock is not None:
             with contextlib.suppress(OSError):  # the listener notices that the judge has gone
-                protocol.send(self._sock, ClientRequest(Operation.GRADE, ticket, order, latest=True))
+                messages.send(self._sock, ClientRequest(Operation.GRADE, ticket, order, latest=True))
 
     def _listen(self, sock: socket.socket, process: "subprocess.Popen[bytes]") -> None:
         with contextlib.suppress(OSError):
-            while (reply := protocol.receive_reply(sock, process.pid)) is not None:
+            while (reply := messages.receive_reply(sock, process.pid)) is not None:
                 self._accept(reply)
         sock.close()
         end_judge(process)

@@ -16,11 +16,12 @@ from quizapp import paths
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.errors import QuizError
-from quizapp.judge import protocol
 from quizapp.judge.client.process import end_judge, judge_stopped, start_judge, stopped_by_itself
 from quizapp.judge.cohort.cluster_messages import ClusterOrder, ClusterReply
 from quizapp.judge.cohort.grading_version import exercise_version, judge_version
-from quizapp.judge.protocol import ClientRequest, GradeOrder, JudgeFailed, Operation
+from quizapp.judge.protocol import messages
+from quizapp.judge.protocol.messages import ClientRequest, JudgeFailed, Operation
+from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.sandbox.tiers import best, describe
 from quizapp.judge.verdict import Verdict
 
@@ -56,8 +57,8 @@ class WorkerJudge:
             while deaths < 2:
                 process, sock = self._start(order.tier or "")
                 try:
-                    protocol.send(sock, ClientRequest(Operation.GRADE, 1, order))
-                    reply = protocol.receive_reply(sock, process.pid)
+                    messages.send(sock, ClientRequest(Operation.GRADE, 1, order))
+                    reply = messages.receive_reply(sock, process.pid)
                 except OSError:
                     reply = None
                 if reply is not None:

@@ -27,7 +27,7 @@ from quizapp.judge.server.examiner import (
     fork_examiner,
     receive,
 )
-from quizapp.judge.server.worker_pool import WorkerPool
+from quizapp.judge.server.workers.worker_pool import WorkerPool
 
 _WALL_SECONDS = 120.0  # far beyond its own limit on processor time: it waits for nothing but the judge
 _Answer = TypeVar("_Answer")

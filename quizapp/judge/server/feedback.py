@@ -7,7 +7,7 @@ from signal import Signals
 
 from quizapp.judge.sandbox import limits
 from quizapp.judge.sandbox.scratch import MAX_BYTES
-from quizapp.judge.server.collector import MAX_THREADS, WorkerReport, WorkerState, code_location
+from quizapp.judge.server.workers.collector import MAX_THREADS, WorkerReport, WorkerState, code_location
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.testing.quoting import quoted
 from quizapp.judge.verdict import VerdictStatus

@@ -18,11 +18,10 @@ import torch
 
 import quizapp
 from quizapp.errors import QuizError
-from quizapp.judge.protocol import GradeOrder
+from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.sandbox.devices import resolve
 from quizapp.judge.sandbox.scratch import ScratchFolder
 from quizapp.judge.sandbox.tiers import TierReport, best
-from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
 from quizapp.judge.server.examiner import (
     CarriedReply,
     CarryRequest,
@@ -37,8 +36,9 @@ from quizapp.judge.server.examiner import (
 )
 from quizapp.judge.server.examiner_link import ExaminerLink, ExaminerLost, ExaminerOverrun
 from quizapp.judge.server.feedback import RunFailure, explain_failure
-from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
-from quizapp.judge.server.zygote_link import ZygoteLost
+from quizapp.judge.server.workers.collector import WorkerReport, WorkerState, collect_reports
+from quizapp.judge.server.workers.worker_pool import RunningWorker, WorkerPool
+from quizapp.judge.server.workers.zygote_link import ZygoteLost
 from quizapp.judge.verdict import NO_CUDA_NOTE, StageResult, Verdict, VerdictStatus
 from quizapp.judge.worker.job import WorkerJob
 from quizapp.util.sanitize import escape_unprintable

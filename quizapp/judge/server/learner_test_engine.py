@@ -15,13 +15,13 @@ from pathlib import Path
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
 from quizapp.errors import QuizError
-from quizapp.judge.protocol import TestOrder
+from quizapp.judge.protocol.orders import TestOrder
 from quizapp.judge.sandbox.tiers import TierReport, best
-from quizapp.judge.server.collector import WorkerReport, WorkerState, collect_reports
 from quizapp.judge.server.evidence import RunEvidence
 from quizapp.judge.server.feedback import explain_failure
-from quizapp.judge.server.worker_pool import RunningWorker, WorkerPool
-from quizapp.judge.server.zygote_link import ZygoteLost
+from quizapp.judge.server.workers.collector import WorkerReport, WorkerState, collect_reports
+from quizapp.judge.server.workers.worker_pool import RunningWorker, WorkerPool
+from quizapp.judge.server.workers.zygote_link import ZygoteLost
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
 from quizapp.judge.worker import learner_test_probe
 from quizapp.judge.worker.job import WorkerJob

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
-from quizapp.judge import protocol
-from quizapp.judge.protocol import ClientRequest, GradeOrder, GradeReply, Operation, ReplyKind, TestOrder
+from quizapp.judge.protocol import discovery, messages
+from quizapp.judge.protocol.messages import ClientRequest, GradeReply, Operation, ReplyKind
+from quizapp.judge.protocol.orders import GradeOrder, TestOrder
 from quizapp.judge.sandbox.syscalls import hide_memory
 from quizapp.judge.sandbox.tiers import best, describe
 
@@ -56,7 +57,7 @@ class JudgeServer:
                 guest, _ = listener.accept()
             except OSError:
                 return
-            if protocol.same_user(guest):
+            if discovery.same_user(guest):
                 threading.Thread(target=ClientConnection(self, guest).serve, daemon=True).start()
             else:
                 guest.close()
@@ -94,7 +95,7 @@ class ClientConnection:
         """Accept requests until the client closes, then cancel what it asked for."""
         try:
             with contextlib.suppress(OSError):
-                while (request := protocol.receive_request(self._sock)) is not None:
+                while (request := messages.receive_request(self._sock)) is not None:
                     self._handle(request)
         finally:
             self._cancel_all()
@@ -131,7 +132,7 @@ class ClientConnection:
 
     def _send(self, reply: GradeReply) -> None:
         with contextlib.suppress(OSError), self._lock:
-            protocol.send(self._sock, reply)
+            messages.send(self._sock, reply)
 
 
 def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
@@ -144,9 +145,9 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
     owner = socket.socket(fileno=int(descriptor))
     # Listen before the slow imports, so that an order that comes meanwhile waits here instead of starting a
     # second judge.
-    listener = protocol.listen(key) if key else None
+    listener = discovery.listen(key) if key else None
     reports = describe(Path(cache))
-    from quizapp.judge.server.worker_pool import WorkerPool  # imports torch: 1 to 3 s
+    from quizapp.judge.server.workers.worker_pool import WorkerPool  # imports torch: 1 to 3 s
     from quizapp.judge.worker.preload import warm
 
     warm()
@@ -162,7 +163,7 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
         JudgeServer(grading, LearnerTestEngine(pool, reports), float(idle)).serve(owner, listener)
     finally:
         if listener is not None:
-            protocol.stop_listening(listener)
+            discovery.stop_listening(listener)
         grading.close()
         pool.close()
     sys.stdout.flush()

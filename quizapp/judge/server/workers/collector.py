@@ -11,8 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from quizapp.judge.sandbox import limits
-from quizapp.judge.server.worker_pool import RunningWorker
-from quizapp.judge.server.zygote_link import ZygoteLost
+from quizapp.judge.server.workers.worker_pool import RunningWorker
+from quizapp.judge.server.workers.zygote_link import ZygoteLost
 from quizapp.judge.worker.job import HELLO, HELLO_MAGIC
 from quizapp.judge.worker.transcript import HEADER, MAX_BYTES, MAX_HEADER, message_size
 from quizapp.util.sanitize import escape_unprintable

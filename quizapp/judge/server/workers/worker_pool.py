@@ -19,8 +19,8 @@ from quizapp.judge.sandbox.process_cleanup import kill_tree, reap_orphans
 from quizapp.judge.sandbox.scratch import ScratchFolder, new_folder
 from quizapp.judge.sandbox.seccomp import STACK_SIGNAL
 from quizapp.judge.sandbox.syscalls import adopt_orphans
-from quizapp.judge.server.zygote import ZygoteCommand, ZygoteOperation
-from quizapp.judge.server.zygote_link import ZygoteLink, ZygoteLost
+from quizapp.judge.server.workers.zygote import ZygoteCommand, ZygoteOperation
+from quizapp.judge.server.workers.zygote_link import ZygoteLink, ZygoteLost
 from quizapp.judge.worker.job import WorkerJob
 
 _LOADING_TIMEOUT_S = 120.0

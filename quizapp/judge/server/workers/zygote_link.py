@@ -11,7 +11,7 @@ import threading
 import time
 
 from quizapp.judge.sandbox.launch import clean_environment, python_command
-from quizapp.judge.server.zygote import (
+from quizapp.judge.server.workers.zygote import (
     MAX_MESSAGE,
     ZygoteAnswer,
     ZygoteCommand,
@@ -51,7 +51,7 @@ class ZygoteLink:
         arguments = (str(theirs.fileno()), str(int(self._namespaces)))
         with theirs:
             self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
-                python_command("quizapp.judge.server.zygote", *arguments),
+                python_command("quizapp.judge.server.workers.zygote", *arguments),
                 pass_fds=[theirs.fileno()],
                 stdin=subprocess.DEVNULL,
                 env=clean_environment(),

@@ -1,4 +1,4 @@
-"""How client and judge find each other and talk: JSON frames over a stream socket.
+"""What client and judge send each other: JSON frames over a stream socket.
 
 A frame is a 4-byte little-endian length and a JSON object. Both ends run the same version of this code,
 because a client only talks to a judge that it started itself or whose `socket_key` matches.
@@ -6,31 +6,21 @@ because a client only talks to a judge that it started itself or whose `socket_k
 
 import base64
 import contextlib
-import hashlib
 import json
 import os
-import platform
 import select
 import signal
 import socket
-import stat
 import struct
-import sys
-import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self
 
-import quizapp
-from quizapp import paths
-from quizapp.bank.model import Exercise
 from quizapp.errors import INTERNAL, USAGE, QuizError
-from quizapp.judge.sandbox.devices import check_name
-from quizapp.judge.sandbox.tiers import TIERS
-from quizapp.judge.submission import check_source, read_source
-from quizapp.judge.verdict import ProgramOutcome, ProgramRun, Verdict, VerdictStatus
+from quizapp.judge.protocol.orders import GradeOrder, TestOrder
+from quizapp.judge.verdict import ProgramOutcome, ProgramRun, Verdict
 from quizapp.util.log import write_log
 
 _LENGTH = struct.Struct("<I")
@@ -54,101 +44,6 @@ class Operation(StrEnum):
     RUN_TEST = "run test"
     CANCEL = "cancel"  # drop everything that this connection asked for
     PING = "ping"  # answered once the judge is warm
-
-
-@dataclass(frozen=True)
-class GradeOrder:
-    """An order to grade ``source``, which the verdict calls ``file``, for the exercise in ``folder``.
-
-    ``timeout`` is in seconds for one run (None: the exercise's own). ``seed`` reproduces a verdict. ``tier``
-    forces a lower isolation. Without ``parallel``, the second seed runs after the first, which is better if
-    many submissions are waiting. ``stages`` asks for the tests of that many leading stages only (at least
-    one); None asks for all.
-    """
-
-    folder: Path
-    source: bytes
-    file: str
-    device: str = "auto"
-    timeout: float | None = None
-    seed: int | None = None
-    tier: str | None = None
-    parallel: bool = (os.cpu_count() or 1) > 1
-    stages: int | None = None
-
-    @classmethod
-    def create(
-        cls,
-        exercise: Exercise,
-        source: Path | bytes,
-        *,
-        device: str = "auto",
-        timeout: float | None = None,
-        seed: int | None = None,
-        tier: str | None = None,
-        stages: int | None = None,
-    ) -> Self:
-        """Create the order for a file or its bytes. Raises `QuizError` if it cannot be graded."""
-        check_options(device=device, timeout=timeout, seed=seed, tier=tier, stages=stages)
-        if isinstance(source, bytes):
-            code, file = check_source(source, exercise.module), exercise.module
-        else:
-            code, file = read_source(source), str(source)
-        return cls(exercise.folder.absolute(), code, file, device, timeout, seed, tier, stages=stages)
-
-    def one_by_one(self) -> Self:
-        """A copy of this order that runs the second seed after the first."""
-        return replace(self, parallel=False)
-
-    def lost_verdict(self, exercise: Exercise) -> Verdict:
-        """The verdict on code that killed the judge twice, which is possible only at isolation T0."""
-        return Verdict(
-            exercise=exercise.slug,
-            file=self.file,
-            device="cpu",
-            status=VerdictStatus.ERROR,
-            seed=self.seed or 0,
-            tier=self.tier or "T0",
-            error="The judge died twice while your code ran; code must not kill its parent.",
-        )
-
-
-def check_options(
-    *,
-    device: str = "auto",
-    timeout: float | None = None,
-    seed: int | None = None,
-    tier: str | None = None,
-    stages: int | None = None,
-) -> None:
-    """Raise `QuizError` if nothing can be graded with these options."""
-    check_name(device)
-    if timeout is not None and not 0 < timeout <= 3600:
-        raise QuizError(f"A limit of {timeout:g} s makes no sense; give 0.1 to 3600.")
-    if stages is not None and stages < 1:
-        raise QuizError(f"{stages} stages make no sense; ask for at least one.")
-    if tier is not None and tier not in TIERS:
-        raise QuizError(f"{tier!r} is not an isolation tier; use {', '.join(TIERS)}.")
-    if seed is not None and not -(2**63) <= seed < 2**63:
-        raise QuizError(
-            "A seed is an integer of at most 64 bits; to repeat a grade, copy it from the verdict."
-        )
-
-
-@dataclass(frozen=True)
-class TestOrder:
-    """An order to run a learner's ``test`` on each of ``programs``, sources of the exercise in ``folder``.
-
-    Each program gets a new worker and ``seconds``. ``seed`` sets the random state before the test runs.
-    """
-
-    folder: Path
-    test: str
-    programs: tuple[str, ...]
-    seed: int = 0
-    seconds: float = 5.0
-    tier: str | None = None
-    __test__ = False  # otherwise pytest would collect this class
 
 
 @dataclass(frozen=True)
@@ -302,85 +197,3 @@ def _read_exactly(sock: socket.socket, size: int) -> bytes | None:
         parts.append(part)
         size -= len(part)
     return b"".join(parts)
-
-
-def socket_key() -> str:
-    """A key shared by programs that can use the same judge: same code, interpreter, data folder, devices."""
-    code = max(path.stat().st_mtime_ns for path in Path(__file__).parent.rglob("*.py"))
-    parts = (
-        quizapp.__version__,
-        platform.python_version(),
-        sys.executable,
-        str(paths.home()),
-        os.environ.get("CUDA_VISIBLE_DEVICES", "-"),
-        str(code),
-    )
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
-
-
-def listen(key: str) -> socket.socket | None:
-    """Listen for other programs of this user.
-
-    Returns None if another judge already does, or if there is no private folder for the socket.
-    """
-    try:
-        path = _private_folder() / f"{key}.sock"
-        if (running := connect_running(key)) is not None:
-            running.close()
-            return None
-        path.unlink(missing_ok=True)
-        listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(path))
-        path.chmod(0o600)
-        listener.listen(8)
-    except OSError:
-        return None
-    return listener
-
-
-def stop_listening(listener: socket.socket) -> None:
-    """Close the socket and remove its file."""
-    with contextlib.suppress(OSError):
-        Path(listener.getsockname()).unlink()
-    listener.close()
-
-
-def connect_running(key: str) -> socket.socket | None:
-    """A connection to this user's warm judge, or None if none is running."""
-    try:
-        path = _private_folder() / f"{key}.sock"
-        if not path.exists():
-            return None
-        sock = socket.socket(socket.AF_UNIX)
-        sock.connect(str(path))
-    except OSError:
-        return None
-    if same_user(sock):
-        return sock
-    sock.close()
-    return None
-
-
-def same_user(sock: socket.socket) -> bool:
-    """Whether the process at the other end runs as this user.
-
-    True on systems that cannot tell. There, the permissions of the socket's folder protect it.
-    """
-    option = getattr(socket, "SO_PEERCRED", None)
-    if option is None:
-        return True
-    _, user, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, option, struct.calcsize("3i")))
-    return bool(user == os.getuid())
-
-
-def _private_folder() -> Path:
-    """The folder for sockets. Raises `OSError` if anyone else could have access to it."""
-    runtime = os.environ.get("XDG_RUNTIME_DIR", "")
-    base = Path(runtime) if runtime and Path(runtime).is_dir() else Path(tempfile.gettempdir())
-    folder = base / f"quizapp-{os.getuid()}"
-    with contextlib.suppress(FileExistsError):
-        folder.mkdir(mode=0o700)
-    status = folder.lstat()
-    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o077:
-        raise PermissionError(f"{folder} is not private")
-    return folder

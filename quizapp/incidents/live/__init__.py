@@ -1,0 +1,1 @@
+"""Incidents that can be repaired: training scripts, the faults planted in them, and what their runs show."""

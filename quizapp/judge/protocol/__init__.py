@@ -1,0 +1,1 @@
+"""What client and judge say to each other, and how they find each other."""

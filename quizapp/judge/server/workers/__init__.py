@@ -1,0 +1,1 @@
+"""Starts the workers, reads what they send within limits, and ends them."""
