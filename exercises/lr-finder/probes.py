@@ -1,3 +1,5 @@
+import math
+
 import torch
 from torch import nn
 from torch.nn.functional import cross_entropy
@@ -28,6 +30,23 @@ def mistaken(name, lrs, losses, beta):
         return losses.index(min(losses))
     if name == "plain":
         return steepest(losses)[0]
+    if name == "lowest_smooth":
+        values = smooth(losses, beta)
+        return values.index(min(values))
+    if name == "first_loss":
+        values = losses[:1]
+        for loss in losses[1:]:
+            values = [*values, beta * values[-1] + (1 - beta) * loss]
+        return steepest(values)[0]
+    if name == "before":
+        return steepest(smooth(losses, beta))[0] - 1
+    if name == "centered":
+        values = smooth(losses, beta)
+        padded = [2 * values[0] - values[1], *values, 2 * values[-1] - values[-2]]
+        slopes = [b - a for a, b in zip(padded, padded[2:], strict=False)]
+        return slopes.index(min(slopes))
+    if name == "per_decade":
+        return steepest(smooth(losses, beta), [math.log10(lr) for lr in lrs])[0]
     if name == "uncorrected":
         return steepest(smooth(losses, beta, correct=False))[0]
     if name == "per_rate":
@@ -41,7 +60,18 @@ def mistaken(name, lrs, losses, beta):
     return -1
 
 
-MISTAKES = ("lowest", "plain", "uncorrected", "per_rate", "swapped", "late")
+MISTAKES = (
+    "lowest",
+    "plain",
+    "uncorrected",
+    "per_rate",
+    "swapped",
+    "late",
+    "first_loss",
+    "per_decade",
+    "centered",
+)
+FURTHER = ("lowest_smooth", "before")  # without a curve of their own
 
 
 def curve(draw, name):
@@ -53,7 +83,7 @@ def curve(draw, name):
         losses = [draw.uniform(2.0, 3.0) - 0.15 * i + draw.uniform(-0.8, 0.8) for i in range(count)]
         best, gap = steepest(smooth(losses, beta))
         if gap > 0.02 and 1 < best and mistaken(name, lrs, losses, beta) != best:
-            wrong = {m: mistaken(m, lrs, losses, beta) for m in MISTAKES}
+            wrong = {m: mistaken(m, lrs, losses, beta) for m in (*MISTAKES, *FURTHER)}
             return {"lrs": lrs, "losses": losses, "beta": beta, "kept": {"best": best, "wrong": wrong}}
 
 

@@ -43,7 +43,8 @@ def inputs(draw):
         "c": draw.normal(2, 3, D),
     }
     row = {"down": linear(draw, H, K, True, torch.float32), "x": draw.normal(4, H)}
-    return {"blocks": blocks, "stack": stack, "row": row}
+    turned = {"column": draw.normal(3, 1, 2, H), "row": draw.normal(3, 1, 2, K)}
+    return {"blocks": blocks, "stack": stack, "row": row, "turned": turned}
 
 
 def full(values):
@@ -77,6 +78,10 @@ if watch():
     close_side_channels()
 
 
+def device_of(layer):
+    return [layer.weight.device.type, layer.bias.device.type]
+
+
 @distributed
 def probe_layers(code, given, record):
     block = given["blocks"][3]
@@ -92,6 +97,9 @@ def probe_layers(code, given, record):
         describe_layer(record, "column", code.ColumnParallelLinear(source), source)
         source = full(given["blocks"][2]["down"])
         describe_layer(record, "row", code.RowParallelLinear(source), source)
+    with together(record, "elsewhere"):
+        record("column", device_of(code.ColumnParallelLinear(nn.Linear(D, H, device="meta"))))
+        record("row", device_of(code.RowParallelLinear(nn.Linear(H, K, device="meta"))))
     with together(record, "forward"):
         layer = code.ColumnParallelLinear(full(block["up"]))
         record("made", [list(call) for call in calls])
@@ -164,6 +172,21 @@ def probe_blocks(code, given, record):
         with torch.no_grad():
             record("again", down(torch.tanh(up(block["x"].cpu()[0]))))
             record("turned", down(torch.tanh(up(block["x"].cpu().transpose(0, 2)))))
+    # The loss weighs the turned output with a contiguous tensor, so the gradient that arrives is not contiguous.
+    width = H // record.world
+    mine = given["turned"]["column"].cpu()[..., record.rank * width : (record.rank + 1) * width]
+    with together(record, "turned_column"):
+        column = code.ColumnParallelLinear(full(given["blocks"][3]["up"]))
+        x = given["blocks"][3]["x"].cpu().clone().requires_grad_()
+        (column(x).transpose(0, 2) * mine.contiguous()).sum().backward()
+        record("x_grad", x.grad)
+    with together(record, "turned_row"):
+        row = code.RowParallelLinear(full(given["blocks"][3]["down"]))
+        x = mine.contiguous().requires_grad_()
+        out = row(x.transpose(0, 2))
+        record("out", out)
+        (out.transpose(0, 2) * given["turned"]["row"].cpu()).sum().backward()
+        record("x_grad", x.grad)
     with together(record, "kept"):
         for i in (1, 3):  # without and with biases
             block = given["blocks"][i]

@@ -108,6 +108,17 @@ def test_shards_are_parameters_with_their_own_storage(observe):
             )
 
 
+@behaviour(1, on_error="A layer on another device than the CPU must be split, too (here: meta).")
+def test_parameters_are_where_full_is(observe):
+    for _, _, path, where in places("layers", "elsewhere"):
+        for name in ("column", "row"):
+            expect(
+                observe[f"{path}/{name}"] == ["meta", "meta"],
+                "The parameters belong on full's device.",
+                f"{name} parallel, full on the device meta, {where}",
+            )
+
+
 @behaviour(2)
 def test_column_gives_its_slice(observe):
     block = observe.given["blocks"][3]
@@ -239,6 +250,37 @@ def test_input_that_is_not_contiguous(observe):
         says = "The pair differs from the unsharded pair for an input that is not contiguous."
         want = reference(block)[0].transpose(0, 2)
         close(observe[f"{path}/turned"], want, says, rtol=1e-5, atol=1e-5, call=where)
+
+
+@behaviour(
+    11, on_error="The input of the row layer need not be contiguous, nor the gradient that reaches it."
+)
+def test_row_layer_with_turned_tensors(observe):
+    values, given = observe.given["blocks"][3]["down"], observe.given["turned"]
+    out = F.linear(
+        given["column"].double().transpose(0, 2), values["weight"].double(), values["bias"].double()
+    )
+    grad = given["row"].double() @ values["weight"].double()
+    for world, rank, path, where in places("blocks", "turned_row"):
+        says = "The row layer's output is wrong for an input that is not contiguous."
+        close(observe[f"{path}/out"], out, says, rtol=1e-5, atol=1e-5, call=where)
+        says = "The input gradient is wrong where the gradient that reaches the row layer is not contiguous."
+        want = grad.chunk(world, -1)[rank]
+        close(observe[f"{path}/x_grad"], want, says, rtol=1e-5, atol=1e-5, call=where)
+
+
+@behaviour(
+    11,
+    on_error="The gradient that reaches the column layer need not be contiguous.",
+    presumes=("input_gradient_is_complete",),
+)
+def test_column_layer_with_a_turned_gradient(observe):
+    want = observe.given["turned"]["column"].double() @ observe.given["blocks"][3]["up"]["weight"].double()
+    for _, _, path, where in places("blocks", "turned_column"):
+        says = (
+            "The input gradient is wrong where the gradient that reaches the column layer is not contiguous."
+        )
+        close(observe[f"{path}/x_grad"], want.transpose(0, 2), says, rtol=1e-5, atol=1e-5, call=where)
 
 
 @behaviour(4)
@@ -523,6 +565,7 @@ def test_the_size_of_the_group_counts(observe):
             observe.raised(
                 f"{path}/{name}", "ValueError", says=f"9 features, a group of 2 of 3 ranks: {says}"
             )
+        says = "Cut the slice of the rank's place in the group: the shard has another shape."
         expect(observe[f"{path}/shape"] == [5, 5], says, "10 out features, a group of 2 of 3 ranks")
         expect(observe[f"{path}/more"] == [5, 5], says, "10 in features, a group of 2 of 3 ranks")
 
