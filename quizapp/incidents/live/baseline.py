@@ -18,11 +18,15 @@ _KEYS = ("title", "brief", "ranks", "steps", "seconds", "fields", "band")
 
 @dataclass(frozen=True, slots=True)
 class LogField:
-    """A field of a script's log lines. One with ``curve`` is worth drawing."""
+    """A field of a script's log lines. One with ``curve`` is worth drawing.
+
+    A ``timed`` one depends on the clock, so two runs of the same command need not agree in it.
+    """
 
     name: str
     title: str
     curve: bool = False
+    timed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,11 @@ class Baseline:
     def curves(self) -> tuple[LogField, ...]:
         """The fields that are worth drawing."""
         return tuple(field for field in self.fields if field.curve)
+
+    @property
+    def timed(self) -> tuple[str, ...]:
+        """The names of the fields that depend on the clock."""
+        return tuple(field.name for field in self.fields if field.timed)
 
 
 def load_baseline(name: str, folder: Path | None = None) -> Baseline:
@@ -83,8 +92,9 @@ def read_baseline(folder: Path) -> tuple[Baseline | None, list[Fault]]:
     for name, row in reader.mapping(values.get("fields"), "fields", 1).items():
         at = line_of(row, 1)
         entry = reader.mapping(row, name, at)
-        reader.only(entry, ("title", "curve"), at)
-        fields.append(LogField(name, reader.text(entry, "title", at), reader.flag(entry, "curve", at)))
+        reader.only(entry, ("title", "curve", "timed"), at)
+        curve, timed = (reader.flag(entry, key, at) for key in ("curve", "timed"))
+        fields.append(LogField(name, reader.text(entry, "title", at), curve, timed))
     band = read_band(values.get("band"), reader, 1)
     if not band:
         reader.fault(1, "'band' is missing; give each metric's lowest and highest value of a healthy run")

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from quizapp.incidents.model import LiveSymptom
@@ -52,3 +52,15 @@ def _shown(symptom: LiveSymptom, row: LogRow) -> bool:
     if symptom.above is not None:
         return value > symptom.above
     return symptom.below is not None and value < symptom.below
+
+
+def same_rows(left: str, right: str, timed: Collection[str] = ()) -> bool:
+    """Whether two logs agree to the last digit, apart from the fields in ``timed``."""
+    if not timed:
+        return left == right
+    return _untimed(left, timed) == _untimed(right, timed)
+
+
+def _untimed(log: str, timed: Collection[str]) -> str:
+    names = "|".join(map(re.escape, timed))
+    return re.sub(rf"(?<=  )(?:{names}) \S+", "", log)

@@ -5,9 +5,12 @@ script. It builds its own model and generates its own data, and raises `ModelCha
 those of that model.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 
@@ -49,3 +52,14 @@ def _few(names: set[str]) -> str:
     shown = sorted(names)
     more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
     return ", ".join(name[:60] for name in shown[:3]) + more
+
+
+def hash_tensors(tensors: Mapping[str, Tensor]) -> str:
+    """A SHA-256 over names, dtypes, shapes and bytes of the tensors, in the order of their names."""
+    digest = hashlib.sha256()
+    for name in sorted(tensors):
+        tensor = tensors[name].detach().cpu().contiguous()
+        head = json.dumps([name, str(tensor.dtype), list(tensor.shape)])
+        digest.update(head.encode() + b"\0")
+        digest.update(tensor.flatten().view(torch.uint8).numpy().tobytes())
+    return digest.hexdigest()

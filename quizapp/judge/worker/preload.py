@@ -21,7 +21,7 @@ def warm() -> None:
     layer = torch.nn.Linear(2, 2)
     optimizer = torch.optim.AdamW(layer.parameters())
     loss = torch.nn.functional.cross_entropy(layer(torch.ones(1, 2)), torch.zeros(1, dtype=torch.int64))
-    loss.backward()  # type: ignore[no-untyped-call]
+    loss.backward()
     optimizer.step()
     file = io.BytesIO()
     torch.save(copy.deepcopy(layer).state_dict(), file)

@@ -100,7 +100,7 @@ def minimize(
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, epochs)
     for _ in range(epochs):
         optimizer.zero_grad()
-        loss_of(shift).backward()  # type: ignore[no-untyped-call]
+        loss_of(shift).backward()
         optimizer.step()
         schedule.step()
         with torch.no_grad():
