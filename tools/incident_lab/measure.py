@@ -1,7 +1,7 @@
 """Measures every stored run again and compares it with the files of ``content/incidents``.
 
-``python -m tools.incident_lab.measure [ID...] [--write]`` exits with 1 if a file differs. With ids it
-measures only those incidents. Without ids it measures all, and also the outcomes that each cause gives.
+``python -m tools.incident_lab.measure [ID...] [--cause NAME] [--write]`` exits with 1 if a file differs.
+With ids or causes it measures only those. Without, it measures all incidents and causes.
 """
 
 import argparse
@@ -18,6 +18,7 @@ from tools.incident_lab.catalogue import RUNS
 from tools.incident_lab.faults import FAULTS
 from tools.incident_lab.reading_texts import SHOWS
 from tools.incident_lab.readings import OUTCOMES, RunPair, applicable, outcomes
+from tools.incident_lab.scripts import incidents as scripts
 from tools.incident_lab.setups import BASELINE, SEEDS
 
 # The minus sign of printed texts may be U+2212, which float() does not read.
@@ -33,18 +34,22 @@ def measure(case: RunPair) -> Measured:
     return {name: (outcome, SHOWS[name](case)) for name, outcome in outcomes(case).items()}
 
 
-def expected(cause: str) -> dict[str, list[str]]:
-    """Measure the outcomes of ``cause`` on the baseline with seeds 0, 1, 2 and in the stored runs."""
-    fault = FAULTS[cause]
-    cases = [
-        RunPair(fault.broken(base), fault.healthy(base)) for base in (BASELINE.but(seed=s) for s in SEEDS)
-    ]
-    cases += [stored.case() for stored in RUNS.values() if stored.cause == cause]
+def expected(folder: Path, cause: str) -> dict[str, list[str]]:
+    """Measure the outcomes of ``cause`` on every baseline with seeds 0, 1, 2 and in the stored runs."""
+    measured: list[dict[str, str]] = []
+    if cause in FAULTS:
+        fault = FAULTS[cause]
+        bases = [BASELINE.but(seed=seed) for seed in SEEDS]
+        measured += [outcomes(RunPair(fault.broken(base), fault.healthy(base))) for base in bases]
+        measured += [outcomes(stored.case()) for stored in RUNS.values() if stored.cause == cause]
+    for pair in scripts.cases(folder, cause):
+        measured.append({name: outcome for name, (outcome, _) in scripts.measure_pair(pair).items()})
     seen: dict[str, set[str]] = {}
-    for case in cases:
-        for name, outcome in outcomes(case).items():
+    for row in measured:
+        for name, outcome in row.items():
             seen.setdefault(name, set()).add(outcome)
-    return {name: [word for word in WORDS if word in seen[name]] for name in OUTCOMES if name in seen}
+    names = [*OUTCOMES, *(name for name in seen if name not in OUTCOMES)]
+    return {name: [word for word in WORDS if word in seen[name]] for name in names if name in seen}
 
 
 def same_text(stored: str, measured: str) -> bool:
@@ -103,11 +108,33 @@ def unrejected_decoys(
     problems = []
     for decoy in data["decoys"]:
         planted = RUNS[name].case(decoy)
-        expects = causes[decoy]["expects"]
-        rejecting = [r for r, (word, _) in measured.items() if r in expects and word not in expects[r]]
         possible = applicable(planted.setup)
+        rejecting = _rejecting(causes[decoy], measured)
         if not any(r not in possible or OUTCOMES[r](planted) != measured[r][0] for r in rejecting):
             problems.append(f"{name}: no reading rejects the decoy {decoy}")
+    return problems
+
+
+def _rejecting(cause: dict[str, Any], measured: Measured) -> list[str]:
+    expects = cause["expects"]
+    return [name for name, (word, _) in measured.items() if name in expects and word not in expects[name]]
+
+
+def unrejected_script_decoys(
+    folder: Path, data: dict[str, Any], causes: dict[str, Any], measured: Measured
+) -> list[str]:
+    """Return a sentence for each decoy of a script incident that no reading rejects."""
+    problems = []
+    for decoy in data["decoys"]:
+        pair = scripts.planted(folder, data["live"], decoy)
+        if pair is None:
+            problems.append(f"{data['id']}: the laboratory cannot plant the decoy {decoy}")
+            continue
+        rejecting = _rejecting(causes[decoy], measured)
+        # In a generator, so that the first reading that rejects the decoy ends the search.
+        planted = ((name, pair.lab.readings[name](pair)) for name in rejecting)
+        if not any(row is None or row[0] != measured[name][0] for name, row in planted):
+            problems.append(f"{data['id']}: no reading rejects the decoy {decoy}")
     return problems
 
 
@@ -144,16 +171,22 @@ def write_expects(path: Path, cause: str, expects: dict[str, list[str]]) -> None
     )
 
 
-def check_causes(folder: Path, *, write: bool) -> list[str]:
-    """Return a sentence for each difference between ``causes.yaml`` and the measured outcomes."""
+def check_causes(folder: Path, names: list[str], *, write: bool) -> list[str]:
+    """Return a sentence for each difference between ``causes.yaml`` and the measured outcomes.
+
+    Without ``names``, every cause is measured.
+    """
     path = folder / "causes.yaml"
     causes = yaml.safe_load(path.read_text(encoding="utf-8"))["causes"]
-    problems = [f"causes.yaml lacks the cause {name}" for name in FAULTS if name not in causes]
+    plantable = FAULTS.keys() | scripts.plantable(folder)
+    problems = [f"causes.yaml lacks the cause {name}" for name in sorted(plantable - causes.keys())]
     for name, row in causes.items():
-        if name not in FAULTS:
+        if names and name not in names:
+            continue
+        if name not in plantable:
             problems.append(f"causes.yaml: the laboratory cannot plant {name}")
             continue
-        right = expected(name)
+        right = expected(folder, name)
         if write:
             write_expects(path, name, right)
         elif row.get("expects") != right:
@@ -164,27 +197,40 @@ def check_causes(folder: Path, *, write: bool) -> list[str]:
 def check_incident(folder: Path, name: str, *, write: bool) -> list[str]:
     """Return the differences of one incident's file from its run. ``write`` updates its readings first."""
     path = folder / f"{name}.yaml"
-    measured = measure(RUNS[name].case())
+    if name in RUNS:
+        measured = measure(RUNS[name].case())
+    else:
+        live = yaml.safe_load(path.read_text(encoding="utf-8"))["live"]
+        measured = scripts.measure_pair(scripts.assemble(folder, live))
     if not path.exists():
         return [f"{path} is missing; its readings are\n{readings_block(measured)}"]
     if write:
         write_readings(path, measured)
     data = yaml.safe_load(path.read_text(encoding="utf-8"))
     causes = yaml.safe_load((folder / "causes.yaml").read_text(encoding="utf-8"))["causes"]
-    return differences(name, data, measured) + unrejected_decoys(data, causes, name, measured)
+    if name in RUNS:
+        unrejected = unrejected_decoys(data, causes, name, measured)
+    else:
+        unrejected = unrejected_script_decoys(folder, data, causes, measured)
+    return differences(name, data, measured) + unrejected
 
 
 def main(arguments: list[str]) -> int:
     """Measure, print every difference, and return 1 if there is one."""
     parser = argparse.ArgumentParser(prog="python -m tools.incident_lab.measure")
     parser.add_argument("ids", nargs="*", metavar="ID", help="incidents (default: all, and every cause)")
+    parser.add_argument("--cause", action="append", default=[], metavar="NAME", help="measure this cause too")
     parser.add_argument("--write", action="store_true", help="write what was measured into the files")
     options = parser.parse_args(arguments)
-    if unknown := [name for name in options.ids if name not in RUNS]:
-        parser.error(f"no incident {', '.join(unknown)}; known are {', '.join(RUNS)}")
     folder = paths.content() / "incidents"
-    problems = [] if options.ids else check_causes(folder, write=options.write)
-    for name in options.ids or RUNS:
+    known = [*RUNS, *scripts.script_incidents(folder, but=RUNS)]
+    if unknown := [name for name in options.ids if name not in known]:
+        parser.error(f"no incident {', '.join(unknown)}; known are {', '.join(known)}")
+    every = not options.ids and not options.cause
+    problems = []
+    if every or options.cause:
+        problems += check_causes(folder, options.cause, write=options.write)
+    for name in known if every else options.ids:
         wrong = check_incident(folder, name, write=options.write)
         print(f"{name}: {'differs' if wrong else 'as measured'}", flush=True)
         problems += wrong

@@ -1,0 +1,1 @@
+"""Measures the incidents whose runs are programs: a script of ``content/incidents/<baseline>`` plus edits."""

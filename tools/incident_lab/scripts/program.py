@@ -1,0 +1,138 @@
+"""Runs training scripts and keeps their logs, checkpoints and definitions."""
+
+import contextlib
+import io
+import os
+import re
+import socket
+import subprocess
+import sys
+import tempfile
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import torch
+
+_PAIR = re.compile(r"(\w+) (\S+)")
+TIMEOUT_S = 600.0
+
+
+@dataclass(frozen=True)
+class ScriptRecord:
+    """What a run of a script left.
+
+    ``rows`` has the fields of each log line. ``namespace`` has the script's definitions for readings that
+    probe them. ``checkpoint`` is empty if the script wrote none, and ``error`` says how it failed.
+    """
+
+    rows: tuple[dict[str, float], ...]
+    checkpoint: dict[str, Any]
+    namespace: dict[str, Any]
+    error: str
+
+    def column(self, field: str) -> list[float]:
+        """Return a field of every log line that has it."""
+        return [row[field] for row in self.rows if field in row]
+
+
+@lru_cache(64)
+def run_script(source: str, seed: int, steps: int | None = None, ranks: int = 1) -> ScriptRecord:
+    """Run a script in an empty folder and record it. A failure is recorded, not raised.
+
+    A script with one rank runs in this process, which saves it from importing torch. Ranks are processes.
+    """
+    command = ["run.py", "--seed", str(seed), *(["--steps", str(steps)] if steps is not None else [])]
+    with tempfile.TemporaryDirectory() as folder:
+        if ranks == 1:
+            namespace, log, error = _execute(source, command, folder)
+        else:
+            log, error = _start_ranks(source, command, folder, ranks)
+            namespace = load_definitions(source)
+        path = Path(folder, "checkpoint.pt")
+        checkpoint = torch.load(path, weights_only=True) if path.exists() else {}
+    return ScriptRecord(tuple(map(parse_line, log.splitlines())), checkpoint, namespace, error)
+
+
+def parse_line(line: str) -> dict[str, float]:
+    """Return the fields of a log line, ``step 3  loss 1.25``; what is not a number is left out."""
+    fields = {}
+    for name, value in _PAIR.findall(line):
+        with contextlib.suppress(ValueError):
+            fields[name] = float(value)
+    return fields
+
+
+def load_definitions(source: str) -> dict[str, Any]:
+    """Return the names that a script defines, without training."""
+    return _execute(source, ["run.py"], ".", name="run")[0]
+
+
+def _execute(
+    source: str, command: list[str], folder: str, name: str = "__main__"
+) -> tuple[dict[str, Any], str, str]:
+    module = types.ModuleType(name)
+    output, error = io.StringIO(), ""
+    with _as_module(module), patch.object(sys, "argv", command), contextlib.chdir(folder), _threads():
+        try:
+            with contextlib.redirect_stdout(output):
+                exec(compile(source, "run.py", "exec"), module.__dict__)  # noqa: S102 - scripts of this repository
+        except (Exception, SystemExit) as problem:  # noqa: BLE001 - a broken script may raise anything
+            error = f"{type(problem).__name__}: {problem}"
+    return module.__dict__, output.getvalue(), error
+
+
+@contextlib.contextmanager
+def _as_module(module: types.ModuleType) -> Iterator[None]:
+    """Register a module, since classes look theirs up by its name, for instance to resolve annotations."""
+    before = sys.modules.get(module.__name__)
+    sys.modules[module.__name__] = module
+    try:
+        yield
+    finally:
+        sys.modules.pop(module.__name__)
+        if before is not None:
+            sys.modules[module.__name__] = before
+
+
+@contextlib.contextmanager
+def _threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _start_ranks(source: str, command: list[str], folder: str, ranks: int) -> tuple[str, str]:
+    Path(folder, "run.py").write_text(source, encoding="utf-8")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    shared = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    processes = [
+        subprocess.Popen(  # noqa: S603 - scripts of this repository
+            [sys.executable, *command],
+            cwd=folder,
+            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(ranks)
+    ]
+    try:
+        results = [process.communicate(timeout=TIMEOUT_S) for process in processes]
+    finally:
+        for process in processes:
+            process.kill()
+    failed = [
+        errors.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
+        for process, (_, errors) in zip(processes, results, strict=True)
+        if process.returncode
+    ]
+    return results[0][0], failed[0][0] if failed else ""

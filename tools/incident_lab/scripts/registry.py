@@ -1,0 +1,6 @@
+"""The laboratories by baseline."""
+
+from tools.incident_lab.scripts.gpt import GPT_LAB
+from tools.incident_lab.scripts.pair import ScriptLab
+
+LABS: dict[str, ScriptLab] = {"gpt": GPT_LAB}
