@@ -11,6 +11,7 @@ from typing import NamedTuple
 import msgspec
 
 from quizapp.bank.model import FollowUp, Misconception
+from quizapp.incidents.live.live_work import LiveTask
 from quizapp.incidents.model import CONTROL, NO_FAULT, NOTHING, SECTIONS, Incident, IncidentLibrary
 
 
@@ -96,6 +97,8 @@ class IncidentSnapshot(msgspec.Struct):
     hints: list[str] = []
     say: str = ""
     follow_ups: list[FollowUp] = []
+    live: LiveTask | msgspec.UnsetType = msgspec.UNSET
+    """The program to repair, if the incident is sat live."""
 
     @property
     def false_alarm(self) -> bool:
@@ -214,8 +217,13 @@ def text_of(
     return next((row.text for row in rows if row.id == name), "")
 
 
-def snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> IncidentSnapshot:
-    """Return the incident as asked with ``seed``, which alone sets the order of causes and states."""
+def snapshot(
+    incident: Incident, library: IncidentLibrary, seed: int, live: LiveTask | None = None
+) -> IncidentSnapshot:
+    """Return the incident as asked with ``seed``, which alone sets the order of causes and states.
+
+    ``live`` is its program, if it is sat live.
+    """
     rng = random.Random(f"{incident.id}:{seed}")  # noqa: S311 - a shuffle, not a secret
     offered = rng.sample(incident.offered, len(incident.offered))
     states = rng.sample(library.states, len(library.states))
@@ -257,6 +265,7 @@ def snapshot(incident: Incident, library: IncidentLibrary, seed: int) -> Inciden
         ],
         misconceptions=list(incident.misconceptions),
         hints=list(incident.hints),
+        live=live or msgspec.UNSET,
     )
 
 

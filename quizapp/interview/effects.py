@@ -45,9 +45,10 @@ class ScheduleEffect:
 
 def effect_of(item: InterviewQuestion, mark: int, marking: Marking) -> ScheduleEffect:
     """The effect of one question of an interview, given its mark from 0 to 100."""
-    if not item.reached or item.state in (LOST, ABANDONED, UNREACHED):
+    if item.practice or not item.reached or item.state in (LOST, ABANDONED, UNREACHED):
         later = "" if item.kind in (INCIDENT, REVIEW) else ", first in tomorrow's queue"
-        return ScheduleEffect(f"not reached, abandoned or lost: no review{later}")
+        why = "practice" if item.practice else "not reached, abandoned or lost"
+        return ScheduleEffect(f"{why}: no review{later}")
     sure = item.confidence is not None and item.confidence >= SURE
     caps = CAPS if sure and mark < 50 else ()
     if item.kind in (CODING, REVIEW):

@@ -11,6 +11,7 @@ import msgspec
 
 from quizapp import __version__
 from quizapp.errors import QuizError, TakenOver
+from quizapp.incidents.live.live_work import HandIn, LiveMode
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview import RoundName, archive
@@ -33,6 +34,7 @@ from quizapp.interview.rounds.read_material import load_material
 from quizapp.interview.rounds.round_table import ROUNDS, RULES
 from quizapp.interview.session.clock import Steady, steady
 from quizapp.interview.session.flow import SessionEvent, phases_of
+from quizapp.interview.session.live_sitting import lose_runs
 from quizapp.interview.session.make_question import make_question
 from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, REVIEW, InterviewQuestion
 from quizapp.interview.session.session import InterviewSession
@@ -139,14 +141,15 @@ class Interview:
         study: "Study",
         name: str,
         *,
+        live: LiveMode | None = None,
         seed: int | None = None,
         blueprint: Blueprint | None = None,
         library: IncidentLibrary | None = None,
         clock: Steady = steady,
     ) -> "Interview":
-        """Begin a single incident. The clock does not run before ``start``.
+        """Begin a single incident, ``live`` if its script is to be repaired. ``start`` starts the clock.
 
-        Raises ``UnknownName`` if there is no incident of that ``name``.
+        Raises ``UnknownName`` if there is no incident of that ``name``, ``QuizError`` if it has no live form.
         """
         blueprint = blueprint or load_blueprint()
         library = library or load_library()
@@ -154,7 +157,7 @@ class Interview:
         seed = secrets.randbelow(1_000_000) if seed is None else seed
         state = knowledge(study).get(incident.card)
         unseen = incident.id not in variants_seen(study)
-        paper = single_incident_paper(incident, blueprint, state, seed, unseen=unseen)
+        paper = single_incident_paper(incident, blueprint, state, seed, unseen=unseen, live=live)
         items = [make_question(number, pick, study.bank, library) for number, pick in enumerate(paper.picks)]
         # By itself an incident keeps the weights of version 1.
         return cls._on(paper, items, study, blueprint, clock, rules=1)
@@ -185,6 +188,8 @@ class Interview:
         running = document["running"]
         session = InterviewSession.from_json(running, clock)
         interview = cls(study, msgspec.convert(document, InterviewHead), session)
+        for item in session.items:
+            lose_runs(item)
         if not session.ended:
             session.resume(max(0, interview._wall_ms() - int(running["wall_ms"])))
         else:
@@ -259,12 +264,8 @@ class Interview:
             self.session.add_question(item, leave_s=_EXPLAIN_S)
 
     def unjudged(self) -> list[InterviewQuestion]:
-        """The code reviews with an answer that the judge has not run yet."""
-        return [
-            item
-            for item in self.session.items
-            if item.kind == REVIEW and item.judged is None and item.reached and item.answered
-        ]
+        """The code reviews and live incidents with an answer that the judge has not run yet."""
+        return [item for item in self.session.items if item.unjudged and item.reached and item.answered]
 
     def judged(self, number: int, outcome: JudgedReview) -> None:
         """Store what the judge found out about a code review."""
@@ -273,6 +274,11 @@ class Interview:
             marking = self.markings[number]
             assert isinstance(marking, ReviewMarking)
             marking.judged = outcome
+        self.save()
+
+    def measured(self, number: int, result: HandIn) -> None:
+        """Store what the judge measured of a live incident."""
+        self.session.items[number].live_work.measured = result
         self.save()
 
     # marking
@@ -303,7 +309,7 @@ class Interview:
         Raises ``TakenOver`` if another window resumed or finished the interview.
         """
         report = self.finished()
-        report.counts = counts
+        report.counts = counts and not any(item.practice for item in self.session.items)
         reviews, recalls = self._effects(report)
         self.study.record_mock(
             report.as_json(),

@@ -8,7 +8,8 @@ from quizapp.bank.answers import mark_choice, mark_cloze, mark_numeric, mark_ord
 from quizapp.bank.meaning.sentences import says_something
 from quizapp.bank.meaning.text_marking import Card, TextMarking, mark_text
 from quizapp.bank.model import KeyPoint
-from quizapp.incidents.diagnosis import SnapshotPoint, diagnose
+from quizapp.incidents.diagnosis import DiagnosisMark, SnapshotPoint, diagnose
+from quizapp.incidents.live.guard import is_repair_attempted
 from quizapp.interview.blueprint import Beat
 from quizapp.interview.code_review.model import Decision
 from quizapp.interview.code_review.review_marks import propose_consequence
@@ -222,8 +223,17 @@ def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking
         # An answer has to state the symptom again, so repeating the prompt is not copying here.
         beats=_beats(item, beats, "" if empty else item.typed, ""),
         follow_ups=[],
-        diagnosis=diagnose(item.incident, item.diagnosis, item.bought),
+        diagnosis=_diagnosis(item),
     )
+
+
+def _diagnosis(item: InterviewQuestion) -> DiagnosisMark:
+    mark = diagnose(item.incident, item.diagnosis, item.bought)
+    if item.live is not None and mark.false_alarm:
+        # Live, a run of one's own on another seed is as good a control, and a changed script is an edit.
+        mark.evidence = float(item.controlled)
+        mark.edit = mark.edit or is_repair_attempted(item.live_task.broken, item.live.script(item.live_task))
+    return mark
 
 
 def _coding(item: InterviewQuestion) -> CodingMarking:

@@ -114,5 +114,5 @@ def _past_incidents(reports: Iterable[Report]) -> Iterator[tuple[str, LastSittin
     for report in sorted(reports, key=lambda report: report.started_at):
         for question in report.questions:
             asked = question.asked
-            if asked.kind == "incident" and asked.opened_ms is not None:
+            if asked.kind == "incident" and asked.opened_ms is not None and not asked.practice:
                 yield asked.incident.id, LastSitting(report, question.marks.total)

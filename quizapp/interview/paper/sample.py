@@ -7,6 +7,7 @@ from dataclasses import replace
 from math import ceil
 
 from quizapp.bank.model import Bank, Exercise, Question
+from quizapp.incidents.live.live_work import LIVE_S, LiveMode
 from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.incidents.selection import holds_false_alarm, usable_incidents
 from quizapp.interview import RoundName
@@ -61,10 +62,16 @@ def sample_paper(
 
 
 def single_incident_paper(
-    incident: Incident, blueprint: Blueprint, state: CardKnowledge | None, seed: int, *, unseen: bool
+    incident: Incident,
+    blueprint: Blueprint,
+    state: CardKnowledge | None,
+    seed: int,
+    *,
+    unseen: bool,
+    live: LiveMode | None = None,
 ) -> Paper:
     """Build the paper of a single incident. Its length is the time at which the question is cut."""
-    seconds = blueprint.incident_seconds
+    seconds = LIVE_S if live else blueprint.incident_seconds
     length = round(CUT_SHARE * seconds)
     role = Role(
         INCIDENT_ROLE, incident.title, "A broken run to diagnose.", _INCIDENT_PASS_MARK, {}, (), (), (), {}
@@ -80,7 +87,9 @@ def single_incident_paper(
     )
     rng = random.Random(seed)  # noqa: S311 - the order of what is offered, not a secret
     question = incident_question(incident, state, rng, unseen=unseen)
-    return Paper(plan, seed, (("scenario", length),), (replace(question, planned=seconds, budget=seconds),))
+    return Paper(
+        plan, seed, (("scenario", length),), (replace(question, planned=seconds, budget=seconds, live=live),)
+    )
 
 
 def incident_question(

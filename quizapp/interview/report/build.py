@@ -130,6 +130,7 @@ def _redacted_question(question: MarkedQuestion) -> MarkedQuestion:
         asked,
         review=asked.review and replace(asked.review, check="", fixed=""),
         judged=_without_messages(asked.judged),
+        live=asked.live and asked.live.redacted(),
         typed="",
         given=None,
         code="",

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from quizapp.incidents.diagnosis import compare_diagnosis
+from quizapp.interview.report.live_text import live_lines
 from quizapp.interview.report.model import MarkedQuestion, Report
 from quizapp.interview.report.text import STATES, question_title, title_line
 
@@ -82,6 +83,7 @@ def _incident(question: MarkedQuestion) -> Iterator[str]:
         predicted = f"predicted {row.predicted}, " if row.predicted else ""
         yield f"    took {reading.title} ({reading.seconds} s): {predicted}was {row.outcome}"
     yield f"    cheapest path: {asked.incident.cheapest_text()}"
+    yield from (f"    {line}" for line in live_lines(asked))
 
 
 def _adjustment(report: Report) -> Iterator[str]:

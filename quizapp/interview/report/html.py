@@ -13,6 +13,7 @@ from markdown_it.utils import EnvType, OptionsDict
 
 from quizapp.incidents.diagnosis import compare_diagnosis
 from quizapp.interview.marking.model import MisconceptionMark, PointMark
+from quizapp.interview.report.live_text import live_lines
 from quizapp.interview.report.model import MarkedQuestion, Report, best, costliest
 from quizapp.interview.report.svg import reliability, scrollable, timeline
 from quizapp.interview.report.text import (
@@ -261,6 +262,8 @@ def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
         yield _wide_table(number, "Readings taken", heads, readings)
     cheapest = escape(asked.incident.cheapest_text())
     yield f'<p class="dim">Cheapest path: {cheapest}. Hints shown: {asked.hints}.</p>'
+    if lines := [f"<li>{escape(line)}</li>" for line in live_lines(asked)]:
+        yield f"<ul>{''.join(lines)}</ul>"
 
 
 def _wide_table(number: int, caption: str, heads: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:

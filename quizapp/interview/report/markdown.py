@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from quizapp.incidents.diagnosis import compare_diagnosis
 from quizapp.interview.marking.model import PointMark
+from quizapp.interview.report.live_text import live_lines, repair_lines
 from quizapp.interview.report.model import MarkedQuestion, Report, best, costliest
 from quizapp.interview.report.text import (
     STATES,
@@ -252,6 +253,10 @@ def _incident(question: MarkedQuestion, absent: str) -> Iterator[str]:
         yield "No reading was taken."
     yield ""
     yield f"Cheapest path: {asked.incident.cheapest_text()}. Hints shown: {asked.hints}."
+    yield ""
+    yield from (f"- {line}" for line in live_lines(asked))
+    if changes := repair_lines(asked):
+        yield from ("", "```diff", *changes, "```")
     yield ""
 
 

@@ -257,7 +257,8 @@ def effect_line(effect: QuestionEffect | None) -> str:
 
 # the parts of an incident's mark
 
-_PARTS = {"replay plan": "reproducibility", "cause": "diagnosis", "fix": "fix", "explanation": "explanation",
+_PARTS = {"replay plan": "reproducibility", "symptom shown": "reproducibility", "cause": "diagnosis",
+          "fix": "fix", "healthy band": "fix", "explanation": "explanation", "no diagnosis": "cap",
           "hints": "hints"}  # fmt: skip
 """Names of the parts of the mark, keyed by the first term of each."""
 

@@ -8,7 +8,7 @@ The weights are, by the rules of version 2:
 - an estimate: 50 number, 40 working, 10 time
 - code: 60 hidden behaviors, 20 invariants explained, 10 time, 10 verification
 - a code review: see `quizapp.interview.scoring.review_terms`
-- an incident: see `quizapp.interview.scoring.incident_terms`
+- an incident: see `quizapp.interview.scoring.incident_terms`, sat live `live_terms` beside it
 
 Version 1 scored clarity and time of every answer in words, weighed every incident as it is weighed by itself,
 and let every failed submission but the first cost.
@@ -40,6 +40,7 @@ from quizapp.interview.scoring.arithmetic import (
     weighted_share,
 )
 from quizapp.interview.scoring.incident_terms import incident_terms
+from quizapp.interview.scoring.live_terms import live_terms
 from quizapp.interview.scoring.review_terms import review_terms
 from quizapp.interview.session.question import InterviewQuestion
 from quizapp.util.text import plural
@@ -58,7 +59,7 @@ def terms_of(item: InterviewQuestion, marking: Marking) -> list[Term]:
         case EstimateMarking():
             terms = estimate_terms(item, marking)
         case IncidentMarking():
-            terms = incident_terms(item, marking)
+            terms = live_terms(item, marking) if item.live else incident_terms(item, marking)
         case ReviewMarking():
             terms = review_terms(item, marking)
         case WordsMarking():

@@ -58,6 +58,7 @@ class ClockEventType(StrEnum):
     END = "end"
     READING = "reading"
     HINT = "hint"
+    RUN = "run"
 
 
 class ClockEvent(Struct, omit_defaults=True):

@@ -6,6 +6,8 @@ from quizapp.bank import Level, QuestionKind
 from quizapp.bank.model import Bank, Question
 from quizapp.bank.parameters import SampledQuestion
 from quizapp.incidents.diagnosis import snapshot
+from quizapp.incidents.live.live_work import LiveMode, LiveWork
+from quizapp.incidents.live.make_task import make_task
 from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.code_review.sample_review import sample_review
 from quizapp.interview.paper.code_rounds import debug_program
@@ -69,7 +71,9 @@ def make_question(
         asked = ask_review(sample_review(bank.exercises[pick.exercise], pick.seed))
     elif pick.kind == INCIDENT:
         assert library is not None
-        asked = snapshot(library.incidents[pick.incident], library, pick.seed)
+        incident = library.incidents[pick.incident]
+        task = make_task(incident, library) if pick.live else None
+        asked = snapshot(incident, library, pick.seed, task)
     elif pick.kind == CODING:
         exercise = bank.exercises[pick.exercise]
         asked = ask_exercise(exercise, staged=bool(pick.stages))
@@ -102,6 +106,7 @@ def make_question(
         rules=rules,
         spoken=spoken,
         stages=stages,
+        live=LiveWork(practice=pick.live is LiveMode.PRACTICE) if pick.live else None,
     )
 
 

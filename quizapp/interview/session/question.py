@@ -17,6 +17,8 @@ from quizapp.incidents.diagnosis import (
     OfferedReading,
     StatedDiagnosis,
 )
+from quizapp.incidents.live.live_work import LiveTask, LiveWork
+from quizapp.incidents.model import CONTROL
 from quizapp.interview.code_review.model import JudgedReview, ReviewAnswer
 from quizapp.interview.session.asked import (
     AskedChoice,
@@ -151,6 +153,7 @@ LATER: Mapping[str, object] = {
     "grades": [],
     "review": None,
     "judged": None,
+    "live": None,
 }
 """Keys that documents of version 1 do not have, with what they mean there. They are stored if they differ."""
 
@@ -164,7 +167,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     card when the paper was made. ``rules`` is the version of the rules that score it. ``stages`` are those
     that a coding task asks for, and ``grades`` what was graded of them. ``spoken`` says that the answer is
     given aloud. ``review`` is the answer to a code review but its words, and ``judged`` what the judge found
-    out about it.
+    out about it. ``live`` is the work on an incident that is sat live.
     """
 
     number: int
@@ -202,6 +205,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     grades: list[StageGrade] = []
     review: ReviewAnswer | None = None
     judged: JudgedReview | None = None
+    live: LiveWork | None = None
 
     @property
     def staged_run(self) -> StagedRun:
@@ -241,7 +245,9 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     def answered(self) -> bool:
         """Whether there is any answer at all."""
         decided = self.review is not None and self.review.decision is not None
-        return bool(self.typed.strip() or self.has_given or self.submissions or self.was_spoken or decided)
+        worked = self.live is not None and bool(self.live.runs or self.live.source)
+        given = self.has_given or bool(self.submissions) or self.was_spoken or decided or worked
+        return bool(self.typed.strip()) or given
 
     @property
     def nothing_given(self) -> bool:
@@ -280,7 +286,7 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         """The follow-up question that is being asked."""
         return next((row for row in self.follow_ups if row.state == OPEN), None)
 
-    # properties of some kinds only; incident, coding, reviewed and display_order raise TypeError for others
+    # properties of some kinds only; the first ones raise TypeError for other kinds
 
     @property
     def incident(self) -> IncidentSnapshot:
@@ -295,6 +301,43 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
         if not isinstance(self.asked, AskedExercise):
             raise TypeError(f"{self.card} is not a coding question")
         return self.asked
+
+    @property
+    def live_task(self) -> LiveTask:
+        """The program of a live incident."""
+        if isinstance(self.asked, IncidentSnapshot) and isinstance(self.asked.live, LiveTask):
+            return self.asked.live
+        raise TypeError(f"{self.card} is not a live incident")
+
+    @property
+    def live_work(self) -> LiveWork:
+        """The work on a live incident."""
+        if self.live is None:
+            raise TypeError(f"{self.card} is not sat live")
+        return self.live
+
+    @property
+    def unjudged(self) -> bool:
+        """Whether the judge still has to run what was handed in."""
+        if self.live is not None:
+            return self.live.measured is None
+        return self.kind == REVIEW and self.judged is None
+
+    @property
+    def practice(self) -> bool:
+        """Whether it is practice, where nothing costs time."""
+        return self.live is not None and self.live.practice
+
+    def is_committed(self, field: str) -> bool:
+        """Whether a part of the diagnosis can no longer change, because the script was opened for it."""
+        return self.live is not None and self.live.committed and field in ("cause", "place")
+
+    @property
+    def controlled(self) -> bool:
+        """Whether an incident was run on another seed, as a reading or live."""
+        if any(row.reading == CONTROL for row in self.bought):
+            return True
+        return self.live is not None and self.live.controlled(self.live_task)
 
     @property
     def reviewed(self) -> AskedReview:

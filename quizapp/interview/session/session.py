@@ -27,6 +27,7 @@ from quizapp.interview.session.clock import (
     limits_ms,
     spend,
     steady,
+    still,
     used_and_budget_ms,
 )
 from quizapp.interview.session.flow import (
@@ -65,7 +66,8 @@ class InterviewSession:
     def _hold(self, state: SessionState, clock: Steady) -> None:
         self.state = state
         self.flow = QuestionFlow(state)
-        self._stopwatch = Stopwatch(clock)
+        self._practice = any(item.practice for item in state.items)
+        self._stopwatch = Stopwatch(still if self._practice else clock)
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any], clock: Steady = steady) -> "InterviewSession":
@@ -176,6 +178,7 @@ class InterviewSession:
 
     def resume(self, gone_ms: int) -> list[SessionEvent]:
         """Continue after the process was gone for ``gone_ms`` of wall-clock time."""
+        gone_ms = 0 if self._practice else gone_ms
         self._stopwatch.restart()
         self.flow.note(ClockEventType.LOST, ms=gone_ms)
         events = self._pass_unattended(gone_ms)
@@ -365,8 +368,7 @@ class InterviewSession:
         reading = item.reading(name)
         if reading is None:
             return False
-        price = 1000 * reading.seconds
-        return item.used_ms + price < CUT_SHARE * 1000 * item.budget and price < self.left_ms
+        return self.affords(reading.seconds)
 
     def buy(self, name: str, predicted: str) -> list[SessionEvent]:
         """Buy a reading of the current incident. Its price in seconds passes at once.
@@ -380,7 +382,19 @@ class InterviewSession:
         self._answering(item)
         item.bought.append(BoughtReading(name, reading.seconds, predicted, reading.outcome, self.elapsed_ms))
         self.flow.note(ClockEventType.READING, item=item.number, reading=name, seconds=reading.seconds)
-        return [SessionEvent.READING, *self._pass(1000 * reading.seconds)]
+        return [SessionEvent.READING, *self.charge(reading.seconds)]
+
+    def affords(self, seconds: int) -> bool:
+        """Whether a price fits into the time of the current question. Practice has no clock."""
+        item = self.item
+        if item is None or item.practice:
+            return item is not None
+        price = 1000 * seconds
+        return item.used_ms + price < CUT_SHARE * 1000 * item.budget and price < self.left_ms
+
+    def charge(self, seconds: int) -> list[SessionEvent]:
+        """Let the price of a reading or of a run pass on the clock."""
+        return [] if self.item is not None and self.item.practice else self._pass(1000 * seconds)
 
     def hint(self) -> list[SessionEvent]:
         """Show the next hint of the current incident. Each hint costs marks."""
@@ -394,7 +408,7 @@ class InterviewSession:
     def commit(self, field: str, value: str | list[str]) -> None:
         """State one field of the diagnosis: cause, place, states, rejected decoy, or rejecting reading."""
         item = self._open_item(INCIDENT)
-        if item is None:
+        if item is None or item.is_committed(field):
             return
         stated = item.diagnosis
         stated.commit(field, value)

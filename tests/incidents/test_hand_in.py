@@ -1,0 +1,139 @@
+"""What is measured at the hand-in of a live incident, and the sentence for whatever earns nothing."""
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from quizapp.incidents.live import hand_in
+from quizapp.incidents.live.hand_in import checked_seeds, measure_hand_in
+from quizapp.incidents.live.live_work import (
+    KEPT_LOGS,
+    LOG_BYTES,
+    HandIn,
+    LiveWork,
+    LoggedRun,
+    RunCommand,
+    trimmed_log,
+)
+from quizapp.judge.protocol.scripts import ScriptOutcome
+from tests.incidents.live_kit import BROKEN, GUARDED, HEALTHY, TASK, StandIn, worked
+
+COMMAND = RunCommand(3, 7)
+
+
+def measured(work: LiveWork, judge: StandIn | None = None, *, healthy: bool = False) -> HandIn:
+    return measure_hand_in(TASK, work, judge or StandIn(), number=5, healthy=healthy)
+
+
+def test_a_repair_with_a_guard_and_a_command_is_measured_whole() -> None:
+    judge = StandIn()
+    result = measured(worked(GUARDED, COMMAND), judge)
+    assert (result.shown, result.same, result.repaired) == (3, True, True)
+    assert (result.nodes, result.guard_failed, result.guard_held) == (1, True, True)
+    # The repair is measured without its guard, so that a guard too strict costs no more than itself.
+    assert [(source, command.seed) for source, command, is_measured in judge.calls if is_measured] == [
+        (HEALTHY, seed) for seed in checked_seeds(TASK, 5)
+    ]
+    assert msgspec.json.decode(msgspec.json.encode(result), type=HandIn) == result
+
+
+def test_one_of_the_three_seeds_differs_by_sitting_and_is_not_shown_before() -> None:
+    assert checked_seeds(TASK, 5) == checked_seeds(TASK, 5)
+    assert len({checked_seeds(TASK, number)[2] for number in range(20)}) == 20
+
+
+def test_a_script_handed_in_as_it_was_is_not_measured() -> None:
+    judge = StandIn()
+    result = measured(worked(command=COMMAND), judge)
+    assert (result.checks, result.nodes, result.fix_text) == ([], None, hand_in.UNCHANGED)
+    assert len(judge.calls) == 3
+
+
+def test_a_healthy_run_left_alone_is_measured_as_it_is() -> None:
+    task_run = StandIn(lambda run, _: replace(run, metrics={"valid_loss": 0.5}))
+    result = measured(worked(), task_run, healthy=True)
+    assert result.repaired
+    assert result.replay_text == hand_in.NO_COMMAND
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"metrics": {"valid_loss": float("nan")}}, "valid_loss is nan; healthy runs have 0 to 1"),
+        ({"metrics": {}}, "valid_loss could not be measured"),
+        ({"outcome": ScriptOutcome.TIMEOUT, "text": "It ran over 60 s."}, "It ran over 60 s"),
+        ({"outcome": ScriptOutcome.NO_CHECKPOINT, "text": "It left no checkpoint."}, "It left no checkpoint"),
+        ({"steps": 2}, "the checkpoint is from step 2, before step 40"),
+        ({"changed": "The model has 3 layers instead of 2."}, "The model has 3 layers instead of 2"),
+    ],
+)
+def test_what_is_not_healthy_is_said_in_a_sentence(change: dict, said: str) -> None:
+    result = measured(worked(HEALTHY), StandIn(lambda run, _: replace(run, **change)))
+    assert not result.repaired
+    assert result.fix_text == f"On seed 7: {said}."
+    assert result.model_changed == ("changed" in change)
+    assert len(result.checks) == 1
+    assert msgspec.json.decode(msgspec.json.encode(result), type=HandIn) == result
+
+
+def test_a_repair_that_fails_on_the_unseen_seed_alone_is_none() -> None:
+    unseen = checked_seeds(TASK, 5)[2]
+    judge = StandIn(lambda run, _: replace(run, metrics={"valid_loss": 9}) if run.seed == unseen else run)
+    result = measured(worked(HEALTHY), judge)
+    assert [check.held for check in result.checks] == [True, True, False]
+    assert not result.repaired
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda run, number: replace(run, checkpoint_hash=str(number)),
+        lambda run, number: replace(run, log=f"{run.log}\n{number}"),
+        lambda run, _: replace(run, log=""),
+    ],
+)
+def test_replays_that_differ_or_print_nothing_do_not_agree(change) -> None:
+    result = measured(worked(command=COMMAND), StandIn(change))
+    assert not result.same
+    assert "do not agree" in result.replay_text
+
+
+@pytest.mark.parametrize(
+    ("guard", "said"),
+    [
+        ("assert False", "The guard fails in the repaired script too"),
+        ("assert loss > -1", "The guard holds in the broken script too"),
+        ("pass", hand_in.NO_GUARD),
+    ],
+)
+def test_a_guard_must_tell_the_two_scripts_apart(guard: str, said: str) -> None:
+    result = measured(worked(GUARDED.replace("assert loss < 3", guard)))
+    assert not (result.guard_failed and result.guard_held)
+    assert result.guard_text.startswith(said)
+
+
+def test_the_script_opens_with_the_commit_and_not_before() -> None:
+    work = LiveWork()
+    assert not work.edit(TASK, HEALTHY)
+    assert work.script(TASK) == BROKEN
+    work.committed_ms = 10
+    assert work.edit(TASK, HEALTHY)
+    assert work.script(TASK) == HEALTHY
+    assert work.edit(TASK, BROKEN)
+    assert not work.edited(TASK)
+
+
+def test_a_short_run_costs_less_but_never_nothing() -> None:
+    assert [TASK.price_of(steps) for steps in (1, 10, 20, 40, 80)] == [3, 5, 10, 20, 40]
+
+
+def test_long_logs_keep_both_ends_and_old_runs_lose_theirs() -> None:
+    log = "\n".join(f"step {step}  loss 1.0" for step in range(5000))
+    short = trimmed_log(log)
+    assert len(short) <= LOG_BYTES + 3
+    assert (short.splitlines()[0], short.splitlines()[-1]) == (log.splitlines()[0], log.splitlines()[-1])
+    work = LiveWork()
+    for number in range(KEPT_LOGS + 2):
+        work.add_run(LoggedRun(0, 40, number, 3, edited=False, outcome="ended", log="step 0  loss 1"))
+    assert [bool(run.log) for run in work.runs] == [False] * 2 + [True] * KEPT_LOGS
