@@ -34,11 +34,16 @@ class Fsrs6:
         self._decay = -self._weights[20]
         self._factor = 0.9 ** (1 / self._decay) - 1
         self._packages: dict[bool, fsrs.Scheduler] = {}
+        self._states: dict[int, fsrs.State] = {}
+        self._ratings: dict[int, fsrs.Rating] = {}
 
     def _package(self, steps: bool) -> "fsrs.Scheduler":
         if steps not in self._packages:
             import fsrs  # takes 10 ms, and showing a card does not need it
 
+            # Looked up here, because a call of an enumeration for each review slows a replay.
+            self._states = {state.value: state for state in fsrs.State} | {NEW: fsrs.State.Learning}
+            self._ratings = {rating.value: rating for rating in fsrs.Rating}
             self._packages[steps] = fsrs.Scheduler(
                 parameters=self._weights,
                 learning_steps=[timedelta(seconds=s) for s in LEARNING_STEPS] if steps else [],
@@ -58,14 +63,14 @@ class Fsrs6:
         # An explicit card_id, because Card() without one sleeps a millisecond.
         card = fsrs.Card(
             card_id=0,
-            state=fsrs.State.Learning if new else fsrs.State(memory.state),
+            state=self._states[memory.state],
             step=0 if new else memory.step,
             stability=None if new else memory.stability,
             difficulty=None if new else memory.difficulty,
             due=_date(day),
             last_review=None if new else _date(memory.last_day),
         )
-        after, _ = package.review_card(card, fsrs.Rating(rating), _date(day))
+        after, _ = package.review_card(card, self._ratings[rating], _date(day))
         assert after.stability is not None
         assert after.difficulty is not None
         stability = min(max(after.stability, STABILITY[0]), STABILITY[1])

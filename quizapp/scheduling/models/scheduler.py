@@ -53,11 +53,11 @@ class Scheduler:
 
         ``time`` is in UTC ms, 0 where only the day is known.
         """
-        # Only the outcomes of the buttons are kept: replay asks once for each review, and looks up nothing.
-        if not self._recent:
+        # Real times differ from review to review, so that a replay would look up every review in vain. Cards
+        # that are counted in study days often share their memory, above all new ones.
+        if self.real_time and not self._recent:
             return self.formulas.review(memory, rating, day, steps, time)
-        key = (memory, rating, day, steps, time if self.real_time else 0)
-        return self._recent.get(key) or self.formulas.review(*key)
+        return self._kept_review(memory, rating, day, steps, time)
 
     def _kept_review(self, memory: Memory, rating: int, day: int, steps: bool, time: int) -> Memory:
         key = (memory, rating, day, steps, time if self.real_time else 0)
