@@ -17,11 +17,9 @@ from pathlib import Path
 import torch
 
 from quizapp.judge.protocol.scripts import ScriptOrder, ScriptOutcome, ScriptRun
-from quizapp.judge.server.script_evidence import measure_checkpoint, read_record
+from quizapp.judge.server.script_evidence import SCRIPT, measure_checkpoint, read_record
 from quizapp.judge.testing.checkpoint import hash_tensors
 from quizapp.judge.worker.script_probe import CHECKPOINT, read_checkpoint
-
-SCRIPT = "run.py"
 
 
 class PlainRunner:
@@ -44,7 +42,7 @@ class PlainRunner:
             log = (folder / "log").read_text("utf-8", "replace")
             record = read_checkpoint(folder / CHECKPOINT)
         seconds = time.monotonic() - begun
-        evidence = read_record(record, SCRIPT)
+        evidence = read_record(record)
         if outcome == ScriptOutcome.ENDED:
             outcome, text = evidence.outcome, evidence.text
         if evidence.checkpoint is None:

@@ -1,15 +1,13 @@
 """Has a judge run a learner's test on several programs; imports neither torch nor the programs."""
 
-import contextlib
 import itertools
-import socket
-import subprocess
 from collections.abc import Sequence
 from typing import Self
 
 from quizapp.bank.model import Exercise
-from quizapp.judge.client.process import end_judge, judge_stopped, start_judge
-from quizapp.judge.protocol import discovery, messages
+from quizapp.judge.client.judge_connection import JudgeConnection
+from quizapp.judge.client.process import judge_stopped
+from quizapp.judge.protocol import messages
 from quizapp.judge.protocol.messages import ClientRequest, Operation
 from quizapp.judge.protocol.orders import TestOrder
 from quizapp.judge.submission import check_source
@@ -23,8 +21,7 @@ class LearnerTestClient:
         self._tier = tier
         self._seconds = seconds
         self._tickets = itertools.count(1)
-        self._process: subprocess.Popen[bytes] | None = None
-        self._sock: socket.socket | None = None
+        self._connection = JudgeConnection(tier)
 
     def __enter__(self) -> Self:
         return self
@@ -44,8 +41,7 @@ class LearnerTestClient:
         order = TestOrder(folder, test, tuple(programs), seed, self._seconds, self._tier or None)
         for _ in range(2):  # at T0, code can kill the judge
             try:
-                sock = self._connect()
-                judge_pid = self._process.pid if self._process is not None else 0
+                sock, judge_pid = self._connection.open()
                 messages.send(sock, ClientRequest(Operation.RUN_TEST, next(self._tickets), order))
                 reply = messages.receive_reply(sock, judge_pid)
             except OSError:
@@ -57,20 +53,8 @@ class LearnerTestClient:
 
     def connect(self) -> None:
         """Connect now. A judge that this starts can be found by other programs of this user meanwhile."""
-        with contextlib.suppress(OSError):
-            self._connect()
-
-    def _connect(self) -> socket.socket:
-        if self._sock is None:
-            self._sock = discovery.connect_running(discovery.socket_key())
-        if self._sock is None:
-            self._process, self._sock = start_judge(socket_key=discovery.socket_key(), tier=self._tier)
-        return self._sock
+        self._connection.open_early()
 
     def close(self) -> None:
         """Close the connection, and end the judge if it was started for it."""
-        if self._sock is not None:
-            self._sock.close()
-        if self._process is not None:
-            end_judge(self._process)
-        self._sock = self._process = None
+        self._connection.close()

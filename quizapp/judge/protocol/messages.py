@@ -12,7 +12,7 @@ import select
 import signal
 import socket
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,9 +20,11 @@ from typing import Any, Self
 
 from quizapp.errors import INTERNAL, USAGE, QuizError
 from quizapp.judge.protocol.orders import GradeOrder, TestOrder
+from quizapp.judge.protocol.scripts import ScriptOrder, ScriptRun
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun, Verdict
 from quizapp.util.log import write_log
 
+JudgeOrder = GradeOrder | TestOrder | ScriptOrder
 _LENGTH = struct.Struct("<I")
 MAX_FRAME = 32 << 20
 
@@ -42,6 +44,7 @@ class Operation(StrEnum):
 
     GRADE = "grade"
     RUN_TEST = "run test"
+    RUN_SCRIPT = "run script"
     CANCEL = "cancel"  # drop everything that this connection asked for
     PING = "ping"  # answered once the judge is warm
 
@@ -55,7 +58,7 @@ class ClientRequest:
 
     operation: Operation
     ticket: int = 0
-    order: GradeOrder | TestOrder | None = None
+    order: JudgeOrder | None = None
     latest: bool = False
 
     def as_message(self) -> dict[str, Any]:
@@ -79,8 +82,10 @@ class ClientRequest:
             raise WireError(f"a request is malformed: {error!r}") from None
 
 
-def _order(operation: Operation, fields: Mapping[str, Any]) -> GradeOrder | TestOrder:
+def _order(operation: Operation, fields: Mapping[str, Any]) -> JudgeOrder:
     values = {**fields, "folder": Path(fields["folder"])}
+    if operation == Operation.RUN_SCRIPT:
+        return ScriptOrder(**values)
     if operation == Operation.RUN_TEST:
         return TestOrder(**values | {"programs": tuple(fields["programs"])})
     return GradeOrder(**values | {"source": base64.b64decode(fields["source"])})
@@ -91,6 +96,8 @@ class ReplyKind(StrEnum):
 
     VERDICT = "verdict"
     RUNS = "runs"  # what became of a learner's test on each program
+    LOG = "log"  # ``text`` is what a script has printed since the last one; the result follows
+    SCRIPT = "script"
     REFUSED = "refused"  # the user can change something; ``text`` says what
     BROKEN = "broken"  # the judge has a fault; ``text`` is its traceback
     STALE = "stale"  # canceled, or a newer order came
@@ -107,6 +114,7 @@ class GradeReply:
     text: str = ""
     exit_code: int = USAGE
     runs: tuple[ProgramRun, ...] = ()
+    script: ScriptRun | None = None
 
     def verdict_or_raise(self) -> Verdict:
         """Return the verdict, or raise the `QuizError` that tells the user why there is none."""
@@ -120,6 +128,12 @@ class GradeReply:
             raise self._error()
         return self.runs
 
+    def script_or_raise(self) -> ScriptRun:
+        """Return what became of a script, or raise the `QuizError` that says why it could not run."""
+        if self.script is None:
+            raise self._error()
+        return self.script
+
     def _error(self) -> QuizError:
         if self.kind == ReplyKind.REFUSED:
             error = QuizError(self.text)
@@ -130,7 +144,9 @@ class GradeReply:
     def as_message(self) -> dict[str, Any]:
         """The reply as a JSON object."""
         verdict = None if self.verdict is None else self.verdict.as_json()
-        return vars(self) | {"verdict": verdict, "runs": [[run.outcome, run.text] for run in self.runs]}
+        script = None if self.script is None else self.script.as_message()
+        runs = [[run.outcome, run.text] for run in self.runs]
+        return vars(self) | {"verdict": verdict, "runs": runs, "script": script}
 
     @classmethod
     def from_message(cls, message: Mapping[str, Any]) -> Self:
@@ -138,8 +154,10 @@ class GradeReply:
         try:
             verdict = None if message["verdict"] is None else Verdict.from_json(message["verdict"])
             runs = tuple(ProgramRun(ProgramOutcome(outcome), text) for outcome, text in message["runs"])
+            script = None if message["script"] is None else ScriptRun.from_message(message["script"])
             kind = ReplyKind(message["kind"])
-            return cls(kind, message["ticket"], verdict, message["text"], message["exit_code"], runs)
+            text, exit_code = message["text"], message["exit_code"]
+            return cls(kind, message["ticket"], verdict, text, exit_code, runs, script)
         except (KeyError, TypeError, ValueError) as error:
             raise WireError(f"a reply is malformed: {error!r}") from None
 
@@ -156,15 +174,22 @@ def receive_request(sock: socket.socket) -> ClientRequest | None:
     return None if message is None else ClientRequest.from_message(message)
 
 
-def receive_reply(sock: socket.socket, judge_pid: int) -> GradeReply | None:
+def receive_reply(
+    sock: socket.socket, judge_pid: int, on_wait: Callable[[], None] | None = None
+) -> GradeReply | None:
     """The next reply, or None once the judge has closed. Raises `OSError` if the connection fails.
 
     ``judge_pid`` is the judge's process id if it is a child of this process, otherwise 0. At T0 a submission
-    can stop the judge, its parent, with a signal. While this waits, it keeps telling the judge to continue.
+    can stop the judge, its parent, with a signal. While this waits, it keeps telling the judge to continue,
+    and calls ``on_wait`` many times a second.
     """
-    while judge_pid and not select.select([sock], [], [], 1.0)[0]:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(judge_pid, signal.SIGCONT)
+    pause = 1.0 if on_wait is None else 0.05
+    while (judge_pid or on_wait is not None) and not select.select([sock], [], [], pause)[0]:
+        if judge_pid:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(judge_pid, signal.SIGCONT)
+        if on_wait is not None:
+            on_wait()
     message = _receive(sock)
     return None if message is None else GradeReply.from_message(message)
 

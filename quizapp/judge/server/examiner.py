@@ -25,6 +25,7 @@ from quizapp.judge.server.evidence import SeededRun
 from quizapp.judge.server.exercise_files import ExerciseCache, LoadedExercise, place_of, told
 from quizapp.judge.server.feedback import RunFailure, problem_failure
 from quizapp.judge.server.name_rules import check_names
+from quizapp.judge.server.script_evidence import ScriptReply, ScriptRequest, examine
 from quizapp.judge.server.test_runner import CPU_SECONDS, behaviour_of, run_tests
 from quizapp.judge.server.worker_view import depends_on_rank, strip_expected_answers
 from quizapp.judge.testing.checks import Observe
@@ -97,7 +98,7 @@ class CloseRequest(msgspec.Struct, tag=True):
     session: str
 
 
-Request = PrepareRequest | EvidenceRequest | CarryRequest | TestRequest | CloseRequest
+Request = PrepareRequest | EvidenceRequest | CarryRequest | TestRequest | CloseRequest | ScriptRequest
 
 
 class PreparedGrade(msgspec.Struct, tag=True):
@@ -178,7 +179,16 @@ class ClosedReply(msgspec.Struct, tag=True):
     worn: bool
 
 
-Reply = PreparedGrade | EvidenceReply | CarriedReply | TestReply | RefusedReply | UnknownSession | ClosedReply
+Reply = (
+    PreparedGrade
+    | EvidenceReply
+    | CarriedReply
+    | TestReply
+    | RefusedReply
+    | UnknownSession
+    | ClosedReply
+    | ScriptReply
+)
 
 
 @dataclass
@@ -208,9 +218,9 @@ class Examiner:
 
     def answer(self, request: Request) -> Reply:
         """Carry out one request."""
-        if isinstance(request, PrepareRequest):
+        if isinstance(request, PrepareRequest | ScriptRequest):
             try:
-                return self._prepare(request)
+                return self._prepare(request) if isinstance(request, PrepareRequest) else examine(request)
             except QuizError as error:
                 return RefusedReply(str(error))
         if isinstance(request, CloseRequest):

@@ -27,6 +27,7 @@ from quizapp.judge.server.examiner import (
     fork_examiner,
     receive,
 )
+from quizapp.judge.server.script_evidence import ScriptRequest
 from quizapp.judge.server.workers.worker_pool import WorkerPool
 
 _WALL_SECONDS = 120.0  # far beyond its own limit on processor time: it waits for nothing but the judge
@@ -116,6 +117,8 @@ class ExaminerLink:
         return reply
 
     def _note_session(self, request: Request, reply: Reply) -> None:
+        if isinstance(request, ScriptRequest):
+            return  # it needs nothing but itself
         if not isinstance(request, CloseRequest):
             self._sessions.add(request.session)
             return

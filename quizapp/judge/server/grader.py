@@ -144,7 +144,7 @@ class GradingEngine:
     def __init__(self, pool: WorkerPool, tiers: list[TierReport]):
         self._pool = pool
         self._tiers = tiers
-        self._examiner = ExaminerLink(pool)
+        self.examiner = ExaminerLink(pool)
         self._turns = Turns()
 
     def grade(self, order: GradeOrder, canceled: threading.Event | None = None) -> Verdict:
@@ -183,7 +183,7 @@ class GradingEngine:
 
     def close(self) -> None:
         """End the examiner."""
-        self._examiner.close()
+        self.examiner.close()
 
     def _run(
         self, order: GradeOrder, device: str, seeds: list[int], canceled: threading.Event
@@ -228,12 +228,12 @@ class GradingEngine:
             task = GradingTask(session, exercise, order.source, device, tier, seconds, canceled)
             yield task, [GradedRun(n, seeds[n], inputs) for n, inputs in enumerate(exercise.inputs)]
         finally:
-            self._examiner.close_session(session)
+            self.examiner.close_session(session)
 
     def _prepare(self, request: PrepareRequest) -> PreparedGrade:
         for _ in range(_ATTEMPTS):
             try:
-                return self._examiner.ask(request, PreparedGrade)
+                return self.examiner.ask(request, PreparedGrade)
             except ExaminerOverrun:
                 break
             except ExaminerLost:
@@ -262,7 +262,7 @@ class GradingEngine:
 
     def _carry(self, task: GradingTask, run: GradedRun) -> None:
         """Add what the first process hands on to the inputs of a run. If that is too much, the run fails."""
-        reply = self._examiner.ask(CarryRequest(task.session, run.number), CarriedReply)
+        reply = self.examiner.ask(CarryRequest(task.session, run.number), CarriedReply)
         run.inputs = [reply.inputs]
         if reply.failure is not None:
             run.fail(reply.failure)
@@ -346,7 +346,7 @@ class GradingEngine:
             complete.append((run, RunTranscripts(run.number, run.nonce, transcripts, probes, scratch)))
         if complete:
             request = EvidenceRequest(task.session, [transcripts for _, transcripts in complete])
-            failures = self._examiner.ask(request, EvidenceReply).failures
+            failures = self.examiner.ask(request, EvidenceReply).failures
             for (run, _), failure in zip(complete, failures, strict=True):
                 if failure is not None:
                     run.fail(failure)
@@ -356,7 +356,7 @@ class GradingEngine:
         judged = list(itertools.takewhile(lambda run: run.failure is None, runs))
         if judged:
             request = TestRequest(task.session, [run.number for run in judged])
-            results = self._examiner.ask(request, TestReply).results
+            results = self.examiner.ask(request, TestReply).results
             for run, result in zip(judged, results, strict=False):  # none after the first that fails
                 run.result = result
 

@@ -7,27 +7,37 @@ import sys
 import threading
 import time
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from quizapp.errors import QuizError
 from quizapp.judge.protocol import discovery, messages
-from quizapp.judge.protocol.messages import ClientRequest, GradeReply, Operation, ReplyKind
-from quizapp.judge.protocol.orders import GradeOrder, TestOrder
+from quizapp.judge.protocol.messages import ClientRequest, GradeReply, JudgeOrder, Operation, ReplyKind
+from quizapp.judge.protocol.orders import TestOrder
+from quizapp.judge.protocol.scripts import ScriptOrder
 from quizapp.judge.sandbox.syscalls import hide_memory
 from quizapp.judge.sandbox.tiers import best, describe
 
 if TYPE_CHECKING:
     from quizapp.judge.server.grader import GradingEngine
     from quizapp.judge.server.learner_test_engine import LearnerTestEngine
+    from quizapp.judge.server.script_engine import ScriptEngine
 
 
 class JudgeServer:
     """Accepts orders from connections and grades them in as many threads as there are processors."""
 
-    def __init__(self, engine: "GradingEngine", learner_tests: "LearnerTestEngine", idle: float):
+    def __init__(
+        self,
+        engine: "GradingEngine",
+        learner_tests: "LearnerTestEngine",
+        scripts: "ScriptEngine",
+        idle: float,
+    ):
         self._engine = engine
         self._learner_tests = learner_tests
+        self._scripts = scripts
         self._idle = idle
         self._last_order = time.monotonic()
         self._busy = 0
@@ -62,8 +72,13 @@ class JudgeServer:
             else:
                 guest.close()
 
-    def carry_out(self, ticket: int, order: GradeOrder | TestOrder, canceled: threading.Event) -> GradeReply:
-        """Carry out one order as soon as a processor is free. Never raises: errors become replies."""
+    def carry_out(
+        self, ticket: int, order: JudgeOrder, canceled: threading.Event, on_log: Callable[[str], None]
+    ) -> GradeReply:
+        """Carry out one order as soon as a processor is free. Never raises: errors become replies.
+
+        ``on_log`` gets what a script prints, while it runs.
+        """
         with self._slots:
             with self._lock:
                 self._busy += 1
@@ -71,6 +86,9 @@ class JudgeServer:
                 if isinstance(order, TestOrder):
                     runs = self._learner_tests.run(order, canceled)
                     return GradeReply(ReplyKind.RUNS, ticket, runs=runs)
+                if isinstance(order, ScriptOrder):
+                    run = self._scripts.run(order, canceled, on_log)
+                    return GradeReply(ReplyKind.SCRIPT, ticket, script=run)
                 return GradeReply(ReplyKind.VERDICT, ticket, self._engine.grade(order, canceled))
             except QuizError as error:
                 return GradeReply(ReplyKind.REFUSED, ticket, text=str(error), exit_code=error.exit_code)
@@ -120,10 +138,13 @@ class ClientConnection:
             for canceled in self._running.values():
                 canceled.set()
 
-    def _carry_out(self, ticket: int, order: GradeOrder | TestOrder, canceled: threading.Event) -> None:
+    def _carry_out(self, ticket: int, order: JudgeOrder, canceled: threading.Event) -> None:
+        def on_log(text: str) -> None:
+            self._send(GradeReply(ReplyKind.LOG, ticket, text=text))
+
         reply = GradeReply(ReplyKind.STALE, ticket)
         if not canceled.is_set():
-            done = self._server.carry_out(ticket, order, canceled)
+            done = self._server.carry_out(ticket, order, canceled, on_log)
             if not canceled.is_set():
                 reply = done
         with self._lock:
@@ -155,12 +176,15 @@ def main(descriptor: str, cache: str, key: str, wanted: str, idle: str) -> int:
     pool = WorkerPool(best(reports, wanted or None).name)
     from quizapp.judge.server.grader import GradingEngine
     from quizapp.judge.server.learner_test_engine import LearnerTestEngine
+    from quizapp.judge.server.script_engine import ScriptEngine
 
     if sys.platform == "linux":
         hide_memory()  # from here on this process holds hidden tests
     grading = GradingEngine(pool, reports)
+    tests = LearnerTestEngine(pool, reports)
+    scripts = ScriptEngine(pool, reports, grading.examiner)
     try:
-        JudgeServer(grading, LearnerTestEngine(pool, reports), float(idle)).serve(owner, listener)
+        JudgeServer(grading, tests, scripts, float(idle)).serve(owner, listener)
     finally:
         if listener is not None:
             discovery.stop_listening(listener)

@@ -40,16 +40,19 @@ class CheckpointProblem(StrEnum):
 
 
 def probe_script(code: ModuleType, given: Any, record: Any) -> None:
-    """Run the script with its arguments and record how it ended, and what its checkpoint holds."""
+    """Run the script with its arguments and record how it ended, and what its checkpoint holds.
+
+    ``source`` and ``checkpoint``, the file from which it continues, are given as tensors of bytes.
+    """
     path = Path(str(code.__file__))
-    path.write_text(given["source"], encoding="utf-8")
+    source = _joined(given["source"])
+    path.write_bytes(source)
     if given["checkpoint"]:
-        pieces = (piece.numpy().tobytes() for piece in given["checkpoint"])
-        path.with_name(CHECKPOINT).write_bytes(b"".join(pieces))
+        path.with_name(CHECKPOINT).write_bytes(_joined(given["checkpoint"]))
     os.environ.update({"RANK": str(record.rank), "WORLD_SIZE": str(record.world)})
     os.environ["LOCAL_RANK"] = os.environ["RANK"]
     try:
-        program = compile(given["source"], str(path), "exec", dont_inherit=True)
+        program = compile(source, str(path), "exec", dont_inherit=True)
     except BaseException as error:  # noqa: BLE001 - too deep a nesting raises MemoryError or RecursionError
         record("refused", record.describe(error))
         return
@@ -71,6 +74,10 @@ def probe_script(code: ModuleType, given: Any, record: Any) -> None:
     if record.rank == 0:
         for name, value in read_checkpoint(path.with_name(CHECKPOINT), keep=given["keep"]).items():
             record(name, value)
+
+
+def _joined(pieces: list[torch.Tensor]) -> bytes:
+    return b"".join(piece.numpy().tobytes() for piece in pieces)
 
 
 def read_checkpoint(path: Path, *, keep: bool = False) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Protocol
 
 from quizapp.judge.sandbox import limits
 from quizapp.judge.server.workers.worker_pool import RunningWorker
@@ -48,6 +49,16 @@ _OVER_A_LIMIT = (WorkerState.MEMORY_LIMIT, WorkerState.DISK_LIMIT, WorkerState.T
 _FAILED = (*_OVER_A_LIMIT, WorkerState.ENDED, WorkerState.PROTOCOL_VIOLATION)
 
 
+class OutputSink(Protocol):
+    """Collects what a worker prints."""
+
+    def add(self, part: bytes) -> None:
+        """Add the next bytes."""
+
+    def text(self) -> str:
+        """What was collected, as text that is safe to print."""
+
+
 class PrintedOutput:
     """The head and tail of what a submission printed, collected in bounded memory."""
 
@@ -80,7 +91,7 @@ class WorkerReport:
     worker: RunningWorker
     state: WorkerState = WorkerState.RUNNING
     message: bytearray = field(default_factory=bytearray)
-    printed: PrintedOutput = field(default_factory=PrintedOutput)
+    printed: OutputSink = field(default_factory=PrintedOutput)
     pid: int = 0
     code: int | None = None
     stack: str = ""
@@ -132,16 +143,23 @@ class WorkerReport:
 
 
 def collect_reports(
-    workers: list[RunningWorker], module: str, deadline: float, canceled: threading.Event
+    workers: list[RunningWorker],
+    module: str,
+    deadline: float,
+    canceled: threading.Event,
+    log: OutputSink | None = None,
 ) -> list[WorkerReport]:
     """Wait until every worker has sent its transcript, one has failed, or the deadline has passed.
 
     ``module`` is the name of the user's file, which is looked for in the stack of a worker that has to be
-    killed. ``deadline`` is a time of the monotonic clock. This takes the workers over: the list is empty
+    killed. ``deadline`` is a time of the monotonic clock. ``log`` gets what the first worker prints, as soon
+    as it arrives. This takes the workers over: the list is empty
     afterwards, all of them are killed and their pipes closed, once, since another grade may get the same
     descriptors right away. Raises `ZygoteLost` if the zygote died meanwhile.
     """
     reports = [WorkerReport(worker) for worker in workers]
+    if log is not None:
+        reports[0].printed = log
     workers.clear()
     try:
         with selectors.DefaultSelector() as selector:
