@@ -139,7 +139,8 @@ def _content_folder(named: list[Path]) -> Path | None:
 
 def _incidents_of(path: Path) -> Path | None:
     """The incident folder that ``path`` is, contains or is a file of; None if there is none."""
-    folders = (path, path.parent, path / "incidents")
+    # A baseline is a folder of its own among the incidents.
+    folders = (path, path.parent, path / "incidents", path.parent.parent)
     return next((folder for folder in folders if (folder / "causes.yaml").is_file()), None)
 
 

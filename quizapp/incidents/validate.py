@@ -19,10 +19,11 @@ _PASSES = frozenset({"down", "passes"})
 
 def check_incidents(folder: Path, bank: Bank) -> list[Fault]:
     """Return every fault of the incidents in a folder, none if the folder does not exist."""
+    from quizapp.incidents.live.check_live import baseline_faults, live_faults
     from quizapp.incidents.loader import parse_library
 
     library = parse_library(folder)
-    faults = list(library.faults)
+    faults = [*library.faults, *baseline_faults(folder)]
     for incident in library.incidents.values():
         faults += [
             Fault(incident.file, incident.line, f"incident '{incident.id}': {text}")
@@ -32,6 +33,7 @@ def check_incidents(folder: Path, bank: Bank) -> list[Fault]:
             Fault(incident.file, point.line, f"incident '{incident.id}': {text}")
             for point, text in _unshown(incident)
         ]
+        faults += live_faults(incident, folder)
     return faults
 
 

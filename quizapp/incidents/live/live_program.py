@@ -83,16 +83,7 @@ class LiveProgram:
 
     def guarded(self, source: str) -> str:
         """``source`` with the reference guard after its line. Raises `QuizError` unless that occurs once."""
-        lines = source.splitlines()
-        wanted = self.form.guard_at.strip()
-        places = [number for number, line in enumerate(lines) if line.strip() == wanted]
-        if len(places) != 1:
-            times = f"{len(places)} times in" if places else "nowhere in"
-            raise QuizError(f"the line {wanted!r} of 'guard_at' occurs {times} the script; quote another")
-        line = lines[places[0]]
-        indent = line[: len(line) - len(line.lstrip())]
-        guard = [indent + text if text else "" for text in self.form.guard.splitlines()]
-        return "\n".join([*lines[: places[0] + 1], *guard, *lines[places[0] + 1 :]]) + "\n"
+        return insert_after(source, self.form.guard_at, self.form.guard)
 
     def order(
         self,
@@ -120,6 +111,22 @@ class LiveProgram:
             ranks=self.baseline.ranks,
             tier=tier,
         )
+
+
+def insert_after(source: str, line: str, code: str) -> str:
+    """Insert ``code`` after ``line`` of ``source``, indented like it.
+
+    The indentation of ``line`` does not matter. Raises `QuizError` unless it occurs once.
+    """
+    lines = source.splitlines()
+    places = [number for number, text in enumerate(lines) if text.strip() == line.strip()]
+    if len(places) != 1:
+        times = f"{len(places)} times in" if places else "nowhere in"
+        raise QuizError(f"the line {line.strip()!r} of 'guard_at' occurs {times} the script; quote another")
+    text = lines[places[0]]
+    indent = text[: len(text) - len(text.lstrip())]
+    added = [indent + part if part else "" for part in code.splitlines()]
+    return "\n".join([*lines[: places[0] + 1], *added, *lines[places[0] + 1 :]]) + "\n"
 
 
 def changed_nodes(left: str, right: str) -> int:
