@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from quizapp.judge.worker.transcript import DTYPES
+
 CHECKPOINT = "checkpoint.pt"
 MAX_FILE = 64 << 20  # bytes of the file, which also holds the optimizer's state
 MAX_TENSOR = 2 << 20
@@ -26,6 +28,8 @@ _PIECE = 1 << 20  # bytes of the checkpoint's file that one tensor of a transcri
 # Bound before the script runs, which may replace it.
 _load = torch.load
 _Tensor = torch.Tensor
+_DTYPES = frozenset(DTYPES.values())
+_MAX_DIMENSIONS = 16
 
 
 class CheckpointProblem(StrEnum):
@@ -102,6 +106,17 @@ def read_checkpoint(path: Path, *, keep: bool = False) -> dict[str, Any]:
     return found
 
 
+def _is_plain(tensor: torch.Tensor) -> bool:
+    """Whether a transcript can carry it."""
+    return (
+        tensor.layout is torch.strided
+        and not tensor.is_nested
+        and tensor.device.type == "cpu"
+        and tensor.dtype in _DTYPES
+        and tensor.dim() <= _MAX_DIMENSIONS
+    )
+
+
 def _parts(state: Any) -> dict[str, Any]:
     model = state.get("model") if isinstance(state, dict) else None
     if not isinstance(model, dict) or not model:
@@ -110,12 +125,14 @@ def _parts(state: Any) -> dict[str, Any]:
     for name, tensor in model.items():
         if type(name) is not str or len(name) > 200:
             return {"problem": CheckpointProblem.NAME.value}
-        if not isinstance(tensor, _Tensor) or tensor.layout is not torch.strided or tensor.is_nested:
+        if not isinstance(tensor, _Tensor) or not _is_plain(tensor):
             return {"problem": CheckpointProblem.TENSOR.value}
         # A tensor may claim to be larger than its storage, if it was expanded.
         bytes_of = tensor.numel() * tensor.element_size()
         size += bytes_of
-        if bytes_of > MAX_TENSOR or size > MAX_TENSORS or len(model) > MAX_NAMES:
+        # One without elements may still claim to be large.
+        longest = max(tensor.shape, default=1)
+        if max(bytes_of, longest) > MAX_TENSOR or size > MAX_TENSORS or len(model) > MAX_NAMES:
             return {"problem": CheckpointProblem.TOO_LARGE.value}
     report = state.get("report")
     pairs = report.items() if isinstance(report, dict) else ()
