@@ -12,7 +12,7 @@ from quizapp.judge.client.process import judge_stopped
 from quizapp.judge.protocol import messages
 from quizapp.judge.protocol.messages import ClientRequest, Operation, ReplyKind
 from quizapp.judge.protocol.scripts import ScriptOrder, ScriptOutcome, ScriptRun
-from quizapp.judge.submission import check_source
+from quizapp.judge.submission import MAX_SOURCE, check_source
 
 _CANCELED = "This run was canceled."
 
@@ -43,8 +43,12 @@ class ScriptClient:
 
         Setting ``canceled`` ends the run early. Raises `QuizError` if the judge fails.
         """
+        source = order.source.encode(errors="surrogatepass")
+        if len(source) > MAX_SOURCE:
+            text = f"The script is larger than {MAX_SOURCE >> 10} KiB; shorten it."
+            return ScriptRun(ScriptOutcome.REFUSED, text, seed=order.seed)
         try:
-            check_source(order.source.encode(errors="surrogatepass"), "The script")
+            check_source(source, "The script")
         except QuizError as error:
             return ScriptRun(ScriptOutcome.REFUSED, str(error), seed=order.seed)
         for _ in range(2):  # at T0, a script can kill the judge
