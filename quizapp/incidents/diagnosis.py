@@ -14,6 +14,8 @@ from quizapp.bank.model import FollowUp, Misconception
 from quizapp.incidents.live.live_work import LiveTask
 from quizapp.incidents.model import CONTROL, NO_FAULT, NOTHING, SECTIONS, Incident, IncidentLibrary
 
+STATES_OFFERED = (8, 10)  # the fewest and the most that a sheet lists
+
 
 class OfferedCause(msgspec.Struct):
     """A cause to choose from. ``rejected_by`` names the readings whose stored outcome excludes it."""
@@ -220,13 +222,12 @@ def text_of(
 def snapshot(
     incident: Incident, library: IncidentLibrary, seed: int, live: LiveTask | None = None
 ) -> IncidentSnapshot:
-    """Return the incident as asked with ``seed``, which alone sets the order of causes and states.
+    """Return the incident as asked with ``seed``, which alone picks the states and sets the order.
 
     ``live`` is its program, if it is sat live.
     """
     rng = random.Random(f"{incident.id}:{seed}")  # noqa: S311 - a shuffle, not a secret
     offered = rng.sample(incident.offered, len(incident.offered))
-    states = rng.sample(library.states, len(library.states))
     path, seconds = cheapest_path(incident, library)
     return IncidentSnapshot(
         id=incident.id,
@@ -241,7 +242,7 @@ def snapshot(
         decoys=list(incident.decoys),
         causes=[_offered_cause(name, incident, library) for name in offered],
         places=[OfferedPlace(name, text) for name, text in library.places.items()],
-        states=[OfferedState(state.id, state.text, state.right) for state in states],
+        states=_offered_states(incident, library, rng),
         readings=[
             OfferedReading(
                 name,
@@ -267,6 +268,22 @@ def snapshot(
         hints=list(incident.hints),
         live=live or msgspec.UNSET,
     )
+
+
+def _offered_states(incident: Incident, library: IncidentLibrary, rng: random.Random) -> list[OfferedState]:
+    """Return eight to ten parts of state in random order: two or more that are right, and wrong ones.
+
+    A short vocabulary is offered as a whole.
+    """
+    right = [part for part in library.states if incident.restores(part)]
+    wrong = [part for part in library.states if not incident.restores(part)]
+    count = rng.randint(*STATES_OFFERED)
+    if len(library.states) > STATES_OFFERED[0]:
+        # The number of right ones varies, so that counting does not replace thinking.
+        right = rng.sample(right, rng.randint(min(2, len(right)), len(right)))
+        wrong = rng.sample(wrong, min(count - len(right), len(wrong)))
+    parts = rng.sample([*right, *wrong], len(right) + len(wrong))
+    return [OfferedState(part.id, part.text, incident.restores(part)) for part in parts]
 
 
 def _offered_cause(name: str, incident: Incident, library: IncidentLibrary) -> OfferedCause:

@@ -45,7 +45,10 @@ class Cause:
 
 @dataclass(frozen=True, slots=True)
 class StatePart:
-    """A part of a run's state. ``right`` says whether a replay must restore it."""
+    """A part of a run's state.
+
+    ``right`` says whether a replay must restore it, unless the incident lists these parts itself.
+    """
 
     id: str
     text: str
@@ -140,6 +143,11 @@ class Incident:
     line: int = 1
     content_hash: str = ""
     live: LiveForm | None = None
+    state: tuple[str, ...] = ()
+
+    def restores(self, part: StatePart) -> bool:
+        """Whether a replay of this run must restore the part. ``state`` lists these parts, if it is given."""
+        return part.id in self.state if self.state else part.right
 
     @property
     def name(self) -> str:

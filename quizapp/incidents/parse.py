@@ -28,7 +28,7 @@ REQUIRED = (
     *("id", "class", "level", "topic", "exercise", "title", "setup", "symptom", "one_batch", "cause"),
     *("offered", "decoys", "readings", "points", "hints", "answer"),
 )
-OPTIONAL = ("misconceptions", "sources", "live")
+OPTIONAL = ("state", "misconceptions", "sources", "live")
 
 
 def read_readings(data: object, reader: MappingReader) -> dict[str, Reading]:
@@ -135,6 +135,7 @@ def read_incident(data: object, reader: MappingReader) -> Incident | None:
         line,
         content_hash(data),
         None if data.get("live") is None else read_live_form(data["live"], reader, line),
+        reader.texts(data.get("state"), "state", line),
     )
     return None if reader.faults else incident
 

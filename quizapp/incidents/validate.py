@@ -69,9 +69,18 @@ def link_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[
         yield "offered", f"there is no cause {', '.join(map(repr, unknown))}; causes.yaml lists them"
         return
     yield from _offer_faults(incident)
+    yield from _state_faults(incident, library)
     yield from _reading_faults(incident, library)
     yield from _decoy_faults(incident, library)
     yield from _text_faults(incident)
+
+
+def _state_faults(incident: Incident, library: IncidentLibrary) -> Iterator[tuple[str, str]]:
+    known = {part.id for part in library.states}
+    if unknown := sorted(set(incident.state) - known):
+        yield "state", f"there is no state {', '.join(map(repr, unknown))}; causes.yaml lists them"
+    elif known <= set(incident.state):
+        yield "state", "every state is right; a list to choose from needs wrong ones"
 
 
 def _offer_faults(incident: Incident) -> Iterator[tuple[str, str]]:

@@ -59,6 +59,12 @@ def test_a_folder_without_a_vocabulary_holds_no_incident(tmp_path: Path) -> None
         ('terms: ["assert"]', 'terms: ["a"]', "the term 'a'"),
         ('terms: ["assert"]', 'terms: ["momentum"]', "appear in setup or symptom"),
         (", verify: true", "", "has 'verify: true'"),
+        ("one_batch: passes", "one_batch: passes\nstate: [rng, smapler]", "there is no state 'smapler'"),
+        (
+            "one_batch: passes",
+            "one_batch: passes\nstate: [rng, sampler, optimizer, curve, history]",
+            "every state is right",
+        ),
         ("symptom: |", "sympton: |", "did you mean 'symptom'?"),
         ("id: flat-loss", "id: other-loss", "the file must be called other-loss.yaml"),
         ("  - Look at what is drawn anew for every batch.\n", "", "1 hints; 2 are needed"),
