@@ -102,7 +102,7 @@ def probe_nothing(code, given, record):
 def probe_half(code, given, record):
     for name, dtype in (("float16", torch.float16), ("bfloat16", torch.bfloat16)):
         with record.step(name):
-            record("out", code.sequence_logprobs(given["long"].to(dtype), given["long_labels"]))
+            record("out", code.sequence_logprobs(given["long"].to(dtype), given["long_labels"].clone()))
     with record.step("steep"):
         logits = given["steep"]["logits"].clone().requires_grad_()
         out = code.sequence_logprobs(logits, given["steep"]["labels"])

@@ -61,6 +61,7 @@ def loss_mistakes(c, alpha=None):
     reverse = soft_rows(teacher, student, T).mean()
     p = (teacher / T).softmax(-1)
     cross = -(p * (student / T).log_softmax(-1)).sum(-1).mean()
+    raw = (torch.special.xlogy(p, p) - p * (student / T).softmax(-1)).sum(-1).mean()
     untempered = soft_rows(student, teacher, 1.0).mean()
     tempered = hard_rows(student, y, T).mean()
 
@@ -89,10 +90,23 @@ def loss_mistakes(c, alpha=None):
             mixed(soft, tempered),
         ),
         ("The temperature must divide both models' logits.", mixed(untempered, hard)),
+        (
+            "The temperature must divide both models' logits.",
+            mixed(soft_rows(student, T * teacher, T).mean(), hard),
+        ),
+        (
+            "The temperature must divide both models' logits.",
+            mixed(soft_rows(T * student, teacher, T).mean(), hard),
+        ),
+        (
+            "The divergence compares logarithms; the student's probabilities entered it as they are.",
+            mixed(raw, hard),
+        ),
         ("alpha weighs the soft term, 1 - alpha the hard one.", mixed(soft, hard, 1 - alpha)),
         ("The terms must be weighed: alpha and 1 - alpha.", alpha * T**2 * soft + hard),
         ("The terms must be weighed: alpha and 1 - alpha.", T**2 * soft + (1 - alpha) * hard),
         ("The loss is a mean over the positions, not a sum.", len(student) * mixed(soft, hard)),
+        ("The soft term is a mean over the positions, too, not a sum.", mixed(len(student) * soft, hard)),
     ]
 
 
@@ -480,12 +494,14 @@ def test_losses_of_the_steps(observe):
         ("unlabelled", 0.0, False, 1.0),
     ):
         losses, _ = replay(s, momentum, labelled, alpha)
+        defaults = replay(s, momentum, True, 0.5, 2.0)[0][:1]
         close(
             observe[f"step/{name}/losses"][:1],
             losses[:1],
             "The first step does not return the loss before the step.",
             **LOOSE,
             call=f"distill_step, temperature={s['T']:g}, alpha={alpha:.3g}",
+            mistakes=[("distill_step must pass on its temperature and alpha.", defaults)],
         )
         close(
             observe[f"step/{name}/losses"],

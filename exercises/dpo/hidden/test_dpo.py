@@ -41,6 +41,10 @@ def logprob_mistakes(logits, labels):
         (shift, torch.where(labels[:, :-1] != -100, following, zero).sum(1)),
         (mean, right.sum(1) / counted.sum(1).clamp(min=1)),
         (mean, right.mean(1)),
+        (
+            "Whether a label counts is said by that label, not by the token in front of it.",
+            torch.where(labels[:, :-1] != -100, values, zero).sum(1),
+        ),
         ("Ignored labels were replaced by a valid id and then scored along.", values.sum(1)),
         (
             "Token id 0 is a real token here; only -100 marks positions that do not count.",
@@ -328,7 +332,7 @@ def test_label_smoothing(observe):
         )
 
 
-@behaviour(7)
+@behaviour(7, presumes=("loss", "label_smoothing"))
 def test_huge_margins(observe):
     margins = observe.given["extreme"]
     says = "The sigmoid underflowed to 0 and its log is minus infinity: use a function made for the pair."
