@@ -4,8 +4,10 @@ import fcntl
 import gc
 import importlib.util
 import os
+import secrets
 import shutil
-from collections.abc import Generator
+import time
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -83,3 +85,31 @@ def home(
     shutil.copytree(filled_cache, folder / "cache", copy_function=os.link)
     monkeypatch.setenv("QUIZAPP_HOME", str(folder))
     return folder
+
+
+@pytest.fixture(scope="session")
+def warm_judge_key(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The key of a judge that stays warm for all tests of this process that ask for it."""
+    from quizapp.judge.client.process import end_judge, start_judge
+    from quizapp.judge.protocol import discovery
+
+    key = f"tests-{secrets.token_hex(8)}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("QUIZAPP_HOME", str(tmp_path_factory.mktemp("warm-judge")))
+        process, sock = start_judge(socket_key=key)
+    with sock:
+        deadline = time.monotonic() + 60
+        while (found := discovery.connect_running(key)) is None and time.monotonic() < deadline:
+            time.sleep(0.05)
+        if found is not None:
+            found.close()
+        yield key
+    end_judge(process)
+
+
+@pytest.fixture
+def warm_judge(warm_judge_key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever looks for this user's warm judge finds one, as if the app were open."""
+    from quizapp.judge.protocol import discovery
+
+    monkeypatch.setattr(discovery, "socket_key", lambda: warm_judge_key)

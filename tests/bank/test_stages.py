@@ -13,6 +13,8 @@ from quizapp.errors import QuizError, UnknownName
 from quizapp.judge import grade
 from tests.judge.field import DATA
 
+pytestmark = pytest.mark.usefixtures("warm_judge")
+
 BRIEF = " ".join(["word"] * 30)
 STAGES = f"""stages:
   - name: core

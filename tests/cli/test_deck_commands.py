@@ -101,6 +101,7 @@ def test_a_deck_that_was_good_when_added_stops_no_command(
     assert "\x1b" not in out + err
 
 
+@pytest.mark.usefixtures("warm_judge")
 def test_a_spoiled_deck_does_not_stop_the_judge(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     deck = tmp_path / "mine.yaml"
     deck.write_text(DECK)
@@ -171,7 +172,14 @@ def test_a_folder_of_mixed_files_is_a_deck(capsys: pytest.CaptureFixture[str], t
     code, out, _ = run(capsys, "check", str(folder))
     assert code == 1
     assert out.startswith(f"{folder / 'notes.md'}:10: ")
-    assert f"{folder / 'notes.md'}:10: " in run(capsys, "check")[1]
+
+
+@pytest.mark.exhaustive  # it checks every exercise
+def test_a_check_of_everything_covers_own_decks(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    notes = tmp_path / "notes.md"
+    notes.write_text(NOTES + "\n## Later\n")
+    run(capsys, "deck", "add", str(notes))
+    assert f"{notes}:10: " in run(capsys, "check")[1]
 
 
 def test_notes_spoiled_later_stop_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:

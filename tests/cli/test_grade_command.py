@@ -11,7 +11,7 @@ from quizapp.scheduling.cards import Rating
 from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
-pytestmark = pytest.mark.judge
+pytestmark = [pytest.mark.judge, pytest.mark.usefixtures("warm_judge")]
 
 WARMUP = paths.exercises() / "warmup"
 

@@ -12,7 +12,7 @@ from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
 # Each call reads the exercises and draws mutants, which takes a second.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_judge")]
 
 WARMUP = paths.exercises() / "warmup"
 SOLUTION = (WARMUP / "solution.py").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 from quizapp.cli.main import main
 from quizapp.judge.authoring.mutants import wrong_submission
 
-pytestmark = pytest.mark.judge
+pytestmark = [pytest.mark.judge, pytest.mark.usefixtures("warm_judge")]
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,7 @@ from quizapp.scheduling.service import Study
 from tests.cli.calling import run
 
 # Each call reads the exercises and draws mutants, which takes a second.
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("warm_judge")]
 
 
 def test_the_task_is_printed_with_line_numbers(capsys: pytest.CaptureFixture[str]) -> None:

@@ -243,6 +243,7 @@ async def test_hints_and_grades_follow_the_rules_of_the_exercise_screen(home: Pa
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("warm_judge")
 @pytest.mark.judge
 async def test_a_grade_shows_what_failed_but_no_test_and_no_solution(home: Path) -> None:
     full = load_bank()
