@@ -1,6 +1,7 @@
 """Finds the sentences of a typed answer that are the learner's own.
 
-A sentence that repeats the question, or a list of rubric words without a sentence around them, says nothing.
+A sentence that repeats the question, a list of rubric words without a sentence around them, and a claim that
+is denied as a whole say nothing.
 """
 
 import re
@@ -8,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from quizapp.bank.key_terms import words
+from quizapp.bank.meaning.denials import asserted
 from quizapp.bank.model import KeyPoint
 
 _SENTENCE = re.compile(r"(?<=[.!?;:])\s+|\n+")
@@ -19,7 +21,13 @@ _FUNCTION = frozenset(
     same such there here just still let get gets make makes take takes use uses need needs give gives keep
     keeps go goes say says run runs put puts""".split()  # noqa: SIM905 - reads better
 )
-_COPIED_SHARE = 0.75  # of a sentence's content stems: with as many from the prompt it is copied
+# A sentence is copied if eight of its words in a row are the prompt's, or if most of it is made of such runs.
+# Right answers about a page-long prompt share single words with it, and in 49 incidents hardly a run of four.
+_COPIED_RUN = 8
+_LEAST_RUN = 4
+_COPIED_SHARE = 2 / 3
+_SHUFFLED_SHARE = 0.75  # of a sentence's content stems, all from one sentence of the prompt
+_SHUFFLED_STEMS = 5  # fewer stems are shared by chance
 _SOUP_DENSITY = 0.62  # of a sentence's stems: with more from the rubric it is a list of rubric words
 _SOUP_WORDS = 6  # shorter fragments are too short to be judged alone
 _RUBRIC_DENSITY = 0.92  # like _SOUP_DENSITY, but counted without function words
@@ -54,11 +62,53 @@ _FUNCTION_STEMS = frozenset(stem for word in _FUNCTION for stem in words(word)) 
 
 
 def is_copied(sentence: str, prompt: str) -> bool:
-    """Whether a sentence repeats the prompt: three quarters of its content stems are the prompt's."""
+    """Whether a sentence repeats the prompt, or says nothing beyond function words.
+
+    It repeats the prompt if it takes over a run of words, or the words of one sentence in another order. To
+    share words with several sentences is not copying: every answer about a run names its parts.
+    """
     stems = content_stems(sentence)
     if not stems:
         return True
-    return len(stems & content_stems(prompt)) >= _COPIED_SHARE * len(stems)
+    if _is_run(_stems(sentence), _stems(prompt)):
+        return True
+    if len(stems) < _SHUFFLED_STEMS:
+        return False
+    return any(len(stems & given) >= _SHUFFLED_SHARE * len(stems) for given in _sentence_stems(prompt))
+
+
+@lru_cache(64)
+def _sentence_stems(text: str) -> tuple[frozenset[str], ...]:
+    """The content stems of each sentence."""
+    return tuple(frozenset(content_stems(part)) for part in sentences(text))
+
+
+@lru_cache(64)
+def _places(stems: tuple[str, ...]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, stem in enumerate(stems):
+        places.setdefault(stem, []).append(place)
+    return places
+
+
+@lru_cache(4096)
+def _is_run(typed: tuple[str, ...], given: tuple[str, ...]) -> bool:
+    """Whether most of a sentence, or eight words in a row, are consecutive words of the prompt."""
+    places = _places(given)
+    covered: set[int] = set()
+    for start, stem in enumerate(typed):
+        length = max((_run(typed, start, given, place) for place in places.get(stem, ())), default=0)
+        if length >= min(_COPIED_RUN, len(typed)):
+            return True
+        if length >= _LEAST_RUN:
+            covered.update(range(start, start + length))
+    return len(covered) >= _COPIED_SHARE * len(typed)
+
+
+def _run(typed: tuple[str, ...], start: int, given: tuple[str, ...], place: int) -> int:
+    """How many words from ``start`` on are those of the prompt from ``place`` on."""
+    most = min(len(typed) - start, len(given) - place)
+    return next((n for n in range(most) if typed[start + n] != given[place + n]), most)
 
 
 def is_soup(sentence: str, rubric: frozenset[str]) -> bool:
@@ -112,13 +162,13 @@ def rubric_stems(points: Sequence[KeyPoint]) -> frozenset[str]:
 
 
 def own_sentences(text: str, prompt: str, points: Sequence[KeyPoint]) -> list[str]:
-    """The sentences that are neither copied from the prompt nor lists of rubric words, each once."""
+    """The sentences that are not copied from the prompt, not lists of rubric words, not denied, each once."""
     rubric = rubric_stems(points)
     if _only_rubric(text, rubric):
         return []
     seen: set[tuple[str, ...]] = set()
     kept = []
-    for run in _short_runs(sentences(text)):
+    for run in _short_runs(asserted(sentences(text))):
         if len(run) > 1 and _only_rubric(" ".join(run), rubric):
             continue
         for sentence in run:

@@ -18,7 +18,8 @@ class Card:
     """What an answer is marked against. ``references`` are the card's own answers, spoken and written.
 
     Words of the prompt are weak evidence, unless ``gives_away`` is False: the task of an exercise names the
-    very things that its explanation must name.
+    very things that its explanation must name. Cards ``of_a_form`` share much of their wording, as the key
+    points of incidents do (command, control run, seeds, guard): the answer to another one earns nothing.
     """
 
     prompt: str
@@ -26,6 +27,7 @@ class Card:
     misconceptions: tuple[Misconception, ...] = ()
     references: tuple[str, ...] = ()
     gives_away: bool = True
+    of_a_form: bool = False
 
 
 def card_of(question: Question) -> Card:
@@ -81,7 +83,7 @@ def mark_text(card: Card, text: str) -> TextMarking:
     if measured is None:
         return nothing
     model = load_model()
-    shown, stated = probabilities(model, measured)
+    shown, stated = probabilities(model, measured, of_a_form=card.of_a_form)
     misconceptions = []
     rivals: dict[str, float] = {}  # sentences that state a misconception, with its probability
     for p, unit in zip(stated, measured.wrong_units, strict=True):

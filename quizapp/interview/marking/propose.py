@@ -37,6 +37,7 @@ from quizapp.interview.session.question import (
     CODING,
     ESTIMATE,
     IN_WORDS,
+    INCIDENT,
     REVIEW,
     UNREACHED,
     WAITING,
@@ -79,6 +80,7 @@ def mark_words(item: InterviewQuestion) -> TextMarking:
         tuple(asked.misconceptions),
         tuple(text for text in (asked.answer, asked.say, *follow_ups) if text),
         gives_away=item.kind != CODING,
+        of_a_form=item.kind == INCIDENT,
     )
     return mark_text(card, item.typed)
 
