@@ -28,7 +28,7 @@ _SAME_ANSWER = (
     "The cause is the learning rate, because the loss spikes after a few steps. I re-run with the same seed, "
     "the same data order and the same commit. I overfit one batch, compare the gradient norms with those of "
     "the reference and check the labels. The fix is a smaller learning rate with warm-up and clipping. I "
-    "verify on three seeds past the failing step. To prevent it, an assert on finite losses and a unit test in CI."
+    "verify on three seeds past the failing step. To prevent it, an assert on finite losses and a unit test."
 )
 _FILLER = ("the", "is", "of", "and", "because", "it", "in", "with", "so", "that", "to", "was")
 _DENIALS = (
@@ -301,3 +301,4 @@ HONEST: Mapping[str, Sitter] = {
     "own key points": combined(own_points, right),
 }
 """Whoever knows the answer."""
+right_without_words = combined(nothing, right)

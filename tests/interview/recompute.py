@@ -176,13 +176,25 @@ def in_interview(item: dict) -> list[tuple[str, F, F]]:
     fix = F(0) if edit or silent else covered(marking["points"], "fix")
     proved = "control-run" in have or any(p["verify"] and p["held"] and not silent for p in marking["points"])
     prevented = not silent and any(b["held"] for b in marking["beats"] if b["name"] == "the prevention")
+    guessed, shown = F(hits, len(paying)) if paying else F(0), excluded
+    if item.get("incident_rules", 1) > 1:
+        every = sum(b["seconds"] for b in item["bought"] if healthy or b["reading"] != "control-run")
+        thrift = min(F(1), F(2 * asked["cheapest"]["seconds"] + 30, every + 10))
+        shown = excluded * thrift
+        kinds = {outcomes[b["reading"]] for b in paying}
+        by_kind = [[b for b in paying if outcomes[b["reading"]] == kind] for kind in kinds]
+        rights = [
+            F(sum(b["predicted"] == outcomes[b["reading"]] for b in rows), len(rows)) for rows in by_kind
+        ]
+        guessed = sum(rights, F(0)) / len(rights) if rights else F(0)
     shares = [
-        (20, excluded * thrift), (20, F(hits, len(paying)) if paying else F(0)),
-        (20, (excluded + evidence) / 2),
+        (20, excluded * thrift), (20, guessed), (20, (shown + evidence) / 2),
         (10, F(int(said.get("cause") == asked["cause"]))), (5, F(int(said.get("place") == asked["place"]))),
         (10, fix), (10, F(int(proved))), (5, F(int(prevented))),
     ]  # fmt: skip
     rows = [("debugging", F(weight), share) for weight, share in shares]
+    words = [rows[5], rows[7]] if "control-run" in have else rows[5:]
+    rows += undiagnosed(item, words, rows)
     if item["hints"]:
         rows.append(("debugging", F(-20), F(min(2, item["hints"]), 2)))
     return rows
@@ -239,9 +251,39 @@ def incident(item: dict) -> list[tuple[str, F, F]]:
     rows.append(("clarity and time", F(10), max(F(0), section("explain") - F(wrong, 10))))
     told = sum(1 for b in marking["beats"] if b["held"] and not silent)
     rows.append(("clarity and time", F(5), F(told, len(marking["beats"]))))
+    words = [rows[0], *rows[2 + len(diagnosis) :]]
+    rows += undiagnosed(item, words, rows)
     if item["hints"]:
         rows.append((main, F(-20), F(min(2, item["hints"]), 2)))
     return rows
+
+
+def undiagnosed(item: dict, words: list, rows: list) -> list[tuple[str, F, F]]:
+    """The caps without a named cause or a reading, and on a broken run that was called healthy."""
+    if item.get("incident_rules", 1) < 2:
+        return []
+    cause = (item["given"] or {}).get("cause", "")
+    caps = [] if cause and item["bought"] else cut(words, 10)
+    healthy = item["question"]["cause"] == "no-fault"
+    missed = cause == "no-fault" and not healthy
+    have = {b["reading"] for b in item["bought"]}
+    excluded = any(
+        row["id"] == cause and have & set(row["rejected_by"]) for row in item["question"]["causes"]
+    )
+    contradicted = cause != item["question"]["cause"] and (healthy or excluded)
+    most = 15 if missed or not cause else 30 if contradicted else 100
+    return caps + cut([*rows, *caps], most)
+
+
+def cut(rows: list, most: int) -> list[tuple[str, F, F]]:
+    by_dimension: dict[str, F] = {}
+    for dimension, weight, share in rows:
+        by_dimension[dimension] = by_dimension.get(dimension, F(0)) + weight * share
+    earned = sum(by_dimension.values())
+    if earned <= most:
+        return []
+    parts = sorted(by_dimension.items(), key=lambda row: DIMENSIONS.index(row[0]))
+    return [(name, part * (most / earned - 1), F(1)) for name, part in parts if part]
 
 
 def terms(item: dict) -> list[tuple[str, F, F]]:

@@ -20,7 +20,7 @@ from quizapp.bank.model import Bank, Question
 
 DIMENSIONS = 128
 _LEAST_DOCUMENTS = 2  # in which a concept must occur to have a vector
-FILE = Path(__file__).parents[2] / "quizapp" / "bank" / "meaning" / "space.npz"
+FILE = Path(__file__).parents[2] / "quizapp" / "bank" / "meaning" / "fitted" / "space.npz"
 
 
 def question_texts(question: Question) -> Iterator[str]:

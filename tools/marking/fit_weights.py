@@ -20,7 +20,7 @@ from quizapp.bank.meaning.text_marking import Card, card_of
 from quizapp.bank.model import Bank
 from tools.marking.labeled import read_labeled
 
-FILE = Path(__file__).parents[2] / "quizapp" / "bank" / "meaning" / "weights.json"
+FILE = Path(__file__).parents[2] / "quizapp" / "bank" / "meaning" / "fitted" / "weights.json"
 _RIDGE = 10.0
 _OWN_WEIGHT = 0.15  # of an example made from a card, compared with a labeled answer
 _JUNK_WEIGHT = 0.3  # of an example that does not speak of the card

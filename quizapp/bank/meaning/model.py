@@ -1,7 +1,7 @@
 """Turns features into probabilities: three logistic models with stored weights.
 
-``weights.json`` holds them and the thresholds; ``python -m tools.marking.fit_weights`` makes it from the
-labeled answers to the questions that are not held out.
+``fitted/weights.json`` holds them and the thresholds; ``python -m tools.marking.fit_weights`` makes it from
+the labeled answers to the questions that are not held out.
 """
 
 import json
@@ -60,7 +60,9 @@ def load_model() -> Model:
 
     from quizapp.bank.meaning.features import ANSWER_FEATURES, FEATURES, WRONG_FEATURES
 
-    data = json.loads(resources.files(__package__).joinpath("weights.json").read_text(encoding="utf-8"))
+    data = json.loads(
+        resources.files(__package__).joinpath("fitted/weights.json").read_text(encoding="utf-8")
+    )
 
     def logistic(name: str, features: tuple[str, ...]) -> Logistic:
         weights = data[name]

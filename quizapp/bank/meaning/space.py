@@ -1,7 +1,7 @@
 """How near two concepts are: a latent semantic space fitted on the bank's own text.
 
-``space.npz`` holds it; ``python -m tools.marking.fit_space`` makes it. A concept that the bank does not use
-has no vector and the weight of a rare word.
+``fitted/space.npz`` holds it; ``python -m tools.marking.fit_space`` makes it. A concept that the bank does
+not use has no vector and the weight of a rare word.
 """
 
 from collections.abc import Sequence
@@ -55,7 +55,7 @@ def load_space() -> Space:
     """The space of the package. Costs numpy's import and some milliseconds, once."""
     import numpy as np
 
-    with resources.files(__package__).joinpath("space.npz").open("rb") as file:
+    with resources.files(__package__).joinpath("fitted/space.npz").open("rb") as file:
         data = np.load(file, allow_pickle=False)
         names = bytes(data["names"]).decode().split("\n")
         vectors = data["vectors"].astype(np.float32)

@@ -217,13 +217,15 @@ def _review(item: InterviewQuestion) -> ReviewMarking:
 def _incident(item: InterviewQuestion, beats: Sequence[Beat]) -> IncidentMarking:
     points = _points(item)
     empty = _says_nothing(item, points)
+    # The story of another run has a symptom, a cause and a fix too.
+    own_story = "" if empty or not any(point.proposed for point in points) else item.typed
     return IncidentMarking(
         by=MarkedBy.SELF,
         empty=empty,
         points=points,
         misconceptions=_misconceptions(item),
         # An answer has to state the symptom again, so repeating the prompt is not copying here.
-        beats=_beats(item, beats, "" if empty else item.typed, ""),
+        beats=_beats(item, beats, own_story, ""),
         follow_ups=[],
         diagnosis=_diagnosis(item),
     )

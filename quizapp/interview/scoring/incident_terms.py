@@ -8,7 +8,7 @@ the rest is marked by key points, because no code runs there.
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from quizapp.incidents.diagnosis import DiagnosisMark
+from quizapp.incidents.diagnosis import DiagnosisMark, share_by_outcome
 from quizapp.incidents.model import CONTROL
 from quizapp.interview.marking.model import IncidentMarking, PointMark
 from quizapp.interview.scoring.arithmetic import (
@@ -21,6 +21,7 @@ from quizapp.interview.scoring.arithmetic import (
     stated_wrong,
     weighted_share,
 )
+from quizapp.interview.scoring.incident_caps import CAPPED_SINCE, diagnosis_caps
 from quizapp.interview.session.question import InterviewQuestion
 
 # The weights of an incident's terms: reproducibility 30 + 5, diagnosis 12 + 6 + 6 + 6, fix 20, and
@@ -29,6 +30,7 @@ REPLAY, STATE, CAUSE, PLACE, PREDICTIONS, EVIDENCE, FIX, EXPLAIN, COMPLETE = 30,
 CAP_NO_EVIDENCE, CAP_NO_VERIFICATION = 10, 13
 PRICE, SECONDS_PER_MARK = 6, 10
 _GRACE_S = 10
+_MORE_FREE_S = 20  # for a reading or two that confirm what the cheapest path shows
 PREVENTION = "the prevention"
 HINT, MOST_HINTS = 10, 2
 
@@ -38,8 +40,11 @@ def incident_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Te
     if item.rules > 1:
         return _interview_terms(item, marking)
     points, diagnosis = marking.counted_points(), marking.diagnosis
-    terms = [*_reproducibility(points, diagnosis), *diagnosis_terms(diagnosis), *_fix(points, diagnosis)]
-    return [*terms, *explanation_terms(points, marking), *hint_terms(item)]
+    replay = debugging_term("replay plan", REPLAY, _section(points, "reproduce"), "key points held")
+    machine = [state_term(diagnosis), *diagnosis_terms(diagnosis)]
+    told = [*_fix(points, diagnosis), *explanation_terms(points, marking)]
+    caps = diagnosis_caps(item, [replay, *told], machine)
+    return [replay, *machine, *told, *caps, *hint_terms(item)]
 
 
 def hint_terms(item: InterviewQuestion) -> Iterator[Term]:
@@ -54,31 +59,43 @@ def _interview_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[
     """What an interviewer looks at: hypotheses and readings, then cause and fix, then the proof."""
     points, diagnosis = marking.counted_points(), marking.diagnosis
     fix = Fraction(0) if diagnosis.edit else _section(points, "fix")
-    proved = _controlled(item) or any(point.verify is True and point.held for point in points)
-    terms = [
-        *hypothesis_terms(item, diagnosis),
-        debugging_term("fix", 10, fix, "a change to a healthy run" if diagnosis.edit else "key points held"),
-        debugging_term(
-            "guard or control", 10, Fraction(int(proved)), "a control run, or a point on verifying"
-        ),
-        prevention_term(marking),
-    ]
-    return [*terms, *hint_terms(item)]
+    proved = item.controlled or any(point.verify is True and point.held for point in points)
+    hypotheses = hypothesis_terms(item, diagnosis)
+    fixed = debugging_term(
+        "fix", 10, fix, "a change to a healthy run" if diagnosis.edit else "key points held"
+    )
+    how = "a control run, or a point on verifying"
+    guard = debugging_term("guard or control", 10, Fraction(int(proved)), how)
+    prevention = prevention_term(marking)
+    words, readings = [fixed, prevention], [*hypotheses]
+    (readings if item.controlled else words).append(guard)
+    caps = diagnosis_caps(item, words, readings)
+    return [*hypotheses, fixed, guard, prevention, *caps, *hint_terms(item)]
 
 
 def hypothesis_terms(item: InterviewQuestion, diagnosis: DiagnosisMark) -> list[Term]:
     """What an interviewer looks at first: order, predictions and choice of the readings, cause and place."""
     excluded, paid = _exclusion(item)
     # Twice the price of the cheapest path is free, and ten seconds on top keep free paths comparable.
-    thrift = min(Fraction(1), Fraction(2 * diagnosis.cheapest + _GRACE_S, paid + _GRACE_S))
-    evidence = (excluded + Fraction(diagnosis.evidence)) / 2
+    free, until = 2 * diagnosis.cheapest, "s paid until then"
+    shown = excluded
     predicted = share_of(diagnosis.predicted, diagnosis.predictions)
-    bought = f"{paid} s paid until then, {diagnosis.cheapest} s on the cheapest path"
+    guesses = ""
+    if item.incident_rules >= CAPPED_SINCE:
+        # Whoever buys every reading excludes every decoy, and "flat" is right for most readings.
+        paid, free, until = _paid(item), free + _MORE_FREE_S, "s paid in all"
+        predicted, guesses = share_by_outcome(item.bought), ", each kind of outcome counting alike"
+    thrift = min(Fraction(1), Fraction(free + _GRACE_S, paid + _GRACE_S))
+    if item.incident_rules >= CAPPED_SINCE:
+        shown *= thrift
+    evidence = (shown + Fraction(diagnosis.evidence)) / 2
+    bought = f"{paid} {until}, {diagnosis.cheapest} s on the cheapest path"
+    counted = f"{diagnosis.predicted} of {diagnosis.predictions}{guesses}"
     return [
         debugging_term(
             "order", 20, excluded * thrift, f"{float(excluded):.0%} of the decoys excluded; {bought}"
         ),
-        debugging_term("predictions", 20, predicted, f"{diagnosis.predicted} of {diagnosis.predictions}"),
+        debugging_term("predictions", 20, predicted, counted),
         debugging_term("discrimination", 20, evidence, _evidence_text(diagnosis)),
         debugging_term("cause", 10, Fraction(int(diagnosis.cause)), _right_text(diagnosis.cause)),
         debugging_term("place", 5, Fraction(int(diagnosis.place)), _right_text(diagnosis.place)),
@@ -91,8 +108,10 @@ def prevention_term(marking: IncidentMarking) -> Term:
     return debugging_term("prevention", 5, Fraction(int(prevented)), "said how to prevent it")
 
 
-def _controlled(item: InterviewQuestion) -> bool:
-    return any(row.reading == CONTROL for row in item.bought)
+def _paid(item: InterviewQuestion) -> int:
+    """The seconds paid, but not for a control run of a broken run, which proves rather than searches."""
+    proof = "" if item.incident.false_alarm else CONTROL
+    return sum(row.seconds for row in item.bought if row.reading != proof)
 
 
 def _exclusion(item: InterviewQuestion) -> tuple[Fraction, int]:
@@ -120,11 +139,6 @@ def debugging_term(name: str, weight: int, share: Fraction, how: str) -> Term:
 
 def _section(points: Sequence[PointMark], section: str) -> Fraction:
     return weighted_share(points, section) or Fraction(0)
-
-
-def _reproducibility(points: Sequence[PointMark], diagnosis: DiagnosisMark) -> Iterator[Term]:
-    yield debugging_term("replay plan", REPLAY, _section(points, "reproduce"), "key points held")
-    yield state_term(diagnosis)
 
 
 def state_term(diagnosis: DiagnosisMark) -> Term:

@@ -38,6 +38,9 @@ from quizapp.interview.session.question import (
     InterviewQuestion,
 )
 
+INCIDENT_RULES = 2
+"""The version of the rules by which a new incident is marked."""
+
 
 def make_question(
     number: int,
@@ -107,6 +110,7 @@ def make_question(
         spoken=spoken,
         stages=stages,
         live=LiveWork(practice=pick.live is LiveMode.PRACTICE) if pick.live else None,
+        incident_rules=INCIDENT_RULES if pick.kind == INCIDENT else 1,
     )
 
 
