@@ -6,7 +6,6 @@ on the snapshot that an interview stores, so later edits of the content do not c
 
 import random
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import NamedTuple
 
 import msgspec
@@ -321,7 +320,7 @@ def diagnose(
     Predictions of free readings count only if no reading was paid for.
     """
     stated = stated or StatedDiagnosis()
-    counted = _predicted_readings(bought)
+    counted = [row for row in bought if row.seconds] or bought
     rights = {state.id for state in asked.states if state.right}
     named = set(stated.states)
     return DiagnosisMark(
@@ -338,22 +337,6 @@ def diagnose(
         false_alarm=asked.false_alarm,
         edit=asked.false_alarm and stated.cause not in ("", NO_FAULT),
     )
-
-
-def _predicted_readings(bought: Sequence[BoughtReading]) -> Sequence[BoughtReading]:
-    return [row for row in bought if row.seconds] or bought
-
-
-def share_by_outcome(bought: Sequence[BoughtReading]) -> Fraction:
-    """The mean over the outcomes that occurred of the share of their readings that was predicted right.
-
-    Somebody who always predicts the same is right about one kind of outcome.
-    """
-    right: dict[str, list[int]] = {}
-    for row in _predicted_readings(bought):
-        right.setdefault(row.outcome, []).append(int(row.predicted == row.outcome))
-    shares = [Fraction(sum(rows), len(rows)) for rows in right.values()]
-    return sum(shares, Fraction(0)) / len(shares) if shares else Fraction(0)
 
 
 def _evidence(asked: IncidentSnapshot, stated: StatedDiagnosis, bought: Sequence[BoughtReading]) -> float:

@@ -8,7 +8,7 @@ the rest is marked by key points, because no code runs there.
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from quizapp.incidents.diagnosis import DiagnosisMark, share_by_outcome
+from quizapp.incidents.diagnosis import BoughtReading, DiagnosisMark
 from quizapp.incidents.model import CONTROL
 from quizapp.interview.marking.model import IncidentMarking, PointMark
 from quizapp.interview.scoring.arithmetic import (
@@ -84,7 +84,7 @@ def hypothesis_terms(item: InterviewQuestion, diagnosis: DiagnosisMark) -> list[
     if item.incident_rules >= CAPPED_SINCE:
         # Whoever buys every reading excludes every decoy, and "flat" is right for most readings.
         paid, free, until = _paid(item), free + _MORE_FREE_S, "s paid in all"
-        predicted, guesses = share_by_outcome(item.bought), ", each kind of outcome counting alike"
+        predicted, guesses = _share_by_outcome(item.bought), ", each kind of outcome counting alike"
     thrift = min(Fraction(1), Fraction(free + _GRACE_S, paid + _GRACE_S))
     if item.incident_rules >= CAPPED_SINCE:
         shown *= thrift
@@ -100,6 +100,18 @@ def hypothesis_terms(item: InterviewQuestion, diagnosis: DiagnosisMark) -> list[
         debugging_term("cause", 10, Fraction(int(diagnosis.cause)), _right_text(diagnosis.cause)),
         debugging_term("place", 5, Fraction(int(diagnosis.place)), _right_text(diagnosis.place)),
     ]
+
+
+def _share_by_outcome(bought: Sequence[BoughtReading]) -> Fraction:
+    """The mean over the outcomes that occurred of the share of their readings that was predicted right.
+
+    Somebody who always predicts the same is right about one kind of outcome.
+    """
+    right: dict[str, list[int]] = {}
+    for row in [row for row in bought if row.seconds] or bought:
+        right.setdefault(row.outcome, []).append(int(row.predicted == row.outcome))
+    shares = [Fraction(sum(rows), len(rows)) for rows in right.values()]
+    return sum(shares, Fraction(0)) / len(shares) if shares else Fraction(0)
 
 
 def prevention_term(marking: IncidentMarking) -> Term:

@@ -167,10 +167,9 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     to the other kinds, ``code`` the source of a coding question. ``recall`` is the chance of recalling the
     card when the paper was made. ``rules`` is the version of the rules that score it. ``stages`` are those
     that a coding task asks for, and ``grades`` what was graded of them. ``spoken`` says that the answer is
-    given aloud. ``incident_rules`` is the version of the rules for an incident, which has marks of its own by
-    itself: from 2 on, words and readings without a diagnosis are capped. ``review`` is the answer to a code
-    review but its words, and ``judged`` what the judge found out about it. ``live`` is the work on
-    an incident that is sat live.
+    given aloud. ``review`` is the answer to a code review but its words, and ``judged`` what the judge found
+    out about it. ``live`` is the work on an incident that is sat live. ``incident_rules`` is the version of the
+    rules for an incident: from 2 on, words and readings without a diagnosis are capped.
     """
 
     number: int
