@@ -111,6 +111,10 @@ class IncidentSnapshot(msgspec.Struct):
         """Return a reading by its id."""
         return next((row for row in self.readings if row.id == name), None)
 
+    def excluded_by(self, name: str) -> list[str]:
+        """The texts of the offered causes that a reading excludes."""
+        return [cause.text for cause in self.causes if name in cause.rejected_by]
+
     def cheapest_text(self) -> str:
         """The cheapest path in words."""
         titles = [text_of(self.readings, name) for name in self.cheapest.readings]

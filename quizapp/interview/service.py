@@ -40,6 +40,7 @@ from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, REVIEW, 
 from quizapp.interview.session.session import InterviewSession
 from quizapp.practice.staged_run import StageOutcome
 from quizapp.scheduling.recorder import MockReview
+from quizapp.util.installation import require_torch
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Bank
@@ -154,6 +155,8 @@ class Interview:
         blueprint = blueprint or load_blueprint()
         library = library or load_library()
         incident = find_incident(library, name)
+        if live:
+            require_torch("A live incident")
         seed = secrets.randbelow(1_000_000) if seed is None else seed
         state = knowledge(study).get(incident.card)
         unseen = incident.id not in variants_seen(study)

@@ -28,6 +28,7 @@ GUARD = "        assert loss < 3"
 GUARDED = HEALTHY.replace("        print", f"{GUARD}\n        print")
 
 TASK = LiveTask(
+    name="a-run",
     baseline="mlp",
     title="A classifier",
     brief="It learns to tell ten classes apart.",

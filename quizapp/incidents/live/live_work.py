@@ -19,6 +19,7 @@ LEAST_PRICE_S = 3
 KEPT_LOGS = 8
 """How many of the newest runs keep their log; the whole document is written every second."""
 LOG_BYTES = 8_000
+NOT_MEASURED = "The judge has not run it."
 REPLAYS = 3
 """How often the stated command is run on the broken script."""
 
@@ -31,7 +32,7 @@ class LiveMode(StrEnum):
 
 
 class LiveTask(msgspec.Struct, frozen=True):
-    """The program of a live incident as asked.
+    """The program of a live incident as asked. ``name`` is the incident's, which does not give it away.
 
     ``broken`` is the script that the learner gets, ``healthy`` the same without the fault. ``seed`` and
     ``steps`` are those of the broken run whose log is shown, ``price`` is what a run of all steps costs in
@@ -40,6 +41,7 @@ class LiveTask(msgspec.Struct, frozen=True):
     ``options`` go to the measurement. With ``resume`` every run is stopped halfway and continued.
     """
 
+    name: str
     baseline: str
     title: str
     brief: str
@@ -206,3 +208,8 @@ def trimmed_log(log: str) -> str:
     half = LOG_BYTES // 2
     head, tail = log[:half].rpartition("\n")[0], log[-half:].partition("\n")[2]
     return f"{head}\n…\n{tail}"
+
+
+def unmeasured() -> HandIn:
+    """What stands where the judge measured nothing."""
+    return HandIn(replay_text=NOT_MEASURED, fix_text=NOT_MEASURED, guard_text=NOT_MEASURED)

@@ -19,6 +19,7 @@ def make_task(incident: Incident, library: IncidentLibrary) -> LiveTask:
     baseline = program.baseline
     repairs = [program.healthy, *program.rights]
     return LiveTask(
+        name=incident.name,
         baseline=baseline.name,
         title=baseline.title,
         brief=baseline.brief,

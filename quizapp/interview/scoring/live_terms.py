@@ -7,7 +7,7 @@ weights are those of any incident there; its fix and its guard are measured.
 
 from fractions import Fraction
 
-from quizapp.incidents.live.live_work import REPLAYS, HandIn, LiveTask, LiveWork
+from quizapp.incidents.live.live_work import REPLAYS, HandIn, LiveTask, LiveWork, unmeasured
 from quizapp.interview.marking.model import IncidentMarking
 from quizapp.interview.scoring.arithmetic import DEBUGGING, Term
 from quizapp.interview.scoring.incident_terms import (
@@ -26,15 +26,23 @@ BAND, SMALL, GUARD = 12, 5, 3
 FREE_STEPS, MOST_STEPS = 2, 10
 """A reproduction of up to this many times the shortest earns all, and from the second factor on nothing."""
 FREE_NODES = 2
+MEASURED_TERMS = (
+    "symptom shown",
+    "replays agree",
+    "short",
+    "healthy band",
+    "small fix",
+    "guard",
+    "no diagnosis",
+)
 CAP_NO_DIAGNOSIS = 10
 """What replay, fix and explanation can earn together where nothing was diagnosed."""
-NOT_MEASURED = "not measured"
 
 
 def live_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Term]:
     """Return the terms of a live incident, weighed as in an interview by the rules of version 2."""
     task, work = item.live_task, item.live_work
-    measured = work.measured or HandIn(replay_text=NOT_MEASURED, fix_text=NOT_MEASURED)
+    measured = work.measured or unmeasured()
     diagnosis = marking.diagnosis
     if item.rules > 1:
         terms = [

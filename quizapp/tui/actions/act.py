@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from quizapp.tui.actions.phase import Phase
 
-FIELDS = frozenset({Phase.TYPING, Phase.FIND, Phase.CODING, Phase.TELLING})
+FIELDS = frozenset({Phase.TYPING, Phase.FIND, Phase.CODING, Phase.TELLING, Phase.SCRIPT})
 """Phases in which a focused field may swallow printable keys."""
 
 KEPT_BY_BROWSERS = {"ctrl+n": "alt+n", "ctrl+t": "alt+t", "ctrl+w": "alt+w"}

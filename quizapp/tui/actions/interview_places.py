@@ -47,6 +47,8 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         "starting with the kinds of fault that you are forgetting. Clock and marks are those of a scenario "
         "in an interview, but these runs do not count in your interview history.", (
         A("begin", "enter,space", "begin", "Start the clock on the run under the cursor.", (), 10),
+        A("live", "l", "live", "Sit it live: repair its script and run it.", (), 9),
+        A("practice", "p", "practice", "Repair it without a clock; readings say what they exclude.", (), 5),
         *LIST,
         A("result", "c", "last result", "Open the scorecard of your last attempt.", (), 6),
         A("resume", "r", "resume", "Resume what is not finished; its clock kept running.", (P.CUT,), 8),
@@ -58,7 +60,8 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
         "One clock runs for the whole interview. Answers are frozen as you give them, and nothing is "
         "revealed before the end. A question is cut at one and a half times its budget. In a scenario each "
         "reading costs seconds of the clock, and you predict its outcome before you see it. Answer, cause, "
-        "place and rejected cause are frozen together.", (
+        "place and rejected cause are frozen together. Sat live, its script opens once you have committed to "
+        "cause and place.", (
         A("proceed", "enter,space", "go on", "Go on to the next phase.", (P.BRIEF, P.WRAP), 10),
         A("answer", "ctrl+r", "answer", "Freeze the answer and its time.", ANSWERABLE, 10, True),
         A("answer_here", "enter", "answer", "Freeze the answer and its time.", (P.CHOICE, P.ORDER)),
@@ -80,11 +83,22 @@ INTERVIEW_PLACES: Mapping[str, PlaceActions] = {
           (P.CODING, *_DECIDED), 7, True),
         A("judge", "ctrl+s", "submit", "Submit to the hidden tests; the last one counts.", (P.CODING,), 7,
           True),
-        A("edit", "ctrl+o", "editor", "Use your own editor; the clock keeps running.", (P.CODING,), 3, True),
+        A("edit", "ctrl+o", "editor", "Use your own editor; the clock keeps running.",
+          (P.CODING, P.SCRIPT), 3, True),
         A("case('run')", "f2", "run", "Show the run: setup, symptom and readings.", INCIDENT, 3, True),
         A("case('answer')", "f3", "write", "Write the answer.", INCIDENT, 3, True),
         A("case('diagnosis')", "f4", "diagnosis", "Commit to cause, place, state to save and rejected cause.",
           INCIDENT, 3, True),
+        A("case('script')", "f5", "script", "Read the script; once you have committed, repair it.",
+          INCIDENT, 3, True),
+        A("case('log')", "f6", "log", "Show the runs: curves and log.", INCIDENT, 3, True),
+        A("live('run')", "ctrl+s", "run script", "Run the script with steps and a seed; a run costs seconds.",
+          INCIDENT, 8, True),
+        A("live('stop')", "ctrl+b", "stop run", "Stop the run that goes on.", INCIDENT, 8, True),
+        A("live('commit')", "c", "commit", "Commit to cause and place, which opens the script.",
+          (P.DIAGNOSIS,), 8),
+        A("live('older')", "left,h", "run before", "Show the run before.", (P.LOG,), 2),
+        A("live('newer')", "right,l", "run after", "Show the run after.", (P.LOG,), 2),
         A("buy", "enter,space", "take reading", "Predict how the reading ends, pay for it and read it.",
           (P.READINGS,), 9),
         A("case('numbers')", "n", "numbers", "Show or hide the numbers of the curves.", (P.READINGS,), 2),

@@ -41,6 +41,8 @@ class Phase(StrEnum):
     TELLING = "telling"
     DIAGNOSIS = "diagnosis"
     PREDICT = "predict"
+    SCRIPT = "script"
+    LOG = "log"
     REVIEW_SURE = "review-sure"
     REVIEW_DECIDE = "review-decide"
     REVIEW_POINT = "review-point"

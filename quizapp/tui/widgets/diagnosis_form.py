@@ -5,6 +5,7 @@ from typing import Any
 from textual.content import Content
 
 from quizapp.incidents.diagnosis import IncidentSnapshot, StatedDiagnosis, text_of
+from quizapp.incidents.live.live_work import LiveWork
 from quizapp.tui.rendering.layout import hanging
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.widgets.row_list import RowList
@@ -15,6 +16,7 @@ HEADS = {
     "decoy": "Rejected",
     "reading": "…by reading",
 }
+COMMAND = "Reproduce"
 _LABEL = 12
 
 
@@ -25,9 +27,11 @@ class DiagnosisForm(RowList):
         super().__init__(**options)
         self.asked: IncidentSnapshot | None = None
         self.stated = StatedDiagnosis()
+        self.live: LiveWork | None = None
 
-    def show(self, asked: IncidentSnapshot, stated: StatedDiagnosis) -> None:
-        """Show the incident's form with the diagnosis stated so far."""
+    def show(self, asked: IncidentSnapshot, stated: StatedDiagnosis, live: LiveWork | None = None) -> None:
+        """Show the incident's form with the diagnosis stated so far, and with a command if it is ``live``."""
+        self.live = live
         self.asked, self.stated = asked, stated
         self.keep_cursor()
         self.changed()
@@ -36,7 +40,8 @@ class DiagnosisForm(RowList):
     def rows(self) -> list[tuple[str, str]]:
         """(field, id) of every line; only the lines of states have an id."""
         states = [("states", row.id) for row in self.asked.states] if self.asked else []
-        return [*((field, "") for field in HEADS), *states]
+        command = [("command", "")] if self.live is not None else []
+        return [*((field, "") for field in HEADS), *command, *states]
 
     @property
     def here(self) -> tuple[str, str]:
@@ -54,7 +59,8 @@ class DiagnosisForm(RowList):
         first = Content.styled("▸ " if here else "  ", "$primary bold")
         if field == "states":
             return self._state(name, first, width, here=here)
-        label = first.append(Content.styled(f"{HEADS[field]:{_LABEL}}", "$text-muted"))
+        name = COMMAND if field == "command" else HEADS[field]
+        label = first.append(Content.styled(f"{name:{_LABEL}}", "$text-muted"))
         text = self._chosen_text(field)
         body = (
             plain(text, "bold")
@@ -65,6 +71,8 @@ class DiagnosisForm(RowList):
 
     def _chosen_text(self, field: str) -> str:
         assert self.asked is not None
+        if field == "command":
+            return self.live.command.text if self.live and self.live.command else ""
         if field == "reading":
             return text_of(self.asked.readings, self.stated.reading)
         if field == "place":

@@ -1,6 +1,7 @@
 """The readings of an incident with their prices, and the results of those that were bought."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from textual.content import Content
@@ -24,11 +25,21 @@ class Readings(RowList):
         super().__init__(**options)
         self.readings: Sequence[OfferedReading] = ()
         self.bought: dict[str, BoughtReading] = {}
+        self.excluded: Mapping[str, Sequence[str]] = {}
         self.asking = False
         self.numbers = False
 
-    def show(self, readings: Sequence[OfferedReading], bought: Sequence[BoughtReading]) -> None:
-        """Show the readings and those that were bought; the cursor stays where it is."""
+    def show(
+        self,
+        readings: Sequence[OfferedReading],
+        bought: Sequence[BoughtReading],
+        excluded: Mapping[str, Sequence[str]] = MappingProxyType({}),
+    ) -> None:
+        """Show the readings and those that were bought; the cursor stays where it is.
+
+        ``excluded`` holds, by reading, the causes that it excludes, where that is shown.
+        """
+        self.excluded = excluded
         self.readings = readings
         self.bought = {row.reading: row for row in bought}
         self.keep_cursor()
@@ -65,7 +76,7 @@ class Readings(RowList):
                 beside = row if curve is None or self.numbers else curve.rest
                 for line in _packed(beside, width - 10) if beside else ():
                     lines += hanging(Content(" " * 10), plain(line), width)
-            return lines
+            return [*lines, *self._excluded_lines(reading.id, width)]
         price = f"{reading.seconds:>3} s" if reading.seconds else " free"
         first = first.append(Content.styled(f"{price}   ", "$text-muted"))
         lines = hanging(first, plain(reading.title, "bold" if here else ""), width)
@@ -73,6 +84,13 @@ class Readings(RowList):
             lines += hanging(Content(" " * 10), plain(reading.asks, "$text-muted"), width)
             lines += self._outcomes(reading, width) if self.asking else []
         return lines
+
+    def _excluded_lines(self, name: str, width: int) -> list[Content]:
+        if name not in self.excluded:
+            return []
+        causes = self.excluded[name]
+        text = f"It excludes: {'; '.join(causes)}." if causes else "It excludes none of the causes offered."
+        return hanging(Content(" " * 10), plain(text, "$success"), width)
 
     @staticmethod
     def _outcomes(reading: OfferedReading, width: int) -> list[Content]:

@@ -9,6 +9,7 @@ from textual.content import Content
 from textual.widgets import Static
 
 from quizapp.errors import QuizError
+from quizapp.incidents.live.live_work import LiveMode
 from quizapp.incidents.loader import find_incident, load_library
 from quizapp.interview.blueprint import CUT_SHARE, load_blueprint
 from quizapp.interview.paper.incident_pool import ListedIncident, list_incidents
@@ -144,18 +145,35 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
     def offers(self, act: actions.Act) -> bool:
         """Offer a result only for a run that was done."""
         case = self.table.current
+        if act.action in {"live", "practice"}:
+            return case is not None and case.incident.live is not None
         return act.action != "result" or (case is not None and case.last is not None)
 
     # acting
 
     def action_begin(self) -> None:
         """Start the clock on the run under the cursor."""
+        self._begin(None)
+
+    def action_live(self) -> None:
+        """Start it live, with its script to repair."""
+        self._begin(LiveMode.CLOCK)
+
+    def action_practice(self) -> None:
+        """Start it live and without a clock."""
+        self._begin(LiveMode.PRACTICE)
+
+    def _begin(self, live: LiveMode | None) -> None:
         from quizapp.interview.service import Interview
 
         case = self.table.current
         if case is None or self.must_finish_first():
             return
-        interview = Interview.begin_incident(self.quiz.study, case.incident.id)
+        try:
+            interview = Interview.begin_incident(self.quiz.study, case.incident.id, live=live)
+        except QuizError as error:
+            self.quiz.say(str(error), bad=True)
+            return
         interview.start()
         self.sit(interview)
 

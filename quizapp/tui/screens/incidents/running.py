@@ -1,5 +1,6 @@
 """The scenario of a mock interview: a broken run, readings that cost seconds, answer and diagnosis."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 from textual.app import ComposeResult
@@ -12,6 +13,7 @@ from quizapp.tui.actions import Phase
 from quizapp.tui.rendering.markdown import document
 from quizapp.tui.rendering.text import plain
 from quizapp.tui.screens.choose import Choose
+from quizapp.tui.screens.incidents.live_desk import LiveDesk
 from quizapp.tui.widgets.answer_box import AnswerBox
 from quizapp.tui.widgets.diagnosis_form import HEADS, DiagnosisForm
 from quizapp.tui.widgets.readings import Readings
@@ -23,7 +25,21 @@ if TYPE_CHECKING:
     from quizapp.tui.screens.interview.running import RunScreen
 
 PANES = (("run", "f2", "Run"), ("answer", "f3", "Answer"), ("diagnosis", "f4", "Diagnosis"))
-PHASE_OF_PANE = {"run": Phase.READINGS, "answer": Phase.TELLING, "diagnosis": Phase.DIAGNOSIS}
+LIVE_PANES = (("script", "f5", "Script"), ("log", "f6", "Log"))
+PHASE_OF_PANE = {
+    "run": Phase.READINGS,
+    "answer": Phase.TELLING,
+    "diagnosis": Phase.DIAGNOSIS,
+    "script": Phase.SCRIPT,
+    "log": Phase.LOG,
+}
+_LIVE_ACTS = frozenset(
+    {
+        "case('script')",
+        "case('log')",
+        *(f"live('{name}')" for name in ("run", "stop", "commit", "older", "newer")),
+    }
+)
 WRITE = (
     "Give the symptom with numbers, how to replay it, the cause, the smallest fix, how you verify it, "
     "and a guard."
@@ -46,6 +62,7 @@ class IncidentView(Container):
         self.loaded: int | None = None
         self.pane = "run"
         self.warned: set[str] = set()
+        self.desk = LiveDesk(interview, id="desk")
 
     def compose(self) -> ComposeResult:
         """Tabs, then the panes."""
@@ -61,6 +78,7 @@ class IncidentView(Container):
                     yield AnswerBox(id="said")
                 with VerticalScroll(id="case-diagnosis", classes="pane", can_focus=False):
                     yield DiagnosisForm(id="form")
+            yield self.desk
 
     @property
     def run_screen(self) -> "RunScreen":
@@ -90,7 +108,8 @@ class IncidentView(Container):
 
     def scroller(self) -> Widget:
         """The pane that scrolls."""
-        return self.query_one("#case-diagnosis" if self.pane == "diagnosis" else "#case-run")
+        names = {"diagnosis": "#case-diagnosis", "log": "#run-lines", "script": "#run-lines"}
+        return self.query_one(names.get(self.pane, "#case-run"))
 
     # showing
 
@@ -102,6 +121,8 @@ class IncidentView(Container):
             self.readings.cursor = self.form.cursor = 0
             self.answer.load_text(item.typed)
             self.query_one("#case-run").scroll_home(animate=False)
+        if item.live is not None:
+            self.desk.load(item)
         self.changed()
         self.go("run")
         return PHASE_OF_PANE["run"]
@@ -112,15 +133,25 @@ class IncidentView(Container):
         if item is None:
             return
         hints = [f"> Hint: {hint}" for hint in item.incident.hints[: item.hints]]
-        text = "\n\n".join([f"**{item.incident.title}**", item.incident.prompt.strip(), *hints])
+        script = [f"**The script**, `run.py`: {item.live_task.brief.strip()}"] if item.live else []
+        title = f"**{item.incident.title}**"
+        text = "\n\n".join([title, item.incident.prompt.strip(), *script, *hints])
         self.query_one("#told", Static).update(document(text))
-        self.readings.show(item.incident.readings, item.bought)
-        self.form.show(item.incident, item.diagnosis)
+        self.readings.show(item.incident.readings, item.bought, self._excluded(item))
+        self.form.show(item.incident, item.diagnosis, item.live)
         ends = (f"{reading.title} {bought.outcome}" for reading, bought in item.readings_bought())
         self.query_one("#seen", Static).update(plain(" · ".join(ends), "$text-muted"))
 
+    @staticmethod
+    def _excluded(item: InterviewQuestion) -> dict[str, list[str]]:
+        """In practice, by reading that was taken, the causes that it excludes."""
+        taken = [row.reading for row in item.bought] if item.practice else []
+        return {name: item.incident.excluded_by(name) for name in taken}
+
     def collect(self, item: InterviewQuestion) -> None:
-        """Hand the typed answer to the session."""
+        """Hand the typed answer and the script to the session."""
+        if item.live is not None:
+            self.desk.collect(item)
         if self.loaded == item.number and self.answer.text != item.typed:
             self.session.type(self.answer.text)
 
@@ -130,26 +161,34 @@ class IncidentView(Container):
             self.readings.numbers = not self.readings.numbers
             self.readings.changed()
             return
+        live = self.item is not None and self.item.live is not None
+        if name in ("script", "log") and not live:
+            return
         self.pane = name
         self.readings.asking = False
         self.readings.changed()
-        panes = [pane for pane, _, _ in PANES]
+        shown = (*PANES, *LIVE_PANES) if live else PANES
+        panes = [pane for pane, _, _ in shown]
+        self.query_one("#cases").set_class(name in ("script", "log"), "desk")
         for pane in panes:
             front = pane == name or (name == "run" and pane == "answer")
             self.query_one(f"#case-{pane}").set_class(pane == name, "current")
             self.query_one(f"#case-{pane}").set_class(front, "front")
         self.query_one("#beside").set_class(name == "run", "idle")
-        names = [f"{key} {title}" for _, key, title in PANES]
+        names = [f"{key} {title}" for _, key, title in shown]
         tabs = self.query_one("#casetabs", TabStrip)
         tabs.show(names, panes.index(name), lambda index: f"screen.case('{panes[index]}')")
-        if name == "answer":
-            self.answer.focus()
+        if name in ("answer", "script"):
+            (self.answer if name == "answer" else self.desk.editor).focus()
         else:
             self.screen.set_focus(None)
         self.run_screen.enter_phase(PHASE_OF_PANE[name])
 
     def move(self, step: int) -> None:
-        """Move the cursor of the pane."""
+        """Move the cursor of the pane, or scroll the log."""
+        if self.pane == "log":
+            self.scroller().scroll_relative(y=step, animate=False)
+            return
         self._list.move_or_scroll(step, self.scroller())
 
     @property
@@ -235,6 +274,12 @@ class IncidentView(Container):
         if item is None:
             return
         field, name = self.form.here
+        if field == "command":
+            self.desk.ask_command()
+            return
+        if item.is_committed(field):
+            self.run_screen.quiz.say("Cause and place are fixed since you committed to them.")
+            return
         if field == "states":
             self._commit(item, field, item.diagnosis.toggle_state(name))
             return
@@ -266,7 +311,32 @@ class IncidentView(Container):
     def _commit(self, item: InterviewQuestion, field: str, value: str | list[str]) -> None:
         self.session.commit(field, value)
         self.interview.save()
-        self.form.show(item.incident, item.diagnosis)
+        self.form.show(item.incident, item.diagnosis, item.live)
+
+    def live(self, name: str) -> None:
+        """Do something that only a live incident has."""
+        if self.item is None or self.item.live is None:
+            return
+        acts: dict[str, Callable[[], None]] = {
+            "run": self.desk.ask_run,
+            "stop": self.desk.stop_run,
+            "commit": self.desk.commit,
+            "older": lambda: self.desk.other_run(-1),
+            "newer": lambda: self.desk.other_run(1),
+        }
+        acts[name]()
+
+    def offers(self, action: str) -> bool:
+        """Whether a key of a live incident has something to act on; other keys always have."""
+        if action not in _LIVE_ACTS:
+            return True
+        if self.item is None or self.item.live is None:
+            return False
+        return {
+            "live('stop')": self.desk.is_running,
+            "live('run')": not self.desk.is_running,
+            "live('commit')": not self.item.live.committed,
+        }.get(action, True)
 
     def ready(self, item: InterviewQuestion) -> bool:
         """Whether the answer may be frozen. Warns about missing parts once; then the learner decides."""

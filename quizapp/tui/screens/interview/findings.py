@@ -22,7 +22,9 @@ from quizapp.interview.marking.model import (
     ReviewMarking,
 )
 from quizapp.interview.marking.propose import mark_words
+from quizapp.interview.report.live_text import live_lines, reference_lines, repair_lines
 from quizapp.interview.report.text import given_text, right_text, verdict_line
+from quizapp.interview.scoring.live_terms import MEASURED_TERMS
 from quizapp.interview.scoring.review_terms import review_result
 from quizapp.interview.scoring.terms import terms_of
 from quizapp.interview.session.question import ESTIMATE, IN_WORDS, INCIDENT, REVIEW, InterviewQuestion
@@ -115,6 +117,22 @@ def _review(item: InterviewQuestion, marking: ReviewMarking) -> Iterator[str]:
         yield "```"
 
 
+def _live(item: InterviewQuestion) -> Iterator[str]:
+    """What the judge measured of a live incident, and both repairs; in Markdown."""
+    if item.live is None:
+        return
+    yield "**The script**, measured by the judge"
+    yield ""
+    if item.live.measured is None:
+        yield "The judge is running the script; its marks follow."
+    else:
+        yield from (f"- {line}" for line in live_lines(item))
+    yield ""
+    for title, lines in (("Your repair:", repair_lines(item)), ("The reference:", reference_lines(item))):
+        if lines:
+            yield from (title, "", "```diff", *lines, "```", "")
+
+
 def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
     """The diagnosis beside the right one, each reading, and the marks that follow; in Markdown."""
     if marking.empty:
@@ -137,9 +155,12 @@ def _diagnosis(item: InterviewQuestion, marking: Marking) -> Iterator[str]:
         )
     yield f"- cheapest path: {item.incident.cheapest_text()}"
     yield ""
+    yield from _live(item)
     yield "**Marks**"
     yield ""
-    shown = ("state to save", "cause", "place", "predictions", "evidence", "price", "cap", "hints")
+    shown = {"state to save", "cause", "place", "predictions", "evidence", "price", "cap", "hints"}
+    if item.live is not None:
+        shown |= {*MEASURED_TERMS}
     for term in terms_of(item, marking):
         if term.name in shown:
             of = f" of {float(term.weight):g}" if term.weight > 0 else ""

@@ -91,6 +91,7 @@ class RunScreen(Place):
         if self._over:
             return
         self.collect()
+        self.incident.desk.tick()
         self.react(self.interview.tick())
         if self.interview.taken:
             self._leave_taken()
@@ -190,6 +191,7 @@ class RunScreen(Place):
 
         self.interview.save()
         self.quiz.judge.cancel()
+        self.incident.desk.close()
         self.quiz.clear_notifications()
         if self.interview.taken:
             self._leave_taken()
@@ -217,6 +219,7 @@ class RunScreen(Place):
         """Save what was typed, because the program ends."""
         self.collect()
         self.interview.save()
+        self.incident.desk.close()
 
     def action_back(self) -> None:
         """Leave the screen; the clock keeps running, and the interview can be resumed."""
@@ -230,7 +233,14 @@ class RunScreen(Place):
     def offers(self, act: actions.Act) -> bool:
         """Offer another question only where there can be one."""
         another = self.interview.form.has_total or act.action not in {"skip", "return_to"}
-        return another and super().offers(act)
+        return another and self.incident.offers(act.action) and super().offers(act)
+
+    def label_of(self, act: actions.Act) -> str:
+        """A live incident is handed in, not answered."""
+        item = self.session.item
+        if act.action == "answer" and item is not None and item.live is not None:
+            return "hand in"
+        return super().label_of(act)
 
     @property
     def options(self) -> int:
@@ -345,7 +355,7 @@ class RunScreen(Place):
             self.question.choice.move(step)
         elif self.phase == Phase.ORDER:
             self.question.order.move(step)
-        elif self.phase in {Phase.READINGS, Phase.DIAGNOSIS}:
+        elif self.phase in {Phase.READINGS, Phase.DIAGNOSIS, Phase.LOG}:
             self.incident.move(step)
         elif self._phase in actions.REVIEWING:
             self.review.move(step)
@@ -380,14 +390,21 @@ class RunScreen(Place):
         self.coding.submit()
 
     def action_edit(self) -> None:
-        """Hand the code to the learner's editor."""
-        self.coding.edit()
+        """Hand the code or the script to the learner's editor."""
+        if self._phase == Phase.SCRIPT:
+            self.incident.desk.edit_outside()
+        else:
+            self.coding.edit()
 
     # incidents
 
     def action_case(self, name: str) -> None:
         """Show a pane of the incident."""
         self.incident.go(name)
+
+    def action_live(self, name: str) -> None:
+        """Do something that only a live incident has."""
+        self.incident.live(name)
 
     def action_buy(self) -> None:
         """Ask for the reading under the cursor; first the learner says how it ends."""
