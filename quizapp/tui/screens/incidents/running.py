@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
+from textual import on
 from textual.app import ComposeResult
 from textual.containers import Container, Horizontal, Vertical, VerticalScroll
 from textual.widget import Widget
@@ -208,6 +209,18 @@ class IncidentView(Container):
             self.choose()
         else:
             self.ask()
+
+    @on(RowList.Picked, "#readings")
+    def _reading_clicked(self, event: RowList.Picked) -> None:
+        """A click on a reading."""
+        event.stop()
+        self.pick("run", event.place)
+
+    @on(RowList.Picked, "#form")
+    def _form_clicked(self, event: RowList.Picked) -> None:
+        """A click on a line of the diagnosis."""
+        event.stop()
+        self.pick("diagnosis", event.place)
 
     def keep_in_view(self) -> None:
         """Scroll to the line under the cursor."""

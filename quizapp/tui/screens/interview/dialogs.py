@@ -28,6 +28,13 @@ WHERE_TO_WRITE: dict[Phase | None, str] = {
 """Hints for a learner who types in a pane without a field, by phase."""
 
 
+def close_dialogs_over(screen: "RunScreen") -> None:
+    """Close the dialogs over a running interview, which are about a question that is closed now."""
+    stack = screen.app.screen_stack
+    while screen in stack and screen.app.screen is not screen:
+        screen.app.pop_screen()
+
+
 def ask_about_empty(screen: "RunScreen", item: InterviewQuestion) -> None:
     """Ask before an empty answer is frozen, because ctrl+r is one key."""
     missing = {

@@ -52,7 +52,7 @@ class ReviewJudging:
         quiz = self._screen.quiz
 
         def work() -> None:
-            from quizapp.incidents.live.judging import measure_with_client
+            from quizapp.incidents.live.live_judging import measure_with_client
 
             try:
                 result: HandIn | QuizError = measure_with_client(

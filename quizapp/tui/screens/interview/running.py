@@ -24,6 +24,7 @@ from quizapp.tui.screens.interview.dialogs import (
     ask_about_empty,
     ask_to_end,
     choose_question,
+    close_dialogs_over,
 )
 from quizapp.tui.screens.interview.question_view import QuestionView
 from quizapp.tui.screens.interview.review_view import ReviewView
@@ -112,7 +113,7 @@ class RunScreen(Place):
             if event in NOTICES:
                 self.quiz.notify(NOTICES[event], timeout=3, markup=False)
         if "cut" in happened and "lost" not in happened and not self._over:
-            self._close_dialogs()
+            close_dialogs_over(self)
             self.quiz.push_screen(TimeUp(CUT))
 
     def collect(self) -> None:
@@ -197,7 +198,7 @@ class RunScreen(Place):
             self._leave_taken()
             return
         self.interview.propose()
-        self._close_dialogs()
+        close_dialogs_over(self)
         self.quiz.switch_screen(MarkScreen(self.interview))
 
     def _leave_taken(self) -> None:
@@ -205,15 +206,9 @@ class RunScreen(Place):
         if self._left:
             return
         self._over = self._left = True
-        self._close_dialogs()
+        close_dialogs_over(self)
         self.quiz.say(self.interview.taken, bad=True)
         self.quiz.go_back(self)
-
-    def _close_dialogs(self) -> None:
-        """Close the dialogs over this screen, which are about a question that is closed now."""
-        stack = self.app.screen_stack
-        while self in stack and self.app.screen is not self:
-            self.app.pop_screen()
 
     def closing(self) -> None:
         """Save what was typed, because the program ends."""
@@ -237,10 +232,8 @@ class RunScreen(Place):
 
     def label_of(self, act: actions.Act) -> str:
         """A live incident is handed in, not answered."""
-        item = self.session.item
-        if act.action == "answer" and item is not None and item.live is not None:
-            return "hand in"
-        return super().label_of(act)
+        live = self.session.item is not None and self.session.item.live is not None
+        return "hand in" if live and act.action == "answer" else super().label_of(act)
 
     @property
     def options(self) -> int:
@@ -417,16 +410,6 @@ class RunScreen(Place):
     def action_unask(self) -> None:
         """Leave the reading."""
         self.incident.go("run")
-
-    @on(RowList.Picked, "#readings")
-    def _reading_clicked(self, event: RowList.Picked) -> None:
-        """A click on a reading."""
-        self.incident.pick("run", event.place)
-
-    @on(RowList.Picked, "#form")
-    def _form_clicked(self, event: RowList.Picked) -> None:
-        """A click on a line of the diagnosis."""
-        self.incident.pick("diagnosis", event.place)
 
     def action_choose(self) -> None:
         """Choose for the line of the diagnosis under the cursor."""
