@@ -168,8 +168,8 @@ class InterviewQuestion(msgspec.Struct, rename={"asked": "question", "follow_ups
     card when the paper was made. ``rules`` is the version of the rules that score it. ``stages`` are those
     that a coding task asks for, and ``grades`` what was graded of them. ``spoken`` says that the answer is
     given aloud. ``review`` is the answer to a code review but its words, and ``judged`` what the judge found
-    out about it. ``live`` is the work on an incident that is sat live. ``incident_rules`` is the version of the
-    rules for an incident: from 2 on, words and readings without a diagnosis are capped.
+    out about it. ``live`` is the work on an incident that is sat live. ``incident_rules`` is the version of
+    the rules for an incident: from 2 on, words and readings without a diagnosis are capped.
     """
 
     number: int

@@ -148,7 +148,7 @@ class LiveDesk(Horizontal):
         body.update(Content("\n").join(shown))
         if is_current or run is not self._scrolled:
             self._scrolled = run
-            scroll.scroll_end(animate=False)
+            self.run_screen.call_after_refresh(scroll.scroll_end, animate=False)
 
     def _shown(self, item: InterviewQuestion) -> LoggedRun | None:
         work = item.live_work
