@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from quizapp.bank.model import Question
 from quizapp.bank.parameters import SampledQuestion
-from quizapp.bank.units import parse_number
+from quizapp.bank.units import not_a_number, parse_number
 from quizapp.util.text import number_text
 
 GAP = re.compile(r"\[\[(.+?)\]\]", re.DOTALL)
@@ -39,8 +39,7 @@ def mark_numeric(question: Question, sample: SampledQuestion, text: str) -> Mark
     if not text.strip():
         return Mark(0.0, f"Not answered. Right is {right}.")
     if number is None:
-        unit = f" in {question.unit}" if question.unit else ""
-        return Mark(0.0, f"That is not a number{unit}. Right is {right}.")
+        return Mark(0.0, f"{not_a_number(question.unit)} Right is {right}.")
     slack = max(question.tolerance.absolute, question.tolerance.relative * abs(sample.result))
     # With a tolerance of zero, rounding inside the formula must not make an exact answer wrong.
     slack += 1e-9 * abs(sample.result)

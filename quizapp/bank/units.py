@@ -69,18 +69,51 @@ _OPERATOR = re.compile(r"[\d)] ?(?:\*\*|[-+*/^]) ?[-\d(.]")
 _RAISED = re.compile(r"[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+")
 _SUPERSCRIPT = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−–", "0123456789-+--")
 _SIGNS = str.maketrans("×·−–", "**--")
+_TIMES = str.maketrans("⋅∙•∗✕⨯", "····××")
+_GROUPED = re.compile(r"\d[\d.,'’]*\d")
+_POWER_OF_TEN = re.compile(
+    r"(?<![\w.,^/])(?<!/ )(?:(\d+(?:\.\d+)?)\s*[×·*]\s*)?"
+    r"10(?:(?:\^|\*\*)([-−]?\d+)|([⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))(?![\d.]|\s*(?:\^|\*\*))"
+)
+
+
+def plain_numbers(text: str) -> str:
+    """A text with its numbers as Python writes them: 4.2e22 for 4.2·10²², 4.2 for 4,2, 1000 for 1'000.
+
+    One comma is a decimal comma unless exactly three digits follow, as in 12,345.
+    """
+    text = _GROUPED.sub(lambda match: _ungrouped(match[0]), text.translate(_TIMES))
+    text = re.sub(r"(?<=\d)([eE])[−–](?=\d)", r"\1-", text)
+    return _POWER_OF_TEN.sub(
+        lambda match: f"{match[1] or 1}e{int((match[2] or match[3]).translate(_SUPERSCRIPT))}", text
+    )
+
+
+def _ungrouped(digits: str) -> str:
+    digits = re.sub(r"(?<=\d)['’](?=\d{3}(?!\d))", "", digits)
+    if re.fullmatch(r"\d{1,3}(?:\.\d{3})+,\d+", digits):  # 1.000,5
+        return digits.replace(".", "").replace(",", ".")
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?", digits) and not re.match("0+,", digits):
+        return digits.replace(",", "")
+    head, comma, tail = digits.partition(",")
+    return f"{head}.{tail}" if comma and head.isdigit() and tail.isdigit() else digits
+
+
+def not_a_number(unit: str) -> str:
+    """The sentence for a text that is not a number in a unit."""
+    return f"That is not a number{f' in {unit}' if unit else ''}; 4200, 4.2e3, 4.2·10³ and 1/3 are."
 
 
 def parse_number(text: str, unit: str) -> float | None:
     """Read the number in ``text`` and convert it to ``unit``.
 
     Returns None if there is no number or the units do not match. A bare number counts as being in ``unit``.
-    ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` give the same size. ``3/4``, ``2^24``,
+    ``112 GB``, ``1.12e11 B``, ``104.3 GiB`` and ``0.112 TB`` give the same size. ``3/4``, ``2^24``, ``4,2``,
     ``1.5 × 10^3`` and expressions such as ``6*7e9*2e12/1e21`` are numbers too.
     """
     if len(text) > _MAX_TEXT:
         return None
-    line = " ".join(text.strip().lstrip("~≈=$").split())
+    line = plain_numbers(" ".join(text.strip().lstrip("~≈=$").split()))
     parsed = _calculated(line) or _split(line)
     if parsed is None:
         return None
@@ -88,7 +121,7 @@ def parse_number(text: str, unit: str) -> float | None:
     if "$" in text and not written:
         written = "USD"
     factor = _factor(written, unit)
-    return None if factor is None else number * factor
+    return None if factor is None or not math.isfinite(number) else number * factor
 
 
 def _split(text: str) -> tuple[float, str] | None:

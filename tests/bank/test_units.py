@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quizapp.bank.units import parse_number
+from quizapp.bank.units import parse_number, plain_numbers
 
 
 @pytest.mark.parametrize(
@@ -51,8 +51,35 @@ def test_units_are_converted_to_the_questions(text: str, unit: str, value: float
 
 
 @pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        *((text, 4.2e22) for text in ("4.2e22", "4.2E22", "4.2e+22", "4,2e22", "4.2·10²²", "4.2 × 10^22")),
+        *((text, 4.2e22) for text in ("4.2*10**22", "4.2x10^22", "4.2 ⋅ 10²²", "42·10²¹", "42,000e18")),
+        *((text, 0.001) for text in ("1e-3", "1e−3", "10⁻³", "10^−3", "0.001", "0,001", "1 × 10⁻³")),
+        *((text, 4.2) for text in ("4,2", "4.2")),
+        *((text, 1000.0) for text in ("1,000", "1 000", "1_000", "1'000", "1’000", "1000", "10³")),
+        *((text, 1234567.5) for text in ("1,234,567.5", "1.234.567,5", "1 234 567,5", "1'234'567.5")),
+        ("3,14159", 3.14159),
+        ("−3,5", -3.5),
+        ("1/2·10^3", 500.0),
+        ("10^3^2", 1e9),
+    ],
+)
+def test_a_number_in_every_spelling(text: str, value: float) -> None:
+    assert parse_number(text, "") == pytest.approx(value, rel=1e-12)
+
+
+def test_a_decimal_comma_and_powers_of_ten_are_read_in_sentences_too() -> None:
+    said = plain_numbers("FLOPs are 4,2·10²², about 4.2 × 10^22; accuracy 0,943 on 1,024 points.")
+    assert said == "FLOPs are 4.2e22, about 4.2e22; accuracy 0.943 on 1024 points."
+
+
+@pytest.mark.parametrize(
     ("text", "unit"),
     [
+        ("10^999", ""),
+        ("1e999", ""),
+        ("4.2e22e3", ""),
         ("", "GB"),
         ("many", "GB"),
         ("5 apples", "GB"),

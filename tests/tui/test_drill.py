@@ -146,7 +146,7 @@ async def test_the_field_says_how_it_reads_a_number(app: App) -> None:
         await pilot.press(*"6*7e2/3")
         await shows(pilot, "understood as 1,400")
         await pilot.press("plus")
-        await shows(pilot, "this is not a number yet")
+        await shows(pilot, "That is not a number")
         await pilot.press(*["backspace"] * 8)
         await shows(pilot, "are understood")
 

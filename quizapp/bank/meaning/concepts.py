@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from quizapp.bank.key_terms import words
 from quizapp.bank.meaning.lexicon import SCALE, Concept, load_lexicon
+from quizapp.bank.units import plain_numbers
 
 NUMBER = "#"  # the first character of a concept that is a number
 _LEAST_TYPO = 5  # letters of a word that is compared with the card's words
@@ -171,7 +172,7 @@ class _Reader:
 
 
 def _raw_tokens(text: str) -> Iterator[_Raw]:
-    text = unicodedata.normalize("NFC", text).replace("’", "'").replace("can't", "cannot")
+    text = plain_numbers(unicodedata.normalize("NFC", text)).replace("’", "'").replace("can't", "cannot")
     text = text.replace("won't", "will not").replace("n't", " not")
     text = _HYPHEN.sub(" ", text.replace("`", "").replace("**", ""))
     for match in _TOKEN.finditer(text):

@@ -3,7 +3,7 @@
 from quizapp.bank.answers import result_text
 from quizapp.bank.model import Question
 from quizapp.bank.parameters import SampledQuestion
-from quizapp.bank.units import parse_number
+from quizapp.bank.units import not_a_number, parse_number
 from quizapp.util.text import number_text
 
 FULL_WITHIN, HALF_WITHIN = 0.10, 1.5
@@ -18,8 +18,7 @@ def mark_estimate(question: Question, sample: SampledQuestion, text: str) -> tup
     if not text.strip():
         return 0.0, f"No number. Right is {right}."
     if number is None:
-        unit = f" in {question.unit}" if question.unit else ""
-        return 0.0, f"That is not a number{unit}. Right is {right}."
+        return 0.0, f"{not_a_number(question.unit)} Right is {right}."
     if abs(number - sample.result) <= FULL_WITHIN * abs(sample.result) * (1 + _SLACK):
         return 1.0, f"Within 10 % of {right}."
     ratio = number / sample.result if sample.result else 0.0

@@ -5,7 +5,7 @@ from textual.containers import Horizontal, Vertical
 from textual.message import Message
 from textual.widgets import Input, Label
 
-from quizapp.bank.units import parse_number
+from quizapp.bank.units import not_a_number, parse_number
 from quizapp.tui.rendering.text import plain
 from quizapp.util.text import number_text
 
@@ -48,7 +48,7 @@ class NumberField(Vertical):
             others = f"; other units are converted, as in 12 {_sibling(unit)}" if _sibling(unit) else ""
             text = f"1234, 1.2e3, 1/3, 2**10 and 6*7e9 are understood{others}"
         elif number is None:
-            text = f"this is not a number in {unit} yet" if unit else "this is not a number yet"
+            text = not_a_number(unit)
         else:
             text = f"understood as {number_text(number)} {unit}"
         self.query_one("#understood", Label).update(plain(text))
