@@ -1,21 +1,39 @@
 """Readings that look into the GPT script: its batches, its attention weights and its trained model."""
 
+import importlib.util
 import math
 import random
 from collections.abc import Callable
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 
+from quizapp import paths
+from quizapp.judge.testing.checkpoint import Checkpoint
 from tools.incident_lab.reading_texts import number
+from tools.incident_lab.scripts import curves
 from tools.incident_lab.scripts.pair import ScriptPair, ratio
 
 SCRIPT_SEED = "probe"
 COMPLETIONS = 100
 SAME = 1e-5
+SUDDEN_NATS = 0.5
 LETTER_NATS = math.log(8)
+
+
+def loss_curve(pair: ScriptPair) -> tuple[str, str]:
+    """Show the loss curve, with the steps around a sudden rise."""
+    outcome, text = curves.loss_curve(pair)
+    values = pair.run.column("loss")
+    rise, step = max((after - before, at) for at, (before, after) in enumerate(pairwise(values), 1))
+    if rise > SUDDEN_NATS:
+        around = range(max(0, step - 2), min(len(values), step + 6))
+        text += "\nlargest rise: " + " · ".join(f"{at}: {number(values[at])}" for at in around)
+    return outcome, text
 
 
 def first_loss(pair: ScriptPair) -> tuple[str, str]:
@@ -80,11 +98,13 @@ def future_leak(pair: ScriptPair) -> tuple[str, str]:
     change = 0.0
     for place in (2, 4, 6):
         changed = batch.tokens.clone()
-        here = batch.places == place
+        here = (batch.documents == 2) & (batch.places == place)
         changed[here] = 5 + (changed[here] - 4) % 8
-        before = (batch.places < place) & (batch.documents > 0)
+        before = (batch.documents == 2) & (batch.places < place)
         change = max(change, _difference(model, batch, batch._replace(tokens=changed), before))
-    text = f"largest change of an earlier logit after another token 2, 4 or 6: {number(change)}"
+    text = (
+        f"largest change of an earlier logit of the document after another token 2, 4 or 6: {number(change)}"
+    )
     return "up" if change > SAME else "flat", text
 
 
@@ -119,6 +139,27 @@ def completions(pair: ScriptPair) -> tuple[str, str]:
     share = right / COMPLETIONS
     text = f"{right} of {COMPLETIONS} prompts completed rightly; {' '.join(shown[:4])}"
     return "up" if share > 0.2 else "down" if share < 0.02 else "flat", text
+
+
+def independent_model(pair: ScriptPair) -> tuple[str, str]:
+    """Score the trained tensors with the model of ``measure.py``."""
+    saved = pair.run.checkpoint
+    checkpoint = Checkpoint(saved["model"], saved["step"], saved["report"])
+    value = _measure_module().measure(checkpoint, pair.seed, {})["test_loss"]
+    claim = saved["report"]["valid_loss"]
+    text = "the checkpoint in another implementation, which is causal and reads each document alone: "
+    text += f"loss {number(value)} on new documents (the script reports {number(claim)} on its own)"
+    return "up" if value > claim + 0.05 else "down" if value < claim - 0.05 else "flat", text
+
+
+@cache
+def _measure_module() -> Any:
+    spec = importlib.util.spec_from_file_location("gpt_measure", paths.content() / "incidents/gpt/measure.py")
+    if spec is None or spec.loader is None:
+        raise ImportError("content/incidents/gpt/measure.py cannot be loaded")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _complete(space: dict[str, Any], model: Any, prompt: str, count: int) -> str:

@@ -40,7 +40,7 @@ class ScriptRecord:
         return [row[field] for row in self.rows if field in row]
 
 
-@lru_cache(64)
+@lru_cache(256)
 def run_script(source: str, seed: int, steps: int | None = None, ranks: int = 1) -> ScriptRecord:
     """Run a script in an empty folder and record it. A failure is recorded, not raised.
 
