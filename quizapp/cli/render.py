@@ -150,18 +150,19 @@ def _settings_lines(plan: "StudyPlan", settings: Settings, config: str, width: i
 
 
 def incident_list(incidents: Sequence["ListedIncident"]) -> Iterator[str]:
-    """One line per incident with name, level, topic and last marks, in the given order."""
+    """One line per incident with name, level, topic once it was sat, and last marks, in the given order."""
     width = max(len(case.incident.name) for case in incidents)
     for case in incidents:
         one = case.incident
-        yield f"{one.name:{width}}  {one.level:6}  {one.topic:15}  {case.standing}"
+        yield f"{one.name:{width}}  {one.level:6}  {case.topic:15}  {case.standing}"
 
 
 def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: int) -> Iterator[str]:
     """Render what the learner sees when the clock starts: setup, symptom, and the cost of each reading."""
     one = case.incident
     yield one.title
-    yield f"{one.level}, {one.topic}, {seconds // 60} minutes, {case.standing}"
+    facts = [one.level, case.topic, f"{seconds // 60} minutes", case.standing]
+    yield ", ".join(fact for fact in facts if fact)
     for text in (one.setup, one.symptom):
         yield ""
         yield from textwrap.wrap(" ".join(text.split()), COLUMNS)

@@ -278,6 +278,7 @@ async def test_briefs_of_broken_runs_name_prices_but_no_cause(home: Path) -> Non
     assert len(listed["runs"]) > 20
     assert {"title", "seconds", "asks", "outcomes"} == brief["readings"][0].keys()
     assert "accum" not in json.dumps([listed, brief])
+    assert {brief["topic"], *(run["topic"] for run in listed["runs"])} == {""}
     assert "did you mean" not in said
 
 

@@ -39,6 +39,7 @@ def test_the_list_has_every_run_in_eighty_columns_and_gives_none_away(home, caps
     assert all(line.endswith("new") for line in lines)
     words = {word for line in lines for word in line.split()}
     assert not words & (set(library.incidents) | set(library.causes))
+    assert not words & {incident.topic for incident in library.incidents.values()}
 
 
 def test_what_was_sat_stands_last_with_its_marks_and_not_among_interviews(report, capsys) -> None:
@@ -46,6 +47,7 @@ def test_what_was_sat_stands_last_with_its_marks_and_not_among_interviews(report
     name = load_library().incidents["double-softmax"].name
     assert last.split()[0] == name
     assert last.endswith(f" {report['totals']['raw']}")
+    assert load_library().incidents["double-softmax"].topic in last.split()
     assert "no mock interview yet" in shown(capsys, "mock", "list")
     assert shown(capsys, "mock", "report", report["id"]).startswith("# Incident: ")
     text = shown(capsys, "incident", name)

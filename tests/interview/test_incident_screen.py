@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.incidents.model import IncidentLibrary
 from quizapp.interview.service import Interview
 from quizapp.tui.app import QuizApp
 from quizapp.tui.screens.choose import Choose
@@ -11,7 +12,7 @@ from quizapp.tui.screens.interview.marking import MarkScreen
 from quizapp.tui.screens.interview.running import RunScreen
 from quizapp.tui.widgets.clock_bar import ClockBar
 from quizapp.tui.widgets.row_list import RowList
-from tests.interview.mock_kit import Hand, at_incident, sit_down, small_bank, study
+from tests.interview.mock_kit import Hand, at_incident, begin, only, sit_down, small_bank, study
 from tests.tui.waiting import shows, until
 
 pytestmark = pytest.mark.slow
@@ -27,6 +28,21 @@ def running(tmp_path: Path):
 
 def shown(app: QuizApp) -> str:
     return app.export_screenshot().replace("&#160;", " ")
+
+
+@pytest.mark.parametrize(("wanted", "told"), [("flat-loss", True), ("", False)])
+async def test_the_brief_explains_broken_runs_where_one_is_asked(
+    tmp_path: Path, wanted: str, told: bool
+) -> None:
+    with study(tmp_path, small_bank()) as made:
+        library = only(wanted) if wanted else IncidentLibrary()
+        interview, _ = begin(made, "research-engineer", 30, seed=4, code=False, library=library)
+        app = QuizApp("mock", study=made)
+        async with app.run_test(size=(120, 40)) as pilot:
+            await sit_down(app, pilot, interview)
+            await shows(pilot, "enter begins")
+            assert ("broken run" in shown(app)) == told
+            assert ("control run" in shown(app)) == told
 
 
 async def test_a_reading_is_predicted_then_paid_then_shown(running) -> None:

@@ -31,6 +31,10 @@ class RunToChoose(Protocol):
     def standing(self) -> str:
         """``new``, or the last marks."""
 
+    @property
+    def topic(self) -> str:
+        """Its topic, "" until it was sat."""
+
 
 class Rehearsal(NamedTuple):
     """What only interviews know, given by the caller because the exchange does not import them.
@@ -103,12 +107,13 @@ class Overview:
         if not name:
             return BrokenRuns([_entry(run) for run in listed], None)
         chosen = find_incident(library, name, by_id=False)
+        topic = next((run.topic for run in listed if run.incident.id == chosen.id), "")
         readings = [library.readings[reading] for reading in chosen.readings]
         brief = RunBrief(
             chosen.name,
             chosen.title,
             chosen.level,
-            chosen.topic,
+            topic,
             self._rehearsal.seconds(),
             chosen.setup.strip(),
             chosen.symptom.strip(),
@@ -123,4 +128,4 @@ class Overview:
 
 def _entry(run: RunToChoose) -> ListedRun:
     one = run.incident
-    return ListedRun(one.name, one.title, one.level, one.topic, run.standing)
+    return ListedRun(one.name, one.title, one.level, run.topic, run.standing)

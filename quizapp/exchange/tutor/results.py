@@ -213,7 +213,10 @@ class StudyStatus:
 
 @dataclass(frozen=True)
 class ListedRun:
-    """A broken run to choose; ``standing`` is ``new``, or the last marks and whether it is due."""
+    """A broken run to choose; ``standing`` is ``new``, or the last marks and whether it is due.
+
+    ``topic`` is empty until the run was sat: it would say where to look.
+    """
 
     name: str
     title: str

@@ -47,6 +47,11 @@ class ListedIncident:
         return self.state is not None and (self.state.fresh or self.state.suspended)
 
     @property
+    def topic(self) -> str:
+        """Its topic once it was asked, else "": where the fault is follows from it more often than not."""
+        return "" if self.last is None else self.incident.topic
+
+    @property
     def standing(self) -> str:
         """Its state in a word or two: ``new``, or the last marks and whether its class is due.
 

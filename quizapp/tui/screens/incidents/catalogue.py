@@ -26,15 +26,15 @@ from quizapp.util.text import clock
 
 RULES = (
     "The clock starts with the run. Each reading costs seconds, and you predict its outcome first. "
-    "Marked as in an interview."
+    "About one run in eight is healthy: then the cause is “no fault”."
 )
 
 
 def draw(case: ListedIncident, width: int) -> Content:
-    """Last marks, title, level; where there is room the topic."""
+    """Last marks, title, level; where there is room the topic of a run that was sat."""
     right = f"{case.incident.level:<6}"
     if width >= 76:
-        right = f"{one_line(case.incident.topic):<16.16} {right}"
+        right = f"{one_line(case.topic):<16.16} {right}"
     left = f" {case.standing:<9}"
     style = "$text-muted" if case.last is None else "$accent" if case.due else ""
     room = max(10, width - len(left) - len(right) - 2)
@@ -122,7 +122,7 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
         case = self.table.current if self.quiz.ready else None
         if case is None:
             return
-        topic = self.quiz.bank.topics[case.incident.topic].name
+        topic = self.quiz.bank.topics[case.topic].name if case.topic else ""
         start = link("  ▶ Begin (enter)  ", "screen.begin", "bold reverse $primary")
         lines = [
             Content.styled(one_line(case.incident.title), "bold").truncate(width, ellipsis=True),
@@ -194,7 +194,8 @@ def _facts(case: ListedIncident, topic: str, seconds: int) -> tuple[str, str]:
     last = "Not done yet."
     if case.last is not None:
         last = f"Last done on {day(case.last.report)}: {case.last.marks} of 100."
-    return f"{case.incident.level.capitalize()}, {one_line(topic)}. {time}.", last
+    about = f"{case.incident.level.capitalize()}{f', {one_line(topic)}' if topic else ''}"
+    return f"{about}. {time}.", last
 
 
 def _report(case: ListedIncident) -> str:

@@ -13,7 +13,7 @@ from textual.widgets import ContentSwitcher, Input, Static
 from quizapp.bank.answers import gaps
 from quizapp.interview import RoundName
 from quizapp.interview.session.make_question import bank_question
-from quizapp.interview.session.question import ESTIMATE, OPEN, InterviewQuestion
+from quizapp.interview.session.question import ESTIMATE, INCIDENT, OPEN, InterviewQuestion
 from quizapp.interview.session.session import CONFIDENCES
 from quizapp.tui import actions
 from quizapp.tui.actions import Phase
@@ -47,6 +47,13 @@ BRIEF = (
     "budget. Nothing is revealed before the end.\n\nenter begins."
 )
 
+RUN_BRIEF = (
+    "A scenario is a **broken run**, really trained. f2: readings cost seconds of the clock, and you "
+    "predict each one first. f3: in words, how to replay it, fix it, prove the fix, and prevent it. f4: the "
+    "cause, its place, and a cause that a reading excludes. If nothing is broken, the cause is “no fault”, "
+    "shown by the control run. Cheap readings that exclude causes, right predictions, cause and fix count; "
+    "without a named cause or a reading, words earn at most 10 of 100."
+)
 SPOKEN_BRIEF = (
     "Answer aloud; nothing is typed. ctrl+r ends an answer; then say how sure you are. ctrl+n puts a "
     "question aside until its phase ends. A question is cut at one and a half times its budget. After the "
@@ -151,6 +158,8 @@ class QuestionView(VerticalScroll):
             phases.append(f"- {reserve.title}: {clock(reserve.seconds)}")
         if self.interview.note:
             phases += ["", self.interview.note]
+        if any(item.kind == INCIDENT and item.live is None for item in self.session.items):
+            phases += ["", actions.name_keys(RUN_BRIEF)]
         how = SPOKEN_BRIEF if self.interview.head.spoken else self._how()
         return "\n".join([*phases, "", actions.name_keys(how)])
 
