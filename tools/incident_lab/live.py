@@ -14,7 +14,6 @@ from quizapp.errors import QuizError
 from quizapp.incidents.live.live_program import LiveProgram
 from quizapp.incidents.live.run_log import read_rows, same_rows, shows
 from quizapp.incidents.loader import find_incident, load_library
-from quizapp.incidents.model import Incident
 from quizapp.judge.client.script_client import ScriptClient
 from quizapp.judge.protocol.scripts import ScriptOrder, ScriptOutcome, ScriptRun
 from tools.incident_lab.plain_runs import PlainRunner
@@ -115,12 +114,12 @@ def _measured(runs: Iterable[ScriptRun]) -> str:
     return ", ".join([*parts, *outcomes])
 
 
-def check(incident: Incident, run: Run, seeds: Sequence[int]) -> bool:
+def check(program: LiveProgram, run: Run, seeds: Sequence[int]) -> bool:
     """Check one incident and print a table. Returns whether every check holds."""
-    sys.stdout.write(f"{incident.id}\n")
+    sys.stdout.write(f"{program.incident.id}\n")
     holds = True
     try:
-        for result in LiveCheck(LiveProgram(incident), run, seeds).results():
+        for result in LiveCheck(program, run, seeds).results():
             holds &= result.holds
             sys.stdout.write(f"  {'ok  ' if result.holds else 'FAIL'}  {result.name:28}  {result.detail}\n")
             sys.stdout.flush()
@@ -139,16 +138,17 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     library = load_library()
     try:
-        incidents = [find_incident(library, name) for name in options.ids]
+        named = [find_incident(library, name) for name in options.ids]
+        live = named or [one for one in library.incidents.values() if one.live is not None]
+        programs = [LiveProgram(incident) for incident in live]
     except QuizError as error:
         parser.exit(2, f"{error}\n")
-    incidents = incidents or [one for one in library.incidents.values() if one.live is not None]
     seeds = range(FIRST_SEED, FIRST_SEED + max(1, options.seeds))
     if options.plain:
-        passed = [check(incident, PlainRunner().run, seeds) for incident in incidents]
+        passed = [check(program, PlainRunner().run, seeds) for program in programs]
     else:
         with ScriptClient() as client:
-            passed = [check(incident, client.run, seeds) for incident in incidents]
+            passed = [check(program, client.run, seeds) for program in programs]
     sys.stdout.write(f"{sum(passed)} of {len(passed)} incidents hold\n")
     return 0 if all(passed) else 1
 
