@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from quizapp.bank.model import Fault
@@ -37,6 +38,12 @@ def live_faults(incident: Incident, folder: Path) -> list[Fault]:
     if incident.live is None:
         return []
     return _LiveChecker(incident, incident.live, folder).faults()
+
+
+@lru_cache(256)
+def _tree(source: str) -> str:
+    """The syntax tree as text. Many incidents share a healthy script, and its fixes a broken one."""
+    return ast.dump(ast.parse(source))
 
 
 class _LiveChecker:
@@ -105,7 +112,7 @@ class _LiveChecker:
             self._add(key, f"'{key}' cannot be applied: {error}", error.line)
             return ""
         try:
-            same = ast.dump(ast.parse(edited)) == ast.dump(ast.parse(source))
+            same = _tree(edited) == _tree(source)
         except SyntaxError as error:
             text = f"'{key}' leaves a script that is not valid Python: line {error.lineno}, {error.msg}"
             self._add(key, text, edits[0].line)

@@ -20,7 +20,7 @@ class ScriptOrder:
 
     The script is started as ``run.py --seed SEED``, with ``--steps`` if ``steps`` is given. With ``resume``
     it is stopped after half of ``steps`` and continued by another process with ``--resume``. ``ranks``
-    processes form a group, all under the limit of ``seconds``. ``measured`` asks the judge to measure the
+    processes form a group. Each process has ``seconds``. ``measured`` asks the judge to measure the
     checkpoint with the baseline's ``measure.py``, which gets ``options``. ``tier`` forces a lower
     isolation.
     """

@@ -56,7 +56,7 @@ class ScriptEngine:
         self._pool.preload(tier, _MODULES)
         log = ScriptLog(on_log)
         begun = time.monotonic()
-        reply = self._carry_out(replace(order, tier=tier), source, begun + order.seconds, canceled, log)
+        reply = self._carry_out(replace(order, tier=tier), source, canceled, log)
         log.finish()
         return ScriptRun(
             outcome=reply.outcome,
@@ -71,36 +71,30 @@ class ScriptEngine:
         )
 
     def _carry_out(
-        self,
-        order: ScriptOrder,
-        source: bytes,
-        deadline: float,
-        canceled: threading.Event,
-        log: ScriptLog,
+        self, order: ScriptOrder, source: bytes, canceled: threading.Event, log: ScriptLog
     ) -> ScriptReply:
         """Run the script: once, or half of it and then the rest in another process."""
         checkpoint = b""
         if order.resume and order.steps is not None and order.steps > 1:
             half = replace(order, steps=order.steps // 2, measured=False)
-            reply = self._attempt(half, source, b"", deadline, canceled, log)
+            reply = self._attempt(half, source, b"", canceled, log)
             if reply.outcome != ScriptOutcome.ENDED:
                 return reply
             checkpoint = reply.file
-        return self._attempt(order, source, checkpoint, deadline, canceled, log)
+        return self._attempt(order, source, checkpoint, canceled, log)
 
     def _attempt(
         self,
         order: ScriptOrder,
         source: bytes,
         checkpoint: bytes,
-        deadline: float,
         canceled: threading.Event,
         log: ScriptLog,
     ) -> ScriptReply:
         if canceled.is_set():
             return ScriptReply(ScriptOutcome.CANCELED)
         try:
-            return self._run_once(order, source, checkpoint, deadline, canceled, log)
+            return self._run_once(order, source, checkpoint, canceled, log)
         except ZygoteLost:
             text = "The process that starts workers died while the script ran; run it again."
             return ScriptReply(ScriptOutcome.KILLED, text)
@@ -110,7 +104,6 @@ class ScriptEngine:
         order: ScriptOrder,
         source: bytes,
         checkpoint: bytes,
-        deadline: float,
         canceled: threading.Event,
         log: ScriptLog,
     ) -> ScriptReply:
@@ -143,6 +136,8 @@ class ScriptEngine:
                     given=encode(given),
                 )
                 workers.append(self._pool.start(job, scratch))
+            # Starting a worker may take seconds at T0, which are not the script's.
+            deadline = time.monotonic() + order.seconds
             reports = collect_reports(workers, SCRIPT, deadline, canceled, log)
         finally:
             for worker in workers:
