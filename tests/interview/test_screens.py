@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from textual import events
+from textual.widgets import Input
 
 from quizapp.errors import QuizError
 from quizapp.interview.marking.self_check import SelfCheckResult
@@ -19,7 +20,7 @@ from quizapp.tui.screens.interview.scorecard import CardScreen
 from quizapp.tui.screens.interview.setup import MockScreen
 from quizapp.tui.startup import mark_tour_seen
 from quizapp.tui.widgets.key_bar import KeyBar
-from tests.interview.mock_kit import Hand, begin, done, incidents, sit, small_bank, study
+from tests.interview.mock_kit import Hand, begin, done, incidents, sit, sit_down, small_bank, study
 from tests.interview.test_code import FAILED
 from tests.tui.waiting import until
 
@@ -482,3 +483,22 @@ def test_scorecard_looks_as_before(snap_compare, tmp_path: Path, size: tuple[int
 
     assert snap_compare(app_with(made), terminal_size=size, run_before=run)
     made.close()
+
+
+async def test_enter_does_not_hand_in_what_is_not_a_number(tmp_path: Path) -> None:
+    with study(tmp_path, small_bank()) as made:
+        interview, _ = begin(made, "research-engineer", 30, seed=4, code=False, round_name="napkin")
+        interview.session.proceed()
+        app = QuizApp("mock", study=made)
+        async with app.run_test(size=(80, 24)) as pilot:
+            await sit_down(app, pilot, interview)
+            item = interview.session.item
+            app.screen.query_one("#numeric Input", Input).focus()
+            await pilot.press(*"4,2x22", "enter")
+            await until(
+                pilot, lambda: any("Correct the number" in note.message for note in app._notifications)
+            )
+            assert item.state == "open"
+            await pilot.press(*["backspace"] * 3, *"e22", "enter")
+            await until(pilot, lambda: item.state != "open")
+            assert item.given == "4,2e22"

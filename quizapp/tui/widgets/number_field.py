@@ -9,6 +9,8 @@ from quizapp.bank.units import not_a_number, parse_number
 from quizapp.tui.rendering.text import plain
 from quizapp.util.text import number_text
 
+_SHOWN_S = 4
+
 
 class NumberField(Vertical):
     """A field for a number, with the unit and a line that says how the number is understood."""
@@ -24,7 +26,7 @@ class NumberField(Vertical):
     _unit = ""
 
     class Given(Message):
-        """Enter was pressed in the field."""
+        """Enter was pressed in the field, and what it holds is a number or nothing."""
 
     def compose(self) -> ComposeResult:
         """The field, the unit, and how the number is understood."""
@@ -68,9 +70,13 @@ class NumberField(Vertical):
         return parse_number(self.text, self._unit) is not None
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Report that enter was pressed."""
+        """Report that enter was pressed, except after a typing error."""
         event.stop()
-        self.post_message(self.Given())
+        if self.text.strip() and not self.understood:
+            message = "Correct the number, or press ctrl+r to go on with it as it is."
+            self.notify(message, timeout=_SHOWN_S, markup=False)
+        else:
+            self.post_message(self.Given())
 
 
 def _sibling(unit: str) -> str:

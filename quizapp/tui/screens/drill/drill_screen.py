@@ -24,7 +24,6 @@ from quizapp.tui.screens.drill.drill_end import DrillEnd
 from quizapp.tui.screens.drill.session_summary import DrillSession
 from quizapp.tui.widgets.choice import Choice
 from quizapp.tui.widgets.key_points import KeyPoints
-from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.order import Order
 from quizapp.tui.widgets.rating_bar import RatingBar
 from quizapp.tui.widgets.row_list import RowList
@@ -190,12 +189,8 @@ class DrillScreen(Place):
         self.set_focus(None)
 
     def on_number_field_given(self) -> None:
-        """Reveal on enter, except after a typing error."""
-        number = self.query_one(NumberField)
-        if number.text.strip() and not number.understood:
-            self.quiz.say("Correct the number, or press ctrl+r to see the answer.")
-        else:
-            self.action_reveal()
+        """Enter in the field of a number."""
+        self.action_reveal()
 
     def on_cloze_given(self) -> None:
         """Enter in the last gap."""

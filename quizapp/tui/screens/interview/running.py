@@ -30,7 +30,6 @@ from quizapp.tui.screens.interview.question_view import QuestionView
 from quizapp.tui.screens.interview.review_view import ReviewView
 from quizapp.tui.screens.interview.time_up import TimeUp
 from quizapp.tui.widgets.clock_bar import ClockBar
-from quizapp.tui.widgets.number_field import NumberField
 from quizapp.tui.widgets.row_list import RowList
 
 if TYPE_CHECKING:
@@ -284,16 +283,10 @@ class RunScreen(Place):
     action_answer_here = action_answer
 
     def on_number_field_given(self) -> None:
-        """Freeze on enter, except after a typing error."""
-        number = self.question.query_one(NumberField)
-        if number.text.strip() and not number.understood:
-            self.quiz.say("Correct the number, or press ctrl+r to hand it in as it is.")
-        else:
-            self.action_answer()
-
-    def on_cloze_given(self) -> None:
-        """Enter in the last gap."""
+        """Enter in the field of a number, or in the last gap."""
         self.action_answer()
+
+    on_cloze_given = on_number_field_given
 
     def on_text_area_changed(self, event: TextArea.Changed) -> None:
         """Words count from the first key."""
