@@ -18,14 +18,20 @@ def simulate(case, variant=""):
         anchor = previous if variant == "previous" else best
         if anchor is None:
             better = not math.isnan(metric)
+            if variant == "worst":
+                better = better and metric != (-math.inf if up else math.inf)
         elif variant == "ties":
             better = metric >= anchor + delta if up else metric <= anchor - delta
         elif variant == "no delta":
             better = metric > anchor if up else metric < anchor
+        elif variant == "share":
+            better = metric > anchor + delta * abs(anchor) if up else metric < anchor - delta * abs(anchor)
         elif variant == "delta sign":
             better = metric > anchor - delta if up else metric < anchor + delta
         else:
             better = metric > anchor + delta if up else metric < anchor - delta
+        if variant == "finite":
+            better = better and math.isfinite(metric)
         gain = best is None or (metric > best if up else metric < best)
         if better or (variant == "creep" and gain and not math.isnan(metric)):
             best = metric
@@ -50,6 +56,9 @@ def simulate(case, variant=""):
 
 
 SAID = {
+    "worst": "The first metric that is not NaN is an improvement, even if it is infinite.",
+    "finite": "Only NaN is never an improvement: an infinite metric may be one.",
+    "share": "min_delta is an amount, not a share of best.",
     "mode": "min and max are mixed up: an accuracy that rises is good news in mode max.",
     "late": "Off by one: patience=2 stops at the second bad call in a row.",
     "early": "Off by one: it stops one call too early.",
@@ -234,7 +243,7 @@ def test_gains_of_every_size(observe):
     )
 
 
-@behaviour(5)
+@behaviour(5, presumes=("state_is_copied",))
 def test_watchers_keep_their_own_copies(observe):
     expect(
         alike(*observe["kinds/two/pairs"]),
