@@ -31,6 +31,7 @@ def inputs(draw):
         ((2, 3, 5), torch.float32),
         ((), torch.float64),
         ((1,), torch.float32),
+        ((2, 1, 3), torch.float64),
     ):
         cases.append(
             {

@@ -170,7 +170,7 @@ def test_masked_class(observe):
     )
 
 
-@behaviour(3)
+@behaviour(3, presumes=("mean",))
 def test_loss_beside_a_masked_class(observe):
     case = observe.given["masked"]
     losses, _ = losses_of(case)
@@ -211,7 +211,7 @@ def test_gradient_beside_a_masked_class(observe):
         )
 
 
-@behaviour(3)
+@behaviour(3, presumes=("mean",))
 def test_mean_counts_losses_of_zero(observe):
     case = observe.given["sure"]
     losses, _ = losses_of(case)
@@ -229,6 +229,11 @@ def losses_agree(observe, reduction, step, reduce, says, mistakes=lambda losses:
     for i, case in enumerate(observe.given["cases"]):
         losses, _ = losses_of(case)
         got = observe.tensor(f"cases/{i}/{step}/loss", "cross_entropy should return a tensor.")
+        expect(
+            got.dtype == case["logits"].dtype,
+            "For float32 and float64 logits the loss should have the dtype of the logits.",
+            f"got {got.dtype} for {case['logits'].dtype}",
+        )
         close(
             got,
             reduce(losses),
@@ -237,11 +242,6 @@ def losses_agree(observe, reduction, step, reduce, says, mistakes=lambda losses:
             device=observe.device,
             call=describe(case, reduction),
             mistakes=mistakes(losses),
-        )
-        expect(
-            got.dtype == case["logits"].dtype,
-            "For float32 and float64 logits the loss should have the dtype of the logits.",
-            f"got {got.dtype} for {case['logits'].dtype}",
         )
 
 
@@ -307,8 +307,14 @@ def test_none(observe):
 def test_mean_ignores(observe):
     for i, case in enumerate(observe.given["ignored"]):
         losses, counted = losses_of(case, case["ignore"])
+        got = observe.tensor(f"ignored/{i}/mean/loss", "cross_entropy should return a tensor.")
+        expect(
+            not got.isnan().any(),
+            "An ignored position made the loss NaN: 0 * inf is NaN.",
+            f"ignore_index={case['ignore']}",
+        )
         close(
-            observe[f"ignored/{i}/mean/loss"],
+            got,
             losses.sum() / counted.sum(),
             "The mean with ignored positions is wrong.",
             **tolerance(torch.float64),
@@ -351,6 +357,11 @@ def test_all_ignored(observe):
             says = "A batch of padding should cost nothing."
             if reduction == "mean" and got.isnan().any():
                 says = "0 / 0 is NaN; a batch of padding should cost nothing."
+            expect(
+                got.dtype == torch.float64,
+                "A batch of padding has a loss in the dtype of the logits, too.",
+                f"got {got.dtype}",
+            )
             close(
                 got,
                 want,
