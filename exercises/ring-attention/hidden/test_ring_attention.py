@@ -54,10 +54,12 @@ def check(observe, path, want, says, mistakes=(), atol=1e-5, lse_atol=None, call
 def test_block_attention(observe):
     for name in ("block", "single"):
         q, k, v = tensors(observe.given[name])
+        out, lse = attention(q, k, v)
+        top = (q @ k.mT / q.shape[-1] ** 0.5).amax(-1)
         check(
             observe,
             f"block/{name}",
-            attention(q, k, v),
+            (out, lse),
             "block_attention is not softmax(q k^T / sqrt(dim)) v with its log-sum-exp.",
             [
                 (
@@ -68,6 +70,9 @@ def test_block_attention(observe):
                     "Scores are divided by the square root of the head dimension, not by the dimension.",
                     attention(q, k, v, scale=1 / q.shape[-1]),
                 ),
+                ("lse lacks the maximum that was subtracted from the scores.", (out, lse - top)),
+                ("lse is a natural logarithm.", (out, lse / math.log(2))),
+                ("lse is the logarithm of the sum, not the sum of exponentials.", (out, lse.exp())),
             ],
             call=f"{q.shape[2]} queries, {k.shape[2]} keys, dim {q.shape[3]}",
         )
@@ -180,6 +185,13 @@ def test_merge_gives_the_union(observe):
                 (
                     "Two partial results are weighted by their share of the softmax denominator.",
                     ((a[0] + b[0]) / 2, union[1]),
+                ),
+                (
+                    "Each partial result got the weight of the other one.",
+                    (
+                        a[0] * (b[1] - union[1]).exp()[..., None] + b[0] * (a[1] - union[1]).exp()[..., None],
+                        union[1],
+                    ),
                 ),
                 (text, (share * a[0] + (1 - share) * b[0], union[1])),
                 (
