@@ -47,6 +47,8 @@ def mistakes(p, x):
     found = [
         (skip_says, p.skip(normed) + p.branch(x)),
         ("A ReLU after the sum cuts off half of the identity path.", p.block(x).relu()),
+        ("Nothing follows the addition: the sum is not scaled.", p.block(x) / 2**0.5),
+        ("Nothing follows the addition: the sum is not scaled.", p.block(x) / 2),
         ("The skip is missing: the block gives its branch alone.", p.branch(x)),
         ("fc2 has no activation after it.", p.skip(x) + p.branch(x).relu()),
         ("There is no ReLU between fc1 and fc2.", p.skip(x) + p.fc2(p.fc1(normed))),
@@ -107,7 +109,7 @@ def test_block_formula(observe):
         )
 
 
-@behaviour(2)
+@behaviour(2, presumes=("kind_of_shortcut",))
 def test_projected_block_formula(observe):
     for i, case, parts in outputs(observe, True):
         for k, x in enumerate(case["x"]):
