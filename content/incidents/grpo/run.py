@@ -134,8 +134,8 @@ def train(seed: int, steps: int, *, resume: bool) -> None:
         log["length"] = mask.sum(1).float().mean()
         print(f"step {step}", *(f"{name} {value:.4g}" for name, value in log.items()), sep="  ", flush=True)
         if (step + 1) % SAVE_EVERY == 0 or step + 1 == steps:
-            completions, _, mask = sample(policy, all_prompts, greedy=True)
-            report = {"accuracy": verify(completions, mask, all_answers).mean().item()}
+            texts, _, text_mask = sample(policy, all_prompts, greedy=True)
+            report = {"accuracy": verify(texts, text_mask, all_answers).mean().item()}
             state = {"model": policy.state_dict(), "optimizer": optimizer.state_dict(), "report": report}
             torch.save({**state, "rng": torch.get_rng_state(), "step": step + 1}, "checkpoint.pt")
 
