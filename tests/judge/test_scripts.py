@@ -84,7 +84,6 @@ def test_lines_arrive_while_the_script_runs(client: ScriptClient) -> None:
 
     run = client.run(order(waits, seconds=60.0), on_line, arrived)
     assert (run.outcome, run.text, run.log) == ("canceled", "This run was canceled.", "first\n")
-    assert run.seconds < 30
 
 
 ENDINGS = [
