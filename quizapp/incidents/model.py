@@ -97,8 +97,9 @@ class LiveForm:
     alarm). ``decoys`` holds, by cause, what somebody who believes it would change in the broken script, and
     ``right`` other right fixes of it. ``measure`` are options for ``measure.py``. ``band`` replaces entries
     of the baseline's. ``guard`` are the lines of a reference guard, which belong after the line
-    ``guard_at``. ``steps`` is None if a run has as many as the baseline's. With ``resume``, every run is
-    stopped halfway and continued.
+    ``guard_at``. ``steps`` is None if a run has as many as the baseline's. ``seed`` is that of the broken run
+    that the learner sees, the one of the stored readings. With ``resume``, every run is stopped halfway and
+    continued.
     """
 
     baseline: str
@@ -113,6 +114,7 @@ class LiveForm:
     measure: Mapping[str, Any] = field(default_factory=dict)
     band: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     steps: int | None = None
+    seed: int = 0
     resume: bool = False
     line: int = 1
 

@@ -73,7 +73,8 @@ class LiveCheck:
 
     def _symptom(self, runs: list[ScriptRun]) -> CheckResult:
         symptom = self._program.form.symptom
-        shown = [shows(symptom, read_rows(run.log)) for run in runs[:SYMPTOM_SEEDS]]
+        own = self._run(self._program.order(self._program.broken, self._program.form.seed))
+        shown = [shows(symptom, read_rows(run.log)) for run in (own, *runs[: SYMPTOM_SEEDS - 1])]
         short = self._program.form.minimal_steps
         detail = f"{sum(shown)} of {len(shown)}"
         holds = all(shown)

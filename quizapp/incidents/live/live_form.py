@@ -10,11 +10,12 @@ from quizapp.judge.authoring.mutants import MutantEdit, edit_problems, read_edit
 
 _KEYS = (
     *("baseline", "setup", "edits", "decoys", "right", "measure", "band", "guard", "guard_at", "steps"),
-    *("minimal_steps", "symptom", "resume"),
+    *("minimal_steps", "symptom", "seed", "resume"),
 )
 _SYMPTOM_KEYS = ("field", "at", "any", "above", "below", "non_finite", "equal_to")
 _CONDITIONS = ("above", "below", "non_finite", "equal_to")
 MOST_STEPS = 100_000
+MOST_SEED = 999  # the check for authors uses seeds from 1000 on
 
 
 def read_live_form(data: object, reader: MappingReader, line: int) -> LiveForm | None:
@@ -25,6 +26,7 @@ def read_live_form(data: object, reader: MappingReader, line: int) -> LiveForm |
         return None
     reader.only(values, _KEYS, line)
     steps = reader.whole(values, "steps", line, 1, MOST_STEPS, 1) if "steps" in values else None
+    seed = reader.whole(values, "seed", line, 0, MOST_SEED, 0) if "seed" in values else 0
     resume = reader.flag(values, "resume", line)
     return LiveForm(
         baseline=reader.text(values, "baseline", line),
@@ -39,6 +41,7 @@ def read_live_form(data: object, reader: MappingReader, line: int) -> LiveForm |
         measure=_options(values.get("measure"), reader, line),
         band=read_band(values.get("band"), reader, line),
         steps=steps,
+        seed=seed,
         resume=resume,
         line=line,
     )

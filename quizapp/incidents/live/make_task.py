@@ -1,17 +1,10 @@
 """Makes the task of a live incident from its content, and the order for each of its runs."""
 
-import re
-
 from quizapp import paths
 from quizapp.incidents.live.live_program import LiveProgram, changed_nodes
 from quizapp.incidents.live.live_work import LiveTask, RunCommand
 from quizapp.incidents.model import CONTROL, Incident, IncidentLibrary
 from quizapp.judge.protocol.scripts import ScriptOrder
-
-BROKEN_SEED = 7
-"""The seed of the broken run that the learner is shown, if the incident's setup names none."""
-
-_NAMED_SEED = re.compile(r"\bseed\s+(\d+)")
 
 
 def make_task(incident: Incident, library: IncidentLibrary) -> LiveTask:
@@ -29,7 +22,7 @@ def make_task(incident: Incident, library: IncidentLibrary) -> LiveTask:
         brief=baseline.brief,
         broken=program.broken,
         healthy=program.healthy,
-        seed=broken_seed(incident),
+        seed=program.form.seed,
         steps=program.steps,
         minimal_steps=program.form.minimal_steps,
         price=library.readings[CONTROL].seconds,
@@ -42,12 +35,6 @@ def make_task(incident: Incident, library: IncidentLibrary) -> LiveTask:
         ranks=baseline.ranks,
         resume=program.form.resume,
     )
-
-
-def broken_seed(incident: Incident) -> int:
-    """The seed of the broken run: the one in the setup, so that the log has the numbers of the text."""
-    named = _NAMED_SEED.search(incident.setup)
-    return int(named[1]) if named else BROKEN_SEED
 
 
 def script_order(task: LiveTask, source: str, command: RunCommand, *, measured: bool) -> ScriptOrder:
