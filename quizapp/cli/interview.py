@@ -67,9 +67,11 @@ def _wanted_round(options: Namespace) -> str:
 
 def incident(options: Namespace) -> int:
     """Diagnose a broken run against the clock; outside a terminal, print the list or one run."""
+    if options.live and not options.id:
+        raise QuizError("name the run to repair: 'quizapp incident ID --live'; 'quizapp incident' lists them")
     if sys.stdout.isatty() and sys.stdin.isatty():
-        return _start(options.id)
-    from quizapp.cli.render import incident_list, incident_sheet
+        return _start(options.id, live=options.live)
+    from quizapp.cli.render import incident_list, incident_sheet, live_sheet
     from quizapp.incidents.loader import find_incident, load_library
     from quizapp.interview.blueprint import load_blueprint
     from quizapp.interview.paper.incident_pool import list_incidents
@@ -86,18 +88,31 @@ def incident(options: Namespace) -> int:
         raise QuizError(
             f"the bank lacks the exercise or topic of '{options.id}'; 'quizapp check' names the fault"
         )
-    sys.stdout.write("\n".join(incident_sheet(case, library, load_blueprint().incident_seconds)) + "\n")
+    if options.live:
+        from quizapp.incidents.live.live_work import LIVE_S
+        from quizapp.incidents.live.make_task import make_task
+        from quizapp.incidents.live.script_file import ScriptFile
+
+        task, script = make_task(case.incident, library), ScriptFile(case.incident.name)
+        if script.read() is None:  # one that is there may be that of a sitting
+            script.write(task.broken)
+        lines = [*incident_sheet(case, library, LIVE_S), *live_sheet(task, script.path)]
+    else:
+        lines = [*incident_sheet(case, library, load_blueprint().incident_seconds)]
+    sys.stdout.write("\n".join(lines) + "\n")
     return DONE
 
 
-def _start(name: str | None) -> int:
+def _start(name: str | None, *, live: bool) -> int:
     if name:
         from quizapp.incidents.loader import find_incident, load_library
 
-        find_incident(load_library(), name)  # a wrong name is reported before the screen opens
+        one = find_incident(load_library(), name)  # a wrong name is reported before the screen opens
+        if live and one.live is None:
+            raise QuizError(f"the incident '{one.name}' has no live form; sit it without --live")
     from quizapp.tui.app import run
 
-    return run("incident", wanted=name)
+    return run("incident", wanted=name, live=live)
 
 
 def _study() -> "Study":

@@ -277,6 +277,9 @@ def _add_rehearsal(parser: CommandParser) -> None:
     incident.add_argument(
         "id", nargs="?", metavar="ID", help="its name, or how the name begins; default: one chosen for you"
     )
+    incident.add_argument(
+        "--live", action="store_true", help="repair the run: edit its script, run it, and be measured"
+    )
 
 
 def _add_content(parser: CommandParser) -> None:

@@ -12,6 +12,9 @@ from quizapp.settings.model import Settings
 from quizapp.util.text import plural
 
 if TYPE_CHECKING:  # statistics must not load the planner, nor a plan the interviews
+    from pathlib import Path
+
+    from quizapp.incidents.live.live_work import LiveTask
     from quizapp.incidents.model import IncidentLibrary
     from quizapp.interview.paper.incident_pool import ListedIncident
     from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
@@ -186,3 +189,23 @@ def incident_sheet(case: "ListedIncident", library: "IncidentLibrary", seconds: 
         day = f"{case.last.report.started_at.astimezone():%Y-%m-%d}"
         yield f"Last taken on {day}, {case.last.marks} of 100: quizapp mock report {case.last.report.id}"
     yield f"In a terminal, against the clock: quizapp incident {one.name}"
+
+
+def live_sheet(task: "LiveTask", script: "Path") -> Iterator[str]:
+    """Render what a live incident adds: its script, where that lies, and what is measured."""
+    yield ""
+    yield f"Live: {task.title}"
+    yield from textwrap.wrap(" ".join(task.brief.split()), COLUMNS)
+    fields = "; ".join(f"{field.name}: {field.title}" for field in task.fields)
+    yield from textwrap.wrap(f"Its log has a line for each step. {fields}.", COLUMNS)
+    yield ""
+    yield f"The script: {script}"
+    yield f"Its broken run: run.py --seed {task.seed}, {task.steps} steps"
+    yield ""
+    yield from textwrap.wrap(
+        f"A run of all steps costs {task.price} s of the clock, a shorter one less. Commit to cause and "
+        "place; then repair the script, and add an assert that fails in the script as it was. The repair is "
+        "measured on three seeds, one of them new. State the command that shows the symptom.",
+        COLUMNS,
+    )
+    yield f"In a terminal, against the clock: quizapp incident {task.name} --live"

@@ -98,3 +98,28 @@ def test_completion_offers_the_runs(capsys) -> None:
     for shell in ("bash", "zsh", "fish"):
         assert "$(quizapp incident" in shown(capsys, "completion", shell) or shell == "fish"
         assert "quizapp incident 2>/dev/null" in shown(capsys, "completion", shell)
+
+
+def test_a_live_run_in_a_pipe_names_its_script_and_never_its_fault(home, capsys) -> None:
+    one = load_library().incidents["double-softmax"]
+    text = shown(capsys, "incident", one.name, "--live")
+    path = home / "live" / one.name / "run.py"
+    assert str(path) in text
+    assert compile(path.read_text(), "run.py", "exec")
+    assert load_library().causes[one.cause].text not in text
+    assert one.id not in text.replace(one.name, "")
+    path.write_text("# mine\n")
+    shown(capsys, "incident", one.name, "--live")
+    assert path.read_text() == "# mine\n"
+
+
+@pytest.mark.parametrize("arguments", [("--live",), ("nan-row", "--live")])
+def test_what_cannot_be_sat_live_is_said_in_one_line(home, capsys, arguments) -> None:
+    library = load_library()
+    if len(arguments) > 1 and library.incidents[arguments[0]].live is not None:
+        name = next((one.id for one in library.incidents.values() if one.live is None), None)
+        if name is None:
+            pytest.skip("every run has a live form")
+        arguments = (name, "--live")
+    assert main(["incident", *arguments]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1

@@ -44,15 +44,19 @@ def draw(case: ListedIncident, width: int) -> Content:
 
 
 class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
-    """The list of runs. The cursor starts on ``wanted`` (an id or a name) or on the suggested run."""
+    """The list of runs. The cursor starts on ``wanted`` (an id or a name) or on the suggested run.
+
+    With ``live`` that run is begun live at once, unless something is unfinished.
+    """
 
     place = "incident"
     BINDINGS: ClassVar[list[object]] = actions.bindings("incident")  # type: ignore[assignment]
     CSS_PATH = "catalogue.tcss"
 
-    def __init__(self, wanted: str | None = None) -> None:
+    def __init__(self, wanted: str | None = None, *, live: bool = False) -> None:
         super().__init__()
         self.wanted = wanted or ""
+        self._starts_live = live
         self._seconds = 0
 
     def body(self) -> ComposeResult:
@@ -83,6 +87,9 @@ class IncidentScreen(StartScreen, TablePlace[ListedIncident]):
         except QuizError as error:
             self.quiz.say(str(error), bad=True)
         self._list(incidents, place)
+        if self._starts_live and incidents:
+            self._starts_live = False
+            self.call_after_refresh(self.action_live)
 
     def returned(self) -> None:
         """After a run, go to the next one if the run was marked; otherwise leave the cursor."""

@@ -40,6 +40,14 @@ LOG_ROOM = 10
 PHASES = {"script": Phase.SCRIPT, "log": Phase.LOG}
 
 
+class LogPane(Vertical):
+    """The pane of the logs. It is redrawn when it gets its width, which is when it comes to the front."""
+
+    def on_resize(self) -> None:
+        """Draw the log for the width."""
+        cast("LiveDesk", self.parent).show_log()
+
+
 class LiveDesk(Horizontal):
     """Script and log side by side where there is room, else one at a time."""
 
@@ -63,7 +71,7 @@ class LiveDesk(Horizontal):
         with Vertical(id="case-script"):
             yield Static("", id="lock", markup=False)
             yield CodeEditor(id="program")
-        with Vertical(id="case-log"):
+        with LogPane(id="case-log"):
             yield Static("", id="run-head", markup=False)
             with VerticalScroll(id="run-lines", can_focus=False):
                 yield Static("", id="run-log", markup=False)
@@ -362,10 +370,6 @@ class LiveDesk(Horizontal):
         if item is not None:
             self._place = max(-1, min(len(item.live_work.runs) - 1, self._place + step))
             self.show_log()
-
-    def on_resize(self) -> None:
-        """Draw the log for the width."""
-        self.show_log()
 
     def close(self) -> None:
         """Stop what runs and let the judge go."""
