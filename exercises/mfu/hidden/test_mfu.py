@@ -24,6 +24,7 @@ def test_flops_per_token(observe):
                 "Each parameter costs 6 FLOPs: 2 forward and 4 backward.": 2 * m["params"] + attention(m),
                 "4 * L * h * s is the forward part; training needs three times that.": 6 * m["params"]
                 + attention(m) / 3,
+                "The attention term is halved for causal=True only.": 6 * m["params"] + attention(m) / 2,
             },
         )
 
@@ -175,6 +176,8 @@ def test_days(observe):
                 "The result is in seconds; days are asked.": days * 86400,
                 "The result is in hours; days are asked.": days * 24,
                 "All devices work at the same time: divide by their number.": days * f["devices"],
+                "The MFU that was given is not used.": days * f["mfu"],
+                "The result is in minutes; days are asked.": days * 1440,
                 "A lower MFU makes the run longer: divide by it.": days * f["mfu"] ** 2,
             },
         )
@@ -216,7 +219,7 @@ def test_results_are_floats(observe):
         expect(type(value) is float, f"{name} must return a Python float.", f"got {type(value).__name__}")
 
 
-@behaviour(7)
+@behaviour(7, on_error="An impossible MFU is a useful alarm: return it.")
 def test_impossible_figure_is_reported(observe):
     excess, busy = observe.given["kept"]["excess"], observe.given["kept"]["busy"]
     close(

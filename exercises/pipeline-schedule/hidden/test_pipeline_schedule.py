@@ -1,3 +1,5 @@
+from functools import partial
+
 from quizapp.judge.testing.checks import behaviour, close, describe, expect
 
 FIXED = [
@@ -38,8 +40,8 @@ def others(observe):
     return [*observe.given["random"], *FIXED]
 
 
-def simulate(schedule, forward, backward, *, wait_after=True, wait_before=True, own=True):
-    """Bubble; the options drop one kind of waiting."""
+def simulate(schedule, forward, backward, *, wait_after=True, wait_before=True, own=True, end=max):
+    """Bubble; the options drop one kind of waiting, ``end`` takes the makespan from the stages' ends."""
     done, clock, place = {}, [0.0] * len(schedule), [0] * len(schedule)
     last, busy, moved = len(schedule) - 1, 0.0, True
     while moved:
@@ -57,7 +59,7 @@ def simulate(schedule, forward, backward, *, wait_after=True, wait_before=True, 
                 length = forward if kind == "F" else backward
                 clock[s] = done[kind, j, s] = max([clock[s], *(done[key] for key in needed)]) + length
                 busy, place[s], moved = busy + length, place[s] + 1, True
-    return 1 - busy / (len(schedule) * max(clock))
+    return 1 - busy / (len(schedule) * end(clock))
 
 
 def generated(observe, kind):
@@ -158,64 +160,110 @@ def test_peaks_of_other_schedules(observe):
         check_peaks(observe, f"peaks/other{i}/peaks", schedule, where)
 
 
-@behaviour(5)
-def test_bubble_of_the_textbook_schedules(observe):
+def share_of_useful(schedule, *times):
+    return 1 - simulate(schedule, *times)
+
+
+def idle_per_useful(schedule, *times):
+    idle = simulate(schedule, *times)
+    return idle / (1 - idle)
+
+
+def formula(schedule, *_):
+    p, m = len(schedule), sum(kind == "F" for kind, _ in schedule[0])
+    return (p - 1) / (m + p - 1)
+
+
+def formula_of_the_length(schedule, *_):
+    p, m = len(schedule), len(schedule[0]) // 2
+    return (p - 1) / (m + p - 1)
+
+
+def other_default(schedule, *times):
+    return simulate(schedule, 1.0, 1.0) if times == (1.0, 2.0) else simulate(schedule, *times)
+
+
+LAST = "The schedule ends when the last operation of all stages has ended, on whichever stage that is."
+MISTAKES = (
+    ("This schedule is neither of the two, and your bubble is the textbook one.", formula),
+    ("This schedule is neither of the two, and your bubble is the textbook one.", formula_of_the_length),
+    ("Without times a forward takes 1 and a backward 2.", other_default),
+    (
+        "That compares the idle time with the useful time; the idle share has m + p - 1 below the line.",
+        idle_per_useful,
+    ),
+    ("The share of the useful time is asked the other way round: the idle share.", share_of_useful),
+    (
+        "A gradient arrives only when the stage after it has finished its backward.",
+        partial(simulate, wait_after=False),
+    ),
+    (
+        "An activation arrives only when the stage before has finished its forward.",
+        partial(simulate, wait_before=False),
+    ),
+    ("The times that were given are not used.", lambda schedule, *_: simulate(schedule, 1.0, 2.0)),
+    ("The times of forward and backward are swapped.", lambda schedule, f, b: simulate(schedule, b, f)),
+    ("Forward and backward do not take the same time.", lambda schedule, *_: simulate(schedule, 1.0, 1.0)),
+    (LAST, partial(simulate, end=lambda clock: clock[0])),
+    (LAST, partial(simulate, end=lambda clock: clock[-1])),
+)
+
+
+def bubbles(observe):
+    """(path, schedule, description) of all schedules that are judged."""
     for kind in ("gpipe", "one_f_one_b"):
         for p, m in observe.given["judged"]:
-            path, want = f"bubbles/{kind}/{p}/{m}", (p - 1) / (m + p - 1)
-            schedule = textbook(kind, p, m)
-            for times, got in (
-                ((1.0, 2.0), observe[f"{path}/default"]),
-                *zip(observe.given["times"], observe[f"{path}/timed"], strict=True),
-            ):
-                close(
-                    got,
-                    want,
-                    "The bubble of this schedule is (p - 1) / (m + p - 1).",
-                    rtol=0,
-                    atol=1e-9,
-                    call=f"{kind}({p}, {m}), times {times[0]:.4g} and {times[1]:.4g}",
-                    mistakes={
-                        "That compares the idle time with the useful time; the idle share has m + p - 1 below the line.": (
-                            p - 1
-                        )
-                        / m,
-                        "A gradient arrives only when the stage after it has finished its backward.": simulate(
-                            schedule, *times, wait_after=False
-                        ),
-                        "The share of the useful time is asked the other way round: the idle share.": 1
-                        - want,
-                    },
-                )
+            yield f"bubbles/{kind}/{p}/{m}", textbook(kind, p, m), f"{kind}({p}, {m})"
+    for i, schedule in enumerate(others(observe)):
+        yield f"bubbles/other{i}", schedule, "; ".join(text(stage) for stage in schedule)
+
+
+def timed(observe, path):
+    yield (1.0, 2.0), observe[f"{path}/default"]
+    yield from zip(observe.given["times"], observe[f"{path}/timed"], strict=True)
+
+
+def explanation(observe, otherwise):
+    """The mistake that explains every bubble; one alone may be chance."""
+    cases = [
+        (schedule, times, got)
+        for path, schedule, _ in bubbles(observe)
+        if observe.error(path) is None
+        for times, got in timed(observe, path)
+    ]
+    if not all(isinstance(got, int | float) for _, _, got in cases):
+        return otherwise
+    for says, model in MISTAKES:
+        if all(abs(got - model(schedule, *times)) < 1e-9 for schedule, times, got in cases):
+            return says
+    return otherwise
+
+
+def check_bubbles(observe, path, schedule, call, says):
+    for times, got in timed(observe, path):
+        want = simulate(schedule, *times)
+        if not (isinstance(got, int | float) and abs(got - want) <= 1e-9):
+            says = explanation(observe, says)
+        close(got, want, says, rtol=0, atol=1e-9, call=f"{call}, times {times[0]:.4g} and {times[1]:.4g}")
+
+
+@behaviour(5)
+def test_bubble_of_the_textbook_schedules(observe):
+    for path, schedule, call in bubbles(observe):
+        if "other" not in path:
+            says = "The bubble of this schedule is (p - 1) / (m + p - 1)."
+            check_bubbles(observe, path, schedule, call, says)
 
 
 @behaviour(6)
 def test_bubble_of_other_schedules(observe):
-    for i, schedule in enumerate(others(observe)):
-        path = f"bubbles/other{i}"
-        p, m = len(schedule), len(schedule[0]) // 2
-        for times, got in (
-            ((1.0, 2.0), observe[f"{path}/default"]),
-            *zip(observe.given["times"], observe[f"{path}/timed"], strict=True),
-        ):
-            close(
-                got,
-                simulate(schedule, *times),
-                "The bubble of this schedule is wrong: simulate the operations in list order, each as early as possible.",
-                rtol=0,
-                atol=1e-9,
-                call=f"{'; '.join(text(stage) for stage in schedule)}, times {times[0]:.4g} and {times[1]:.4g}",
-                mistakes={
-                    "This schedule is neither of the two, and your bubble is the textbook one.": (p - 1)
-                    / (m + p - 1),
-                    "A gradient arrives only when the stage after it has finished its backward.": simulate(
-                        schedule, *times, wait_after=False
-                    ),
-                    "The times that were given are not used.": simulate(schedule, 1.0, 2.0),
-                    "The times of forward and backward are swapped.": simulate(schedule, *times[::-1]),
-                    "Forward and backward do not take the same time.": simulate(schedule, 1.0, 1.0),
-                },
+    for path, schedule, call in bubbles(observe):
+        if "other" in path:
+            says = (
+                "The bubble of this schedule is wrong: simulate the operations in list order, "
+                "each as early as possible."
             )
+            check_bubbles(observe, path, schedule, call, says)
 
 
 STUCK = {
