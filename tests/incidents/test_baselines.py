@@ -1,5 +1,7 @@
 """The training scripts of live incidents: what the same command promises, before anything is broken."""
 
+import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -7,16 +9,33 @@ from pathlib import Path
 import pytest
 import torch
 
+from quizapp.incidents.live.baseline import load_baseline
+
 INCIDENTS = Path(__file__).parents[2] / "content" / "incidents"
 
 pytestmark = pytest.mark.exhaustive
 
 
 def start(baseline: str, folder: Path, *arguments: str) -> str:
-    """Run the script of ``baseline`` in ``folder`` and return its log."""
+    """Run the script of ``baseline`` on all its ranks in ``folder`` and return the log of rank 0."""
     script = INCIDENTS / baseline / "run.py"
-    command = [sys.executable, str(script), "--seed", "3", *arguments]
-    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+    world = load_baseline(baseline).ranks
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+    ranks = [
+        subprocess.Popen(
+            [sys.executable, str(script), "--seed", "3", *arguments],
+            cwd=folder,
+            env={**os.environ, **shared, "RANK": str(rank), "WORLD_SIZE": str(world)},
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for rank in range(world)
+    ]
+    logs = [rank.communicate()[0] for rank in ranks]
+    assert not any(rank.returncode for rank in ranks)
+    return logs[0]
 
 
 def tensors(folder: Path) -> dict[str, torch.Tensor]:
@@ -27,7 +46,7 @@ def losses(log: str) -> list[str]:
     return [line.split()[3] for line in log.splitlines()]
 
 
-@pytest.mark.parametrize("baseline", ["mlp"])
+@pytest.mark.parametrize("baseline", ["mlp", "ddp"])
 def test_a_run_that_was_interrupted_goes_on_to_the_last_bit(baseline: str, tmp_path: Path) -> None:
     whole, parts = tmp_path / "whole", tmp_path / "parts"
     whole.mkdir()

@@ -24,7 +24,7 @@ from tools.incident_lab.setups import BASELINE, SEEDS
 # The minus sign of printed texts may be U+2212, which float() does not read.
 NUMBER = re.compile(r"(?<![\w.])[-−]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 TOLERANCE = 0.02
-WORDS = ("up", "flat", "down", "non-finite")
+WORDS = ("up", "flat", "down", "non-finite", "equal")
 
 Measured = dict[str, tuple[str, str]]
 

@@ -57,7 +57,7 @@ def fault_edits(folder: Path, baseline: str) -> dict[str, tuple[MutantEdit, ...]
     edits = {NO_FAULT: (), **LABS[baseline].plants}
     for data in script_incidents(folder).values():
         if data["live"]["baseline"] == baseline:
-            edits[data["cause"]] = edits_of(data["live"].get("edits", ()))
+            edits.setdefault(data["cause"], edits_of(data["live"].get("edits", ())))
     return edits
 
 

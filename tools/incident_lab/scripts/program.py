@@ -2,10 +2,7 @@
 
 import contextlib
 import io
-import os
 import re
-import socket
-import subprocess
 import sys
 import tempfile
 import types
@@ -18,8 +15,9 @@ from unittest.mock import patch
 
 import torch
 
+from tools.incident_lab.scripts.ranks import run_ranks
+
 _PAIR = re.compile(r"(\w+) (\S+)")
-TIMEOUT_S = 600.0
 
 
 @dataclass(frozen=True)
@@ -46,13 +44,13 @@ def run_script(source: str, seed: int, steps: int | None = None, ranks: int = 1)
 
     A script with one rank runs in this process, which saves it from importing torch. Ranks are processes.
     """
+    if ranks > 1:
+        ended = run_ranks(source, seed, ranks, steps)
+        rows = tuple(map(parse_line, ended.log.splitlines()))
+        return ScriptRecord(rows, ended.checkpoint, load_definitions(source), ended.error)
     command = ["run.py", "--seed", str(seed), *(["--steps", str(steps)] if steps is not None else [])]
     with tempfile.TemporaryDirectory() as folder:
-        if ranks == 1:
-            namespace, log, error = _execute(source, command, folder)
-        else:
-            log, error = _start_ranks(source, command, folder, ranks)
-            namespace = load_definitions(source)
+        namespace, log, error = _execute(source, command, folder)
         path = Path(folder, "checkpoint.pt")
         checkpoint = torch.load(path, weights_only=True) if path.exists() else {}
     return ScriptRecord(tuple(map(parse_line, log.splitlines())), checkpoint, namespace, error)
@@ -106,33 +104,3 @@ def _threads() -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-def _start_ranks(source: str, command: list[str], folder: str, ranks: int) -> tuple[str, str]:
-    Path(folder, "run.py").write_text(source, encoding="utf-8")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    shared = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    processes = [
-        subprocess.Popen(  # noqa: S603 - scripts of this repository
-            [sys.executable, *command],
-            cwd=folder,
-            env={**os.environ, **shared, "RANK": str(rank), "LOCAL_RANK": str(rank)},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for rank in range(ranks)
-    ]
-    try:
-        results = [process.communicate(timeout=TIMEOUT_S) for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    failed = [
-        errors.strip().splitlines()[-1:] or [f"exit code {process.returncode}"]
-        for process, (_, errors) in zip(processes, results, strict=True)
-        if process.returncode
-    ]
-    return results[0][0], failed[0][0] if failed else ""

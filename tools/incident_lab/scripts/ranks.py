@@ -1,7 +1,7 @@
 """Runs scripts on several ranks and records on each what a log does not say.
 
 The probe is put between a script's definitions and its start. It keeps the gradients that the optimizer
-uses, the parameters at the end, the rows that were read, and when each part of a step began and ended.
+uses, the parameters at the end, and the rows that were read.
 """
 
 import functools
@@ -10,8 +10,6 @@ import multiprocessing
 import os
 import sys
 import tempfile
-import threading
-import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,55 +26,26 @@ TIMEOUT_S = 300.0
 KEPT_GRADIENTS = 20
 
 
-@dataclass(frozen=True)
-class Span:
-    """A part of a step: its thread (``main``, ``store`` or ``link``), name, begin and end in milliseconds."""
-
-    lane: str
-    name: str
-    begin: float
-    end: float
-
-
 @dataclass
 class RankProbe:
-    """What one rank recorded. ``spans`` are in the order in which they ended."""
+    """What one rank recorded."""
 
     gradients: list[Tensor] = field(default_factory=list)
     parameters: Tensor | None = None
     rows: set[float] = field(default_factory=set)
-    spans: list[Span] = field(default_factory=list)
 
     def watch(self, script: dict[str, Any]) -> None:
         """Wrap the parts of a script that are recorded."""
-        loader, averager = script["Loader"], script["GradientAverager"]
-        loader.batch = self._timed("data", loader.batch, self._keep_rows)
-        loader.fetch = self._timed("fetch", loader.fetch)
-        averager.sum_over_ranks = self._timed("sum", averager.sum_over_ranks)
-        averager.finish = self._timed("wait", averager.finish)
-        torch.nn.Sequential.forward = self._timed("forward", torch.nn.Sequential.forward)  # type: ignore[method-assign]
-        torch.Tensor.backward = self._timed("backward", torch.Tensor.backward)  # type: ignore[method-assign]
+        script["Loader"].batch = self._keep_rows(script["Loader"].batch)
         torch.optim.SGD.step = self._keep_tensors(torch.optim.SGD.step)  # type: ignore[method-assign]
 
-    def _timed(
-        self, name: str, original: Callable[..., Any], keep: Callable[[Any], None] | None = None
-    ) -> Callable[..., Any]:
-        lane = {"fetch": "store", "sum": "link"}.get(name, "main")
+    def _keep_rows(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def batch(*args: Any) -> Any:
+            inputs, kinds = original(*args)
+            self.rows |= set(inputs.double().sum(1).tolist())
+            return inputs, kinds
 
-        def timed(*args: Any, **kwargs: Any) -> Any:
-            begin = time.perf_counter()
-            result = original(*args, **kwargs)
-            inline = threading.current_thread() is threading.main_thread()
-            place = "main" if inline else lane
-            self.spans.append(Span(place, name, 1000 * begin, 1000 * time.perf_counter()))
-            if keep is not None:
-                keep(result)
-            return result
-
-        return timed
-
-    def _keep_rows(self, batch: tuple[Tensor, Tensor]) -> None:
-        self.rows |= set(batch[0].double().sum(1).tolist())
+        return batch
 
     def _keep_tensors(self, original: Callable[..., Any]) -> Callable[..., Any]:
         # The optimizer looks at the attributes of its method `step`, which `wraps` keeps.
