@@ -106,12 +106,32 @@ STATES_IN_THE_FILE = (
 )
 
 
-@behaviour(1, on_error=IN_THE_FILE)
+@behaviour(
+    1,
+    on_error=IN_THE_FILE,
+    presumes=(
+        "parameters_and_buffers_come_back",
+        "optimizer_state_comes_back",
+        "scheduler_comes_back",
+        "scaler_comes_back",
+        "step_comes_back",
+        "extra_comes_back",
+    ),
+)
 def test_the_file_holds_everything(observe):
     goes_on_in_a_new_process(observe, "quiet", IN_THE_FILE)
 
 
-@behaviour(3, on_error=STATES_IN_THE_FILE)
+@behaviour(
+    3,
+    on_error=STATES_IN_THE_FILE,
+    presumes=(
+        "the_file_holds_everything",
+        "torch_state_comes_back",
+        "python_state_comes_back",
+        "numpy_state_comes_back",
+    ),
+)
 def test_the_file_holds_the_random_states(observe):
     goes_on_in_a_new_process(observe, "random", STATES_IN_THE_FILE)
 

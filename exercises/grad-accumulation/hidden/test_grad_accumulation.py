@@ -48,8 +48,20 @@ class Reference:
             weights = [0.0] * (len(n) - 1) + [1.0]
         if mistake == "clip parts":
             parts = [(loss, self.clip(grads)) for loss, grads in parts]
+        if mistake == "clip before dividing":
+            weights = n
         grads = [sum(w * part[1][k] for w, part in zip(weights, parts, strict=True)) for k in range(4)]
-        if mistake != "no clip":
+        if mistake == "clip every time":
+            grads = [torch.zeros_like(p) for p in self.params]
+            for w, (_, part) in zip(weights, parts, strict=True):
+                grads = self.clip([g + w * new for g, new in zip(grads, part, strict=True)])
+        elif mistake == "clip values":
+            grads = [g.clamp(-self.max_norm, self.max_norm) for g in grads]
+        elif mistake == "clip each":
+            grads = [self.clip([g])[0] for g in grads]
+        elif mistake == "clip before dividing":
+            grads = [g / sum(n) for g in self.clip(grads)]
+        elif mistake != "no clip":
             grads = self.clip(grads)
         for k, grad in enumerate(grads):
             self.velocity[k] = 0.9 * self.velocity[k] + grad + 0.01 * self.params[k]
@@ -187,13 +199,23 @@ def test_clipping(observe):
         batches = observe.given[name]
         run = Reference(observe, 0.3)
         run.step(batches)
-        kinds = [("Clip the sum, not the parts.", "clip parts"), ("max_norm has no effect.", "no clip")]
+        kinds = [
+            ("Clip the sum, not the parts.", "clip parts"),
+            ("Clip once, after the last micro-batch, not after each of them.", "clip every time"),
+            ("max_norm has no effect.", "no clip"),
+            ("max_norm bounds the norm of the gradient, not its single values.", "clip values"),
+            ("max_norm bounds the norm over all parameters together, not that of each.", "clip each"),
+            (
+                "Clip the gradient of the mean loss: yours was clipped before it was divided.",
+                "clip before dividing",
+            ),
+        ]
         check(
             observe,
             f"step/{name}_clipped/params",
             run.params,
             "With max_norm the step is not the one on the clipped gradient of the whole batch.",
-            slips(observe, batches, kinds if name != "single" else kinds[1:], 0.3),
+            slips(observe, batches, kinds if name != "single" else kinds[2:], 0.3),
             clipped=True,
             call="accumulate_step with max_norm=0.3",
         )
