@@ -15,7 +15,7 @@ NOISY = "A healthy loss is noisy from batch to batch: compare averages."
 CHANCE = "With three classes, accuracy near chance scatters widely. Where does the training loss settle?"
 NAN = "Every < or > comparison with NaN is false, so the diverged run slipped through: test finiteness."
 NONE = "Validation does not run on every batch."
-# What is said where a cause is not recognised: by the answer given instead, or in general ("").
+# What is said where a cause is not recognized: by the answer given instead, or in general ("").
 SAYS = {
     "healthy": {"": NOISY},
     "label_permute": {"": CHANCE},
@@ -40,7 +40,7 @@ def share(answers, cause, says=None):
         return
     worst = counts.most_common(1)[0][0]
     sentence = says or SAYS[cause].get(worst, SAYS[cause][""])
-    expect(False, sentence, f"{right} of {len(answers)} {cause} runs recognised; most of the others: {worst}")
+    expect(False, sentence, f"{right} of {len(answers)} {cause} runs recognized; most of the others: {worst}")
 
 
 @behaviour(1)

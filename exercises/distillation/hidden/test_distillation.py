@@ -251,7 +251,7 @@ def test_ignored_positions(observe):
             close(
                 observe[f"ignored/{i}/{name}/loss"],
                 expected(c, alpha),
-                f"Positions labelled {c['ignore_index']} must count in neither term nor in the mean.",
+                f"Positions labeled {c['ignore_index']} must count in neither term nor in the mean.",
                 **LOOSE,
                 device=observe.device,
                 call=called(c, alpha) + f", ignore_index={c['ignore_index']}",

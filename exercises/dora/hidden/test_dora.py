@@ -47,7 +47,7 @@ def formula_mistakes(case, x):
         (scale, x @ adapted(case, direction(case, 1.0)).T + bias),
         (scale, x @ adapted(case, direction(case, case["alpha"])).T + bias),
         (scale, x @ adapted(case, direction(case, case["rank"] / case["alpha"])).T + bias),
-        ("V is not normalised.", x @ (m * v).T + bias),
+        ("V is not normalized.", x @ (m * v).T + bias),
         ("The magnitude has no effect.", x @ v.T + bias),
         ("The magnitude has no effect.", x @ (v / v.norm(dim=1, keepdim=True)).T + bias),
         ("The norm belongs to each row, over the input dimension.", x @ per_column.T + bias),

@@ -60,7 +60,7 @@ def test_each_label_is_scored_by_the_logits_before_it(observe):
     close(
         observe["logprobs/full/out"],
         expected_logprobs(case["logits"], case["labels"]),
-        "The log-probabilities of a fully labelled sequence are wrong.",
+        "The log-probabilities of a fully labeled sequence are wrong.",
         **LOOSE,
         device=observe.device,
         call=f"sequence_logprobs of logits {tuple(case['logits'].shape)}",

@@ -38,7 +38,7 @@ def check_x(observe, path, f, x0, lr, steps, says="x is not where gradient desce
     slips = {
         "The loss grows after one step: you are walking up the slope. Subtract the gradient.": "up",
         "The first step is right and the second is too long: the gradient of step one is still in there.": "piles up",
-        "The gradient was normalised: its length is part of the step.": "normed",
+        "The gradient was normalized: its length is part of the step.": "normed",
     }
     close(
         observe[path],

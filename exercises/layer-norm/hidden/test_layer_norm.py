@@ -72,13 +72,13 @@ def mistakes_of(x, rank, eps, weight=None, bias=None):
             )
         found.append(
             (
-                "You normalise over the leading dimensions too; each sample and position stands alone.",
+                "You normalize over the leading dimensions too; each sample and position stands alone.",
                 normalise(x, rank, eps, weight, bias, dims=everything),
             )
         )
         found.append(
             (
-                "You normalise over positions too; reduce over normalized_shape only.",
+                "You normalize over positions too; reduce over normalized_shape only.",
                 normalise(x, rank, eps, weight, bias, dims=everything[1:]),
             )
         )
@@ -100,7 +100,7 @@ def test_normalises_trailing_dimensions(observe):
             close(
                 observe[f"layer/{i}/{k}/out"],
                 normalise(x, rank),
-                "The values are not normalised over the trailing dimensions.",
+                "The values are not normalized over the trailing dimensions.",
                 **limits(x),
                 device=observe.device,
                 call=describe(case, x),
@@ -253,7 +253,7 @@ def test_scale_and_shift(observe):
         close(
             observe[f"layer/{i}/filled/out"],
             normalise(x, rank, eps, weight, bias),
-            "The normalised values are not multiplied by weight and shifted by bias.",
+            "The normalized values are not multiplied by weight and shifted by bias.",
             **limits(x),
             device=observe.device,
             call=describe(case, x, eps=eps),
@@ -318,7 +318,7 @@ def test_without_affine(observe):
         close(
             observe[f"layer/{i}/plain/out"],
             normalise(x, rank, eps),
-            "With affine=False the result should be the normalised values.",
+            "With affine=False the result should be the normalized values.",
             **limits(x),
             device=observe.device,
             call=describe(case, x, eps=eps, affine=False),

@@ -40,7 +40,7 @@ def mistakes(p, x):
     x = x.double()
     normed, projected = p.norm(x), p.w["shortcut.weight"] is not None
     skip_says = (
-        "Project x itself, not the normalised x."
+        "Project x itself, not the normalized x."
         if projected
         else "The skip path must not go through the LayerNorm."
     )
@@ -52,18 +52,18 @@ def mistakes(p, x):
         ("The skip is missing: the block gives its branch alone.", p.branch(x)),
         ("fc2 has no activation after it.", p.skip(x) + p.branch(x).relu()),
         ("There is no ReLU between fc1 and fc2.", p.skip(x) + p.fc2(p.fc1(normed))),
-        ("The branch does not normalise x.", p.skip(x) + p.fc2(p.fc1(x).relu())),
+        ("The branch does not normalize x.", p.skip(x) + p.fc2(p.fc1(x).relu())),
         ("The activation is a ReLU.", p.skip(x) + p.fc2(torch.nn.functional.gelu(p.fc1(normed)))),
         ("The ReLU comes after fc1, not before it.", p.skip(x) + p.fc2(p.fc1(normed.relu()))),
         (
-            "The branch normalises, but leaves out norm's own weight and bias.",
+            "The branch normalizes, but leaves out norm's own weight and bias.",
             p.skip(x) + p.fc2(p.fc1(standardise(x, p.eps)).relu()),
         ),
     ]
     if not projected:
         plain = p.fc2(p.fc1(x).relu())
         says = (
-            "Normalisation comes first, inside the branch: the skip path must not go through the LayerNorm."
+            "Normalization comes first, inside the branch: the skip path must not go through the LayerNorm."
         )
         found += [(says, p.norm(x + plain)), (says, p.norm(x + p.branch(x))), (says, x + p.norm(plain))]
     return found

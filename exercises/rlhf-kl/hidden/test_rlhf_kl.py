@@ -481,7 +481,7 @@ def loss_mistakes(case):
             "Take the minimum of both terms, the pessimistic one, not the maximum.",
             over(torch.maximum(plain, clipped)),
         ),
-        ("The sign is wrong: the loss is to be minimised.", best.sum() / mask.sum()),
+        ("The sign is wrong: the loss is to be minimized.", best.sum() / mask.sum()),
         ("Clip the ratio, not its logarithm.", over(in_log)),
         ("The range has a lower end too: clip at 1 - clip_eps.", over(one_sided)),
     ]

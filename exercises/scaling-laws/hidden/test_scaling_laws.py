@@ -201,7 +201,7 @@ def test_parametric_optimum(observe):
         close(
             observe[f"parametric/{name}/pair"],
             [n, product / n],
-            "(N, D) does not minimise A / N^alpha + B / D^beta under 6 N D = C.",
+            "(N, D) does not minimize A / N^alpha + B / D^beta under 6 N D = C.",
             rtol=1e-9,
             call=f"parametric_optimum({law['flops']:.4g}, {A:.4g}, {B:.4g}, {alpha:.3g}, {beta:.3g})",
             mistakes=[

@@ -1,5 +1,5 @@
 # fails: 6
-# message: does not minimise
+# message: does not minimize
 import math
 
 
