@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import torch
 import yaml
 
 from quizapp import paths
@@ -42,8 +43,8 @@ def expected(folder: Path, cause: str) -> dict[str, list[str]]:
         bases = [BASELINE.but(seed=seed) for seed in SEEDS]
         measured += [outcomes(RunPair(fault.broken(base), fault.healthy(base))) for base in bases]
         measured += [outcomes(stored.case()) for stored in RUNS.values() if stored.cause == cause]
-    for pair in scripts.cases(folder, cause):
-        measured.append({name: outcome for name, (outcome, _) in scripts.measure_pair(pair).items()})
+    for results in scripts.measured_cases(folder, cause):
+        measured.append({name: outcome for name, (outcome, _) in results.items()})
     seen: dict[str, set[str]] = {}
     for row in measured:
         for name, outcome in row.items():
@@ -222,6 +223,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--cause", action="append", default=[], metavar="NAME", help="measure this cause too")
     parser.add_argument("--write", action="store_true", help="write what was measured into the files")
     options = parser.parse_args(arguments)
+    torch.set_num_threads(1)  # for the same digits on every machine
     folder = paths.content() / "incidents"
     known = [*RUNS, *scripts.script_incidents(folder, but=RUNS)]
     if unknown := [name for name in options.ids if name not in known]:

@@ -28,7 +28,6 @@ GPT_LAB = ScriptLab(
         "loss-by-place": gpt_probes.loss_by_place,
         "completions": gpt_probes.completions,
         "independent-model": gpt_probes.independent_model,
-        "lr-div-10": curves.lr_div_10,
         "control-run": curves.control_run,
         "one-batch": curves.one_batch,
     },

@@ -13,6 +13,8 @@ from tools.incident_lab.scripts.registry import LABS
 SEED = 7
 SEEDS = (0,)
 NO_FAULT = "no-fault"
+# Each of these trains once more, so causes are asked for them in the stored runs only.
+RERUNS = ("lr-div-10", "control-run", "one-batch")
 
 
 def script_incidents(folder: Path, *, but: Collection[str] = ()) -> dict[str, dict[str, Any]]:
@@ -40,9 +42,9 @@ def assemble(
     return ScriptPair(broken, sound, LABS[live["baseline"]], seed)
 
 
-def measure_pair(pair: ScriptPair) -> dict[str, tuple[str, str]]:
-    """Measure the outcome and the text of every reading that makes sense for the run."""
-    measured = {name: reading(pair) for name, reading in pair.lab.readings.items()}
+def measure_pair(pair: ScriptPair, *, but: Collection[str] = ()) -> dict[str, tuple[str, str]]:
+    """Measure the outcome and the text of every reading that makes sense for the run, ``but`` some."""
+    measured = {name: reading(pair) for name, reading in pair.lab.readings.items() if name not in but}
     return {name: row for name, row in measured.items() if row is not None}
 
 
@@ -66,12 +68,14 @@ def plantable(folder: Path) -> set[str]:
     return {cause for baseline in LABS for cause in fault_edits(folder, baseline)}
 
 
-def cases(folder: Path, cause: str) -> Iterator[ScriptPair]:
-    """Yield the runs that show what a cause gives: its incidents, or where it has none, every baseline."""
+def measured_cases(folder: Path, cause: str) -> Iterator[dict[str, tuple[str, str]]]:
+    """Yield what a cause gives in its incidents, and on every baseline with other seeds."""
     own = [data["live"] for data in script_incidents(folder).values() if data["cause"] == cause]
     for live in own:
-        yield from (assemble(folder, live, seed) for seed in (SEED, *SEEDS))
+        yield measure_pair(assemble(folder, live))
+        yield from (measure_pair(assemble(folder, live, seed), but=RERUNS) for seed in SEEDS)
     for baseline in LABS:
         edits = fault_edits(folder, baseline).get(cause)
         if edits is not None and not any(live["baseline"] == baseline and live.get("edits") for live in own):
-            yield from (assemble(folder, {"baseline": baseline}, seed, edits) for seed in SEEDS)
+            pairs = (assemble(folder, {"baseline": baseline}, seed, edits) for seed in SEEDS)
+            yield from (measure_pair(pair, but=RERUNS) for pair in pairs)
