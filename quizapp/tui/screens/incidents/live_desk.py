@@ -152,7 +152,9 @@ class LiveDesk(Horizontal):
         room = max(1, (pane.size.height - LOG_ROOM) // CURVE_HEIGHT) * CURVE_HEIGHT
         head.update(Content("\n").join([*self._head(item, run, width), *drawn[:room]]))
         missing = "Nothing printed yet." if run.outcome == "running" else "Nothing was printed."
-        shown = tail(log, TAIL, width) or [Content.styled(missing, "$text-muted")]
+        # Of a run that goes on only what fits is drawn, because it is drawn five times a second.
+        count = max(1, pane.size.height) if is_current else TAIL
+        shown = tail(log, count, width) or [Content.styled(missing, "$text-muted")]
         body.update(Content("\n").join(shown))
         if is_current or run is not self._scrolled:
             self._scrolled = run
