@@ -178,6 +178,9 @@ def test_the_trainer_of_fsrs_7_predicts_what_the_scheduler_predicts_and_learns()
 def test_the_process_changes_the_model_without_a_trainer_and_says_it_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    # Deadline and low priority are for a process of its own; here they would stay for all later tests.
+    monkeypatch.setattr(background.signal, "alarm", lambda seconds: 0)
+    monkeypatch.setattr(background.os, "nice", lambda by: 0)
     monkeypatch.setattr(fit, "find_trainers", dict)
     with fill_with_seven(paths.home(), 120, 10):
         pass
