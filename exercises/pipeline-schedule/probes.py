@@ -71,7 +71,7 @@ FIXED = {  # two stages that wait for each other at every step, and three with o
         [("F", 0), ("F", 1), ("F", 2), ("B", 0), ("B", 1), ("B", 2)],
         [("F", 0), ("F", 1), ("B", 0), ("F", 2), ("B", 1), ("B", 2)],
     ],
-    # Not every stage runs every operation, and yet nothing waits for ever.
+    # Not every stage runs every operation, and yet nothing waits forever.
     "forwards": [[("F", 0), ("F", 1), ("F", 2)]] * 3,
     "middle_ends": [
         [("F", 0), ("F", 1), ("F", 2), ("B", 0)],
