@@ -287,7 +287,7 @@ def test_small_fp16_activation_gradients_vanish_without_scale() -> None:
 
 
 def test_float32_finite_differences_fail() -> None:
-    """float64-verify-mode: relative error about 9e-2 in float32 and 2e-10 in float64 at step 1e-6."""
+    """float64-verify-mode: relative error of some 10 % in float32 and 2e-10 in float64 at step 1e-6."""
     errors = []
     for dtype in (torch.float32, torch.float64):
         torch.manual_seed(0)
@@ -307,7 +307,7 @@ def test_float32_finite_differences_fail() -> None:
                 step[i, j] = 1e-6
                 num[i, j] = (loss(w1 + step) - loss(w1 - step)) / 2e-6
         errors.append(((num - w.grad).norm() / w.grad.norm()).item())
-    assert errors[0] > 1e-2
+    assert 3e-2 < errors[0] < 0.3
     assert errors[1] < 1e-8
 
 
