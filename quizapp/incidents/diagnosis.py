@@ -120,7 +120,7 @@ class IncidentSnapshot(msgspec.Struct):
         titles = [text_of(self.readings, name) for name in self.cheapest.readings]
         return f"{' and '.join(titles)}, {self.cheapest.seconds} s"
 
-    def rejected_text(self) -> str:
+    def rejections(self) -> list[str]:
         """The run's decoys, each with the cheapest reading that rejects it."""
         prices = {row.id: row.seconds for row in self.readings}
         parts = []
@@ -128,7 +128,7 @@ class IncidentSnapshot(msgspec.Struct):
             if cause.id in self.decoys and cause.rejected_by:
                 reading = min(cause.rejected_by, key=lambda name: prices[name])
                 parts.append(f"{cause.text} (by {text_of(self.readings, reading)})")
-        return "; ".join(parts)
+        return parts
 
 
 class BoughtReading(msgspec.Struct):
@@ -402,7 +402,7 @@ def _compare_rejection(
         text = f"{text} (by {reading}{_missing_evidence(stated, bought) if share == 0 else ''})"
     elif counts:
         text = f"{text} (no reading named)"
-    return DiagnosisRow("rejected", text, asked.rejected_text(), share)
+    return DiagnosisRow("rejected", text, "; ".join(asked.rejections()), share)
 
 
 def _missing_evidence(stated: StatedDiagnosis, bought: Sequence[BoughtReading]) -> str:

@@ -40,7 +40,7 @@ from quizapp.interview.session.question import CODING, DEBUG, INCIDENT, REVIEW, 
 from quizapp.interview.session.session import InterviewSession
 from quizapp.practice.staged_run import StageOutcome
 from quizapp.scheduling.recorder import MockReview
-from quizapp.util.installation import require_torch
+from quizapp.util.installation import has_package, require_torch
 
 if TYPE_CHECKING:
     from quizapp.bank.model import Bank
@@ -117,8 +117,17 @@ class Interview:
         if plan.round.name in OPEN_ROUNDS:
             paper = sample_open_paper(plan, material, times_asked(study), seed)
         elif plan.round.name in CODE_ROUNDS:
-            stock = CodeStock(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
-            paper = sample_code_paper(stock)
+            paper = sample_code_paper(
+                CodeStock(
+                    plan,
+                    study.bank,
+                    knowledge(study),
+                    seed,
+                    library,
+                    variants_seen(study),
+                    torch=has_package("torch"),
+                )
+            )
         else:
             paper = sample_paper(plan, study.bank, knowledge(study), seed, library, variants_seen(study))
         if not paper.picks:
@@ -129,7 +138,7 @@ class Interview:
             make_question(number, pick, study.bank, library, material, rules=RULES, spoken=spoken)
             for number, pick in enumerate(paper.picks)
         ]
-        plan.round.check_judge(graded=any(item.kind in {CODING, REVIEW} for item in items))
+        plan.round.check_judge(graded=any(item.kind in {CODING, REVIEW} or item.live for item in items))
         interview = cls._on(paper, items, study, blueprint, clock, rules=RULES)
         interview.note = paper.note
         if loop is not None:

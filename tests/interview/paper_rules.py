@@ -93,6 +93,8 @@ def nominal_seconds(pick: PaperQuestion, blueprint: Blueprint, bank: Bank) -> in
         return 60 * sum(stage.minutes or bank.exercises[pick.exercise].minutes for stage in stages)
     if pick.slot == "hypotheses":
         return 600
+    if pick.live:
+        return 1800
     if pick.slot == "debug":
         faults = len(debug_program(bank.exercises[pick.exercise], pick.seed).faults)
         return 480 * faults

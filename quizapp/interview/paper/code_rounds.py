@@ -1,12 +1,13 @@
 """Samples the papers of the rounds about code: coding in stages, debugging, and code reviews."""
 
 import random
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from quizapp.bank.model import Bank, Exercise, Stage
 from quizapp.errors import QuizError
-from quizapp.incidents.model import IncidentLibrary
+from quizapp.incidents.live.live_work import LIVE_S, LiveMode
+from quizapp.incidents.model import Incident, IncidentLibrary
 from quizapp.incidents.selection import holds_false_alarm
 from quizapp.interview import RoundName
 from quizapp.interview.blueprint import InterviewPlan
@@ -18,6 +19,7 @@ from quizapp.interview.paper.schedule import laid_out
 from quizapp.practice.faults import DEFAULT_FAULTS, FaultyProgram, plant_faults
 from quizapp.practice.staged_run import leading_stages
 from quizapp.scheduling.cards import CODE_REVIEW, EXERCISE
+from quizapp.util.installation import JUDGE, install_command
 
 HYPOTHESES_S = 600
 FAULT_S = 480
@@ -25,13 +27,17 @@ FAULT_S = 480
 _LEAST_FAULTS = 2
 REVIEWS, RUNS = 3, 4
 """The most code reviews and broken runs of a round."""
-FAULTS_SHARE = 0.5
-"""The share of debug rounds with code; the others have broken runs."""
+_WITHOUT_TORCH = (
+    "Without torch nothing can be graded, so this round has broken runs to diagnose. To install it: {}"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class CodeStock:
-    """What the paper of a round about code is drawn from, and how. ``seen`` are incidents asked before."""
+    """What the paper of a round about code is drawn from, and how.
+
+    ``seen`` are incidents asked before. Without ``torch`` a debug round asks for nothing that is graded.
+    """
 
     plan: InterviewPlan
     bank: Bank
@@ -39,6 +45,7 @@ class CodeStock:
     seed: int
     library: IncidentLibrary = NO_INCIDENTS
     seen: Collection[str] = ()
+    torch: bool = True
 
     @property
     def room(self) -> int:
@@ -62,6 +69,8 @@ def sample_code_paper(stock: CodeStock) -> Paper:
     paper = laid_out(stock.plan, stock.seed, picks)
     if kind == RoundName.REVIEW and len(picks) < REVIEWS:
         return replace(paper, note=shortage(len(picks), REVIEWS, "review"))
+    if kind == RoundName.DEBUG and not stock.torch and _drawn_form(stock) is not _runs:
+        return replace(paper, note=_WITHOUT_TORCH.format(install_command(JUDGE)))
     return paper
 
 
@@ -122,9 +131,15 @@ def _coding(stock: CodeStock) -> list[PaperQuestion]:
 
 
 def _debug(stock: CodeStock) -> list[PaperQuestion]:
-    """Code with faults or broken runs, each in half of the rounds, as long as there are both."""
-    first, second = (_faults, _runs) if stock.random("kind").random() < FAULTS_SHARE else (_runs, _faults)
-    return first(stock) or second(stock)
+    """The form that the seed draws, else the next one that has something to ask."""
+    drawn = _drawn_form(stock) if stock.torch else _runs
+    forms = [drawn, *(form for form in DEBUG_FORMS if form is not drawn)]
+    return next((picks for form in forms if (picks := form(stock))), [])
+
+
+def _drawn_form(stock: CodeStock) -> "DebugForm":
+    """The form of a debug round by its seed, each in a third of the rounds."""
+    return stock.random("kind").choice(DEBUG_FORMS)
 
 
 def _faults(stock: CodeStock) -> list[PaperQuestion]:
@@ -155,19 +170,34 @@ def _runs(stock: CodeStock) -> list[PaperQuestion]:
     incidents = sampler.sample(number, (), holds_false_alarm(stock.seed), rng)
     if not incidents:
         return []
-    runs = [
-        replace(
-            incident_question(
-                incident, stock.cards.get(incident.card), rng, unseen=incident.id not in stock.seen
-            ),
-            planned=seconds,
-            budget=seconds,
-            phase="debug",
-        )
-        for incident in incidents
-    ]
+    runs = [_run(stock, incident, rng, seconds) for incident in incidents]
+    return [_think_about(stock, incidents), *runs]
+
+
+def _live_run(stock: CodeStock) -> list[PaperQuestion]:
+    """Hypotheses on a broken run from its symptom and its script, then the run, to be repaired live."""
+    sampler = IncidentSampler(stock.plan, stock.library, stock.bank, stock.cards, stock.seen)
+    live = [incident for incident in sampler.ready if incident.live is not None]
+    alarm = holds_false_alarm(stock.seed)
+    wanted = [incident for incident in live if incident.false_alarm == alarm] or live
+    if not wanted:
+        return []
+    rng = stock.random("live")
+    best = min(map(sampler.rank, wanted))
+    incident = rng.choice([one for one in wanted if sampler.rank(one) == best])
+    picks = [_think_about(stock, [incident]), _run(stock, incident, rng, LIVE_S)]
+    return [replace(pick, live=LiveMode.CLOCK) for pick in picks]
+
+
+def _run(stock: CodeStock, incident: Incident, rng: random.Random, seconds: int) -> PaperQuestion:
+    state = stock.cards.get(incident.card)
+    question = incident_question(incident, state, rng, unseen=incident.id not in stock.seen)
+    return replace(question, planned=seconds, budget=seconds, phase="debug")
+
+
+def _think_about(stock: CodeStock, incidents: Sequence[Incident]) -> PaperQuestion:
     first = incidents[0]
-    think = PaperQuestion(
+    return PaperQuestion(
         "hypotheses",
         f"debug:{first.id}",
         "",
@@ -182,7 +212,6 @@ def _runs(stock: CodeStock) -> list[PaperQuestion]:
         phase="hypotheses",
         about=tuple(incident.id for incident in incidents),
     )
-    return [think, *runs]
 
 
 def _reviews(stock: CodeStock) -> list[PaperQuestion]:
@@ -224,6 +253,9 @@ def _pick(
     )
 
 
+DebugForm = Callable[[CodeStock], list[PaperQuestion]]
+DEBUG_FORMS: Sequence[DebugForm] = (_faults, _live_run, _runs)
+"""The forms of a debug round, each of which is drawn alike."""
 CODE_ROUNDS: Mapping[str, Callable[[CodeStock], list[PaperQuestion]]] = {
     RoundName.CODING: _coding,
     RoundName.DEBUG: _debug,

@@ -17,9 +17,10 @@ class PaperQuestion:
     ``phase`` is where it is asked; a mixed round's phase of the slot if none is given. ``stages`` are the
     stages that a coding task asks for. ``card`` is a question id, ``exercise:<slug>``, ``incident:<class>``
     or one of what only interviews ask; of an incident, ``incident`` is the id of the variant, and of
-    hypotheses on broken runs, ``about`` are the ids of all of them. ``live`` says that an incident is sat
-    live. ``planned`` is the question's part of the phase, ``budget`` the time for the answer itself, and
-    ``follow_ups`` the time for each follow-up. Budget and follow-ups sum to ``planned``.
+    hypotheses on broken runs, ``about`` are the ids of all of them. ``live`` says that an incident, or the
+    one that hypotheses are about, is sat live. ``planned`` is the question's part of the phase, ``budget``
+    the time for the answer itself, and ``follow_ups`` the time for each follow-up. Budget and follow-ups sum
+    to ``planned``.
     """
 
     slot: str

@@ -166,7 +166,7 @@ class IncidentSampler:
         state = self.cards.get(incident.card)
         return state is not None and state.recall <= BAND[1]
 
-    def _rank(self, incident: Incident) -> tuple[bool, int, int]:
+    def rank(self, incident: Incident) -> tuple[bool, int, int]:
         """The sort key, lowest first: new variants, the role's own, weak classes, unknown classes."""
         familiarity = 0 if self._weak(incident) else 1 if self.cards.get(incident.card) is None else 2
         return incident.id in self.seen, self.tiers[incident.id], familiarity
@@ -189,8 +189,8 @@ class IncidentSampler:
             classes = {incident.fault_class for incident in chosen}
             free = [i for i in wanted if i.exercise not in slugs and i.fault_class not in classes]
             if free and len(chosen) < number:
-                best = min(map(self._rank, free))
-                chosen.append(rng.choice([i for i in free if self._rank(i) == best]))
+                best = min(map(self.rank, free))
+                chosen.append(rng.choice([i for i in free if self.rank(i) == best]))
             return bool(free)
 
         faults = [incident for incident in self.ready if not incident.false_alarm]

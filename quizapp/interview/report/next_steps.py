@@ -89,9 +89,13 @@ def _exercise(questions: Sequence[MarkedQuestion], related: RelatedTasks) -> Ite
 
 def _incident(questions: Sequence[MarkedQuestion], related: RelatedTasks, seed: int) -> Iterator[NextStep]:
     costly = [question.asked for question in _costly(questions)]
-    missed = next((asked.incident for asked in costly if asked.kind == INCIDENT), None)
+    missed = next((asked for asked in costly if asked.kind == INCIDENT), None)
     if missed is not None:
-        yield NextStep(f"Diagnose again: {_short(missed.title)}", f"quizapp incident {missed.id}")
+        title, command = _short(missed.incident.title), f"quizapp incident {missed.incident.id}"
+        if missed.live is not None:
+            yield NextStep(f"Repair again: {title}", f"{command} --live")
+        else:
+            yield NextStep(f"Diagnose again: {title}", command)
         return
     runs = (run for asked in costly if (run := related.incident(asked, seed)) is not None)
     for run in islice(runs, 1):

@@ -84,7 +84,8 @@ ROUNDS: Mapping[str, InterviewRound] = {
             RoundName.DEBUG,
             "Debug",
             (45,),
-            "Code with faults: ten minutes of hypotheses in writing, then you fix it.",
+            "Code with faults, a broken run to repair live, or up to four to diagnose: the seed decides. Ten "
+            "minutes of hypotheses in writing come first.",
         ),
         InterviewRound(
             RoundName.REVIEW,

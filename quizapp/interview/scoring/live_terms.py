@@ -2,7 +2,7 @@
 
 By itself: 35 reproducibility (10 the stated command shows the symptom, 10 two replays agree, 10 it is short,
 5 the state), 30 diagnosis, 20 fix (12 healthy band, 5 small, 3 guard), 15 explanation. In an interview the
-weights are those of any incident there; its fix and its guard are measured.
+weights are those of any incident there, with its caps; its fix and its guard are measured.
 """
 
 from fractions import Fraction
@@ -10,6 +10,7 @@ from fractions import Fraction
 from quizapp.incidents.live.live_work import REPLAYS, HandIn, LiveTask, LiveWork, unmeasured
 from quizapp.interview.marking.model import IncidentMarking
 from quizapp.interview.scoring.arithmetic import DEBUGGING, Term
+from quizapp.interview.scoring.incident_caps import diagnosis_caps
 from quizapp.interview.scoring.incident_terms import (
     debugging_term,
     diagnosis_terms,
@@ -45,12 +46,16 @@ def live_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Term]:
     measured = work.measured or unmeasured()
     diagnosis = marking.diagnosis
     if item.rules > 1:
-        terms = [
+        prevention = prevention_term(marking)
+        tested = [
             *hypothesis_terms(item, diagnosis),
             _interview_fix(task, measured, edit=diagnosis.edit),
             _proof(item, measured),
-            prevention_term(marking),
         ]
+        # Whoever repairs a broken run has understood it, even with another cause committed before.
+        understood = _repaired(task, measured)[0] and not item.incident.false_alarm
+        caps = [] if understood else diagnosis_caps(item, [prevention], tested)
+        terms = [*tested, prevention, *caps]
     else:
         terms = [
             *_reproduction(task, work, measured),

@@ -14,6 +14,7 @@ from quizapp.bank.answers import shuffled
 from quizapp.bank.model import Exercise, FollowUp, KeyPoint, Misconception, Option, Question, Tolerance
 from quizapp.bank.parameters import sample_question
 from quizapp.incidents.diagnosis import IncidentSnapshot
+from quizapp.incidents.live.live_work import LiveTask
 from quizapp.interview.code_review.model import CodeReview
 from quizapp.practice.faults import FaultyProgram
 from quizapp.practice.stage_task import without_docstrings
@@ -129,15 +130,32 @@ def ask_about_runs(runs: Sequence[IncidentSnapshot]) -> AskedQuestion:
     shown = "\n\n".join(
         f"## {number}. {run.title}\n\n{run.prompt.strip()}" for number, run in enumerate(runs, 1)
     )
-    causes = [
-        next((cause.text for cause in run.causes if cause.id == run.cause), NOTHING_BROKEN) for run in runs
-    ]
-    points = [KeyPoint(f"Run {number}: {cause}", 2) for number, cause in enumerate(causes, 1)]
+    points = [KeyPoint(f"Run {number}: {_cause_text(run)}", 2) for number, run in enumerate(runs, 1)]
     return _open_question(
         f"# {plural(len(runs), 'run')}\n\nTake no reading yet. For each run: which causes fit the "
         f"symptom, in which order would you test them, and with which reading?\n\n{shown}",
         points,
     )
+
+
+def ask_about_live_run(run: IncidentSnapshot, script: LiveTask) -> AskedQuestion:
+    """Return the question for hypotheses on a run whose script is repaired afterwards.
+
+    Its key points are the cause, and for each decoy of the run that it fits too and what excludes it.
+    """
+    points = [KeyPoint(_cause_text(run), 2)]
+    points += [KeyPoint(f"It could also be: {rival}") for rival in run.rejections()]
+    return _open_question(
+        f"# {run.title}\n\nTake no reading yet, and run nothing. Which causes fit the symptom, where in the "
+        "script would each lie, in which order would you test them, and with which reading or run?\n\n"
+        f"{run.prompt.strip()}\n\n{script.brief.strip()}\n\n"
+        f"```python\n{script.broken.strip()}\n```",
+        points,
+    )
+
+
+def _cause_text(run: IncidentSnapshot) -> str:
+    return next((cause.text for cause in run.causes if cause.id == run.cause), NOTHING_BROKEN)
 
 
 def _open_question(prompt: str, points: list[KeyPoint]) -> AskedQuestion:

@@ -18,6 +18,7 @@ from quizapp.interview.session.asked import (
     AskedCloze,
     AskedNumber,
     AskedOrder,
+    ask_about_live_run,
     ask_about_runs,
     ask_debugging,
     ask_exercise,
@@ -61,8 +62,10 @@ def make_question(
     asked: Asked
     if pick.about:
         assert library is not None
-        runs = [snapshot(library.incidents[name], library, pick.seed) for name in pick.about]
-        asked = ask_about_runs(runs)
+        incidents = [library.incidents[name] for name in pick.about]
+        runs = [snapshot(incident, library, pick.seed) for incident in incidents]
+        script = make_task(incidents[0], library) if pick.live else None
+        asked = ask_about_live_run(runs[0], script) if script else ask_about_runs(runs)
     elif pick.slot in ("hypotheses", DEBUG):
         exercise = bank.exercises[pick.exercise]
         program = debug_program(exercise, pick.seed)
@@ -109,7 +112,7 @@ def make_question(
         rules=rules,
         spoken=spoken,
         stages=stages,
-        live=LiveWork(practice=pick.live is LiveMode.PRACTICE) if pick.live else None,
+        live=LiveWork(practice=pick.live is LiveMode.PRACTICE) if pick.live and not pick.about else None,
         incident_rules=INCIDENT_RULES if pick.kind == INCIDENT else 1,
     )
 

@@ -54,6 +54,13 @@ RUN_BRIEF = (
     "shown by the control run. Cheap readings that exclude causes, right predictions, cause and fix count; "
     "without a named cause or a reading, words earn at most 10 of 100."
 )
+LIVE_BRIEF = (
+    "The run is **live**: you repair its script. f2: readings cost seconds of the clock, and you predict "
+    "each one first. f4: cause and place; c commits to both and opens the script (f5). ctrl+s runs it, which "
+    "costs seconds too; f6 shows the logs. Add an assert as a guard. f3: in words, how to prevent it. If "
+    "nothing is broken, the cause is “no fault”, shown by a run on another seed. ctrl+r hands in, and the "
+    "judge measures. Cheap readings that exclude causes, right predictions, cause, repair and guard count."
+)
 SPOKEN_BRIEF = (
     "Answer aloud; nothing is typed. ctrl+r ends an answer; then say how sure you are. ctrl+n puts a "
     "question aside until its phase ends. A question is cut at one and a half times its budget. After the "
@@ -160,6 +167,8 @@ class QuestionView(VerticalScroll):
             phases += ["", self.interview.note]
         if any(item.kind == INCIDENT and item.live is None for item in self.session.items):
             phases += ["", actions.name_keys(RUN_BRIEF)]
+        if any(item.live for item in self.session.items):
+            phases += ["", actions.name_keys(LIVE_BRIEF)]
         how = SPOKEN_BRIEF if self.interview.head.spoken else self._how()
         return "\n".join([*phases, "", actions.name_keys(how)])
 
