@@ -20,7 +20,6 @@ import quizapp
 from quizapp.errors import QuizError
 from quizapp.judge.protocol.orders import GradeOrder
 from quizapp.judge.sandbox.devices import resolve
-from quizapp.judge.sandbox.scratch import ScratchFolder
 from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.examiner import (
     CarriedReply,
@@ -36,8 +35,9 @@ from quizapp.judge.server.examiner import (
 )
 from quizapp.judge.server.examiner_link import ExaminerLink, ExaminerLost, ExaminerOverrun
 from quizapp.judge.server.feedback import RunFailure, explain_failure
-from quizapp.judge.server.workers.collector import WorkerReport, WorkerState, collect_reports
-from quizapp.judge.server.workers.worker_pool import RunningWorker, WorkerPool
+from quizapp.judge.server.workers.collector import WorkerReport, WorkerState
+from quizapp.judge.server.workers.worker_groups import run_worker_groups
+from quizapp.judge.server.workers.worker_pool import WorkerPool
 from quizapp.judge.server.workers.zygote_link import ZygoteLost
 from quizapp.judge.verdict import NO_CUDA_NOTE, StageResult, Verdict, VerdictStatus
 from quizapp.judge.worker.job import WorkerJob
@@ -276,36 +276,15 @@ class GradingEngine:
         for turn in (self._turns.together, self._turns.alone):
             with turn():
                 begin = time.monotonic()
+                jobs = [[_job(task, run, group, rank) for rank in range(group.world)] for run in runs]
                 try:
-                    reports = self._run_workers(task, runs, group, left)
+                    reports = run_worker_groups(self._pool, jobs, left, task.canceled)
                 except ZygoteLost:
                     continue
                 self._add_evidence(task, runs, reports, group)
                 return time.monotonic() - begin
         runs[0].fail(_ZYGOTE_LOST)
         return left
-
-    def _run_workers(
-        self, task: GradingTask, runs: list[GradedRun], group: _Group, left: float
-    ) -> list[list[WorkerReport]]:
-        workers: list[RunningWorker] = []
-        scratches: list[ScratchFolder] = []
-        try:
-            for run in runs:
-                scratch = self._pool.scratch().prepare()
-                scratches.append(scratch)
-                for rank in range(group.world):
-                    job = _job(task, run, group, rank, scratch)
-                    workers.append(self._pool.start(job, scratch))
-            # Start the clock only now, because a spawned worker may have had to load torch first.
-            deadline = time.monotonic() + left
-            reports = collect_reports(workers, task.exercise.module, deadline, task.canceled)
-        finally:
-            for worker in workers:
-                worker.abandon()
-            for scratch in scratches:
-                scratch.remove()
-        return [reports[i * group.world : (i + 1) * group.world] for i in range(len(runs))]
 
     def _add_evidence(
         self, task: GradingTask, runs: list[GradedRun], all_reports: list[list[WorkerReport]], group: _Group
@@ -361,7 +340,7 @@ class GradingEngine:
                 run.result = result
 
 
-def _job(task: GradingTask, run: GradedRun, group: _Group, rank: int, scratch: ScratchFolder) -> WorkerJob:
+def _job(task: GradingTask, run: GradedRun, group: _Group, rank: int) -> WorkerJob:
     return WorkerJob(
         module=task.exercise.module,
         # Reversed in the second run, so that any two probes are seen in both orders.
@@ -371,7 +350,6 @@ def _job(task: GradingTask, run: GradedRun, group: _Group, rank: int, scratch: S
         device=task.device,
         rank=rank,
         world=group.world,
-        base=str(scratch.base),
         tier=task.tier,
         seconds=task.seconds,
         nonce=run.nonce,

@@ -4,13 +4,11 @@ Whether the test holds is decided in the worker, by the learner's code. Only how
 held, failed, error or time-out. What follows from that is decided elsewhere, and it is never a verdict.
 """
 
-import marshal
 import os
 import secrets
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
+from dataclasses import replace
 
 from quizapp.bank.model import Exercise
 from quizapp.bank.parse_exercise import load_exercise
@@ -19,8 +17,9 @@ from quizapp.judge.protocol.orders import TestOrder
 from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.evidence import RunEvidence
 from quizapp.judge.server.feedback import explain_failure
-from quizapp.judge.server.workers.collector import WorkerReport, WorkerState, collect_reports
-from quizapp.judge.server.workers.worker_pool import RunningWorker, WorkerPool
+from quizapp.judge.server.workers.collector import WorkerReport, WorkerState
+from quizapp.judge.server.workers.worker_groups import marshal_probes, run_worker_groups
+from quizapp.judge.server.workers.worker_pool import WorkerPool
 from quizapp.judge.server.workers.zygote_link import ZygoteLost
 from quizapp.judge.verdict import ProgramOutcome, ProgramRun
 from quizapp.judge.worker import learner_test_probe
@@ -40,9 +39,7 @@ class LearnerTestEngine:
     def __init__(self, pool: WorkerPool, tiers: list[TierReport]):
         self._pool = pool
         self._tiers = tiers
-        path = Path(learner_test_probe.__file__)
-        code = compile(path.read_text(encoding="utf-8"), path.name, "exec", dont_inherit=True)
-        self._probe_code = marshal.dumps(code)
+        self._probes = marshal_probes(learner_test_probe)
 
     def run(self, order: TestOrder, canceled: threading.Event) -> tuple[ProgramRun, ...]:
         """Run the test on each program; the results are in the order of the programs.
@@ -76,34 +73,24 @@ class LearnerTestEngine:
     ) -> ProgramRun:
         # A module that communicates is tested in a group of the smallest size that the exercise uses.
         world = min(exercise.ranks, default=1)
-        nonce = secrets.token_hex(16)
-        workers: list[RunningWorker] = []
-        scratch = self._pool.scratch().prepare()
-        try:
-            for rank in range(world):
-                job = WorkerJob(
-                    module=exercise.module,
-                    names=(_PROBE,),
-                    forbidden=(),
-                    seed=order.seed,
-                    device="cpu",
-                    rank=rank,
-                    world=world,
-                    base=str(scratch.base),
-                    tier=tier,
-                    seconds=order.seconds,
-                    nonce=nonce,
-                    source=source.encode(),
-                    probes=self._probe_code,
-                    given=encode({"test": order.test}),
-                )
-                workers.append(self._pool.start(job, scratch))
-            reports = collect_reports(workers, exercise.module, time.monotonic() + order.seconds, canceled)
-        finally:
-            for worker in workers:
-                worker.abandon()
-            scratch.remove()
-        return _outcome(reports, nonce, exercise.module, source, order.seconds)
+        job = WorkerJob(
+            module=exercise.module,
+            names=(_PROBE,),
+            forbidden=(),
+            seed=order.seed,
+            device="cpu",
+            rank=0,
+            world=world,
+            tier=tier,
+            seconds=order.seconds,
+            nonce=secrets.token_hex(16),
+            source=source.encode(),
+            probes=self._probes,
+            given=encode({"test": order.test}),
+        )
+        jobs = [replace(job, rank=rank) for rank in range(world)]
+        (reports,) = run_worker_groups(self._pool, [jobs], order.seconds, canceled)
+        return _outcome(reports, job.nonce, exercise.module, source, order.seconds)
 
 
 def _outcome(reports: list[WorkerReport], nonce: str, module: str, source: str, seconds: float) -> ProgramRun:

@@ -1,12 +1,10 @@
 """Runs a learner's script in workers, hands its log on, and has the examiner measure its checkpoint."""
 
-import marshal
 import secrets
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import torch
 
@@ -16,9 +14,10 @@ from quizapp.judge.sandbox.tiers import TierReport, best
 from quizapp.judge.server.examiner_link import ExaminerLink, ExaminerLost, ExaminerOverrun
 from quizapp.judge.server.feedback import explain_failure
 from quizapp.judge.server.script_evidence import PROBE, SCRIPT, ScriptReply, ScriptRequest
-from quizapp.judge.server.workers.collector import WorkerReport, WorkerState, collect_reports
+from quizapp.judge.server.workers.collector import WorkerReport, WorkerState
 from quizapp.judge.server.workers.script_log import ScriptLog
-from quizapp.judge.server.workers.worker_pool import RunningWorker, WorkerPool
+from quizapp.judge.server.workers.worker_groups import marshal_probes, run_worker_groups
+from quizapp.judge.server.workers.worker_pool import WorkerPool
 from quizapp.judge.server.workers.zygote_link import ZygoteLost
 from quizapp.judge.submission import check_source
 from quizapp.judge.verdict import VerdictStatus
@@ -41,9 +40,7 @@ class ScriptEngine:
         self._pool = pool
         self._tiers = tiers
         self._examiner = examiner
-        path = Path(script_probe.__file__)
-        code = compile(path.read_text(encoding="utf-8"), path.name, "exec", dont_inherit=True)
-        self._probe_code = marshal.dumps(code)
+        self._probes = marshal_probes(script_probe)
 
     def run(self, order: ScriptOrder, canceled: threading.Event, on_log: Callable[[str], None]) -> ScriptRun:
         """Run a script to its end. ``on_log`` gets what it prints, in whole lines, while it runs.
@@ -108,46 +105,34 @@ class ScriptEngine:
         log: ScriptLog,
     ) -> ScriptReply:
         assert order.tier is not None
-        nonce = secrets.token_hex(16)
-        workers: list[RunningWorker] = []
-        scratch = self._pool.scratch().prepare()
         given = {
             "source": _pieces(source),
             "arguments": _arguments(order, resumed=bool(checkpoint)),
             "checkpoint": _pieces(checkpoint),
             "keep": order.resume and not order.measured and not checkpoint,
         }
-        try:
-            for rank in range(order.ranks):
-                job = WorkerJob(
-                    module=SCRIPT,
-                    names=(PROBE,),
-                    forbidden=(),
-                    seed=order.seed,
-                    device="cpu",
-                    rank=rank,
-                    world=order.ranks,
-                    base=str(scratch.base),
-                    tier=order.tier,
-                    seconds=order.seconds,
-                    nonce=nonce,
-                    source=b"",
-                    probes=self._probe_code,
-                    given=encode(given),
-                )
-                workers.append(self._pool.start(job, scratch))
-            # Starting a worker may take seconds at T0, which are not the script's.
-            deadline = time.monotonic() + order.seconds
-            reports = collect_reports(workers, SCRIPT, deadline, canceled, log)
-        finally:
-            for worker in workers:
-                worker.abandon()
-            scratch.remove()
+        job = WorkerJob(
+            module=SCRIPT,
+            names=(PROBE,),
+            forbidden=(),
+            seed=order.seed,
+            device="cpu",
+            rank=0,
+            world=order.ranks,
+            tier=order.tier,
+            seconds=order.seconds,
+            nonce=secrets.token_hex(16),
+            source=b"",
+            probes=self._probes,
+            given=encode(given),
+        )
+        jobs = [replace(job, rank=rank) for rank in range(order.ranks)]
+        (reports,) = run_worker_groups(self._pool, [jobs], order.seconds, canceled, log)
         failure = _failure(reports, source.decode("utf-8-sig"), order.seconds)
         if failure is not None:
             return failure
         transcripts = [report.transcript for report in reports]
-        return self._examine(order, transcripts, nonce, str(reports[0].worker.scratch.base))
+        return self._examine(order, transcripts, job.nonce, str(reports[0].worker.scratch.base))
 
     def _examine(self, order: ScriptOrder, transcripts: list[bytes], nonce: str, scratch: str) -> ScriptReply:
         request = ScriptRequest(

@@ -19,8 +19,8 @@ class WorkerJob:
     """One worker's job.
 
     ``probes`` is marshaled code. ``given`` is an encoded transcript with the inputs. ``forbidden`` holds
-    names, a sentence about them and whether they are absent. ``base`` is the scratch folder. The answer
-    carries ``nonce``.
+    names, a sentence about them and whether they are absent. The answer carries ``nonce``. ``base`` is the
+    scratch folder, which is known once the worker starts.
     """
 
     module: str
@@ -30,13 +30,13 @@ class WorkerJob:
     device: str
     rank: int
     world: int
-    base: str
     tier: str
     seconds: float
     nonce: str
     source: bytes
     probes: bytes
     given: bytes
+    base: str = ""
 
     def pack(self) -> bytes:
         """Serialize the job: four lengths, a JSON header, and the three byte strings."""
