@@ -6,11 +6,13 @@ import msgspec
 import pytest
 
 from quizapp.incidents.live import hand_in
+from quizapp.incidents.live.baseline import LogField
 from quizapp.incidents.live.hand_in import checked_seeds, measure_hand_in
 from quizapp.incidents.live.live_work import (
     KEPT_LOGS,
     LOG_BYTES,
     HandIn,
+    LiveTask,
     LiveWork,
     LoggedRun,
     RunCommand,
@@ -22,8 +24,10 @@ from tests.incidents.live_kit import BROKEN, GUARDED, HEALTHY, TASK, StandIn, wo
 COMMAND = RunCommand(3, 7)
 
 
-def measured(work: LiveWork, judge: StandIn | None = None, *, healthy: bool = False) -> HandIn:
-    return measure_hand_in(TASK, work, judge or StandIn(), number=5, healthy=healthy)
+def measured(
+    work: LiveWork, judge: StandIn | None = None, *, healthy: bool = False, task: LiveTask = TASK
+) -> HandIn:
+    return measure_hand_in(task, work, judge or StandIn(), number=5, healthy=healthy)
 
 
 def test_a_repair_with_a_guard_and_a_command_is_measured_whole() -> None:
@@ -97,6 +101,15 @@ def test_replays_that_differ_or_print_nothing_do_not_agree(change) -> None:
     result = measured(worked(command=COMMAND), StandIn(change))
     assert not result.same
     assert "do not agree" in result.replay_text
+
+
+def test_replays_agree_if_only_measured_times_differ() -> None:
+    judge = StandIn(lambda run, number: replace(run, log=f"step 0  loss 16  wait_ms {number}"))
+    assert not measured(worked(command=COMMAND), judge).same
+    task = msgspec.structs.replace(TASK, fields=(*TASK.fields, LogField("wait_ms", "Wait", timed=True)))
+    result = measured(worked(command=COMMAND), judge, task=task)
+    assert result.same
+    assert "agree bit for bit, apart from times" in result.replay_text
 
 
 @pytest.mark.parametrize(

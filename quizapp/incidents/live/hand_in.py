@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from quizapp.incidents.live.guard import SplitScript, split_guard
 from quizapp.incidents.live.live_program import changed_nodes
 from quizapp.incidents.live.live_work import REPLAYS, HandIn, LiveTask, LiveWork, RunCommand, SeedCheck
+from quizapp.incidents.live.run_log import same_rows
 
 if TYPE_CHECKING:
     from quizapp.judge.protocol.scripts import ScriptRun
@@ -91,10 +92,12 @@ def _replay(task: LiveTask, work: LiveWork, run: RunScript, result: HandIn) -> N
     result.replays = REPLAYS
     result.shown = sum(task.symptom_in(replay.log) for replay in replays)
     first, second = replays[:2]
-    same_log = first.log == second.log and bool(first.log.strip())
+    same_log = same_rows(first.log, second.log, task.timed) and bool(first.log.strip())
     result.same = same_log and first.checkpoint_hash == second.checkpoint_hash
     said = f"{work.command.text} showed the symptom in {result.shown} of {REPLAYS} replays"
-    result.replay_text = f"{said}; two of them {'agree' if result.same else 'do not agree'} bit for bit."
+    besides = ", apart from times" if task.timed else ""
+    agreed = f"{'agree' if result.same else 'do not agree'} bit for bit{besides}"
+    result.replay_text = f"{said}; two of them {agreed}."
 
 
 def _check_repair(

@@ -64,6 +64,11 @@ class LiveTask(msgspec.Struct, frozen=True):
         """The seconds of the clock that a run of so many steps costs."""
         return max(LEAST_PRICE_S, -(-self.price * steps // self.steps))
 
+    @property
+    def timed(self) -> tuple[str, ...]:
+        """The names of the fields that depend on the clock."""
+        return tuple(field.name for field in self.fields if field.timed)
+
     def symptom_in(self, log: str) -> bool:
         """Whether a log shows the symptom."""
         return shows(self.symptom, read_rows(log))
