@@ -34,6 +34,34 @@ def test_marked_lines_belong_to_the_guard() -> None:
     assert split.repair == HEALTHY
 
 
+def test_a_function_that_only_asserts_moves_with_its_calls() -> None:
+    helper = 'def check(value):\n    """Fail early."""\n    if value > 1:\n        assert value < 3\n\n\n'
+    source = HEALTHY.replace("def train", f"{helper}def train")
+    source = source.replace("        print", "        check(loss)\n        print")
+    split = split_guard(BROKEN, source)
+    assert split.guard[-1] == "        check(loss)"
+    assert split.repair.replace("\n", "") == HEALTHY.replace("\n", "")
+    assert "check" in split.guarded
+    ast.parse(split.guarded)
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        "        if step:\n            assert loss < 3\n        else:\n            loss += 0\n",
+        "        try:\n            assert loss < 3\n        finally:\n            loss += 0\n",
+        "        while step > 50:\n            assert loss < 3\n",
+        "        def check(value):\n            assert value < 3\n        checked = check(loss)\n",
+    ],
+    ids=["if", "try", "while", "function"],
+)
+def test_what_cannot_be_moved_by_itself_stays_in_the_repair(added: str) -> None:
+    source = HEALTHY.replace("        print", f"{added}        print")
+    split = split_guard(BROKEN, source)
+    assert split.repair == source
+    assert not split.guard
+
+
 def test_an_assertion_of_the_broken_script_is_no_guard() -> None:
     broken = BROKEN.replace("train(7)\n", "assert STEPS\ntrain(7)\n")
     assert split_guard(broken, broken.replace("8.0", "0.1")).guard == ()

@@ -2,10 +2,11 @@
 
 A guard is the assertions that the learner added. Moved into the broken script by themselves they must fail;
 left in the repaired script they must hold. So the guard can be written where its names are known, and nobody
-has to say separately what it is.
+has to say separately what it is. A function that does nothing but assert moves with its calls.
 """
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -72,26 +73,59 @@ def _guard_lines(source: str, lines: list[str]) -> frozenset[int]:
     marked = {number for number, line in enumerate(lines) if line.rstrip().endswith(GUARD_MARK)}
     asserted = {
         number
-        for statement in _asserting(tree.body)
+        for statement in _asserting(tree.body, _helpers(tree))
         for number in range(statement.lineno - 1, statement.end_lineno or statement.lineno)
     }
     return frozenset(marked | asserted)
 
 
-def _asserting(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+def _helpers(tree: ast.Module) -> frozenset[str]:
+    """The functions that do nothing but assert, if each of their calls is a statement of its own.
+
+    Such a function can be taken out of a script together with its calls.
+    """
+    used = Counter(node.id for node in ast.walk(tree) if isinstance(node, ast.Name))
+    called = Counter(_called_name(node) for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    return frozenset(
+        node.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef)
+        and used[node.name] == called[node.name]
+        and _all_assert(node.body[ast.get_docstring(node, clean=False) is not None :])
+    )
+
+
+def _called_name(statement: ast.Expr) -> str:
+    """The function that a statement calls by its name; empty if it is anything else."""
+    call = statement.value
+    return call.func.id if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) else ""
+
+
+def _asserting(body: list[ast.stmt], helpers: frozenset[str]) -> Iterator[ast.stmt]:
     """The assertions among the statements, and each block that holds nothing else."""
     for statement in body:
-        if _only_asserts(statement):
+        if _only_asserts(statement, helpers):
             yield statement
             continue
         for name in ("body", "orelse", "finalbody"):
             inner: list[ast.stmt] = getattr(statement, name, [])
-            yield from _asserting(inner)
+            # A block without a single statement left would not be Python, so it stays as it is.
+            if not _all_assert(inner, helpers):
+                yield from _asserting(inner, helpers)
 
 
-def _only_asserts(statement: ast.stmt) -> bool:
+def _all_assert(body: list[ast.stmt], helpers: frozenset[str] = frozenset()) -> bool:
+    return bool(body) and all(_only_asserts(statement, helpers) for statement in body)
+
+
+def _only_asserts(statement: ast.stmt, helpers: frozenset[str]) -> bool:
     if isinstance(statement, ast.Assert):
         return True
+    if isinstance(statement, ast.Expr):
+        return _called_name(statement) in helpers
+    if isinstance(statement, ast.FunctionDef):
+        return statement.name in helpers
     if not isinstance(statement, ast.If | ast.For | ast.With):
         return False
-    return all(_only_asserts(inner) for inner in (*statement.body, *getattr(statement, "orelse", ())))
+    otherwise: list[ast.stmt] = getattr(statement, "orelse", [])
+    return all(_only_asserts(inner, helpers) for inner in (*statement.body, *otherwise))
