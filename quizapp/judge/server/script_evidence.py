@@ -29,6 +29,8 @@ MEASURE = "measure.py"
 Measure = Callable[[Checkpoint, int, Mapping[str, Any]], dict[str, float]]
 
 _FORGED = "The script put something else in place of the judge's record of its run."
+# What reading a forged record may raise.
+_MALFORMED = (KeyError, TypeError, ValueError, AttributeError, RuntimeError, OverflowError)
 _LOST_PEER = "the connection to another rank closed"
 _PROBLEMS = {
     CheckpointProblem.MISSING: "The script came to its end without leaving a checkpoint.pt.",
@@ -116,9 +118,9 @@ def _evidence(request: ScriptRequest) -> ScriptEvidence:
         for prefix in prefixes
     ]
     for prefix in prefixes:
-        if prefix.rstrip("/") in run.errors:
-            raised = Raised(run.errors[prefix.rstrip("/")], SCRIPT)
-            return _out_of_memory(raised) or ScriptEvidence(ScriptOutcome.FAILED, _FORGED)
+        # The probe itself raises nothing, unless memory runs out while it records.
+        if (details := run.errors.get(prefix.rstrip("/"))) is not None:
+            return _out_of_memory(Raised(details, SCRIPT)) or ScriptEvidence(ScriptOutcome.FAILED, _FORGED)
     endings = [(rank, ended) for rank, values in enumerate(ranks) if (ended := _ending(values)) is not None]
     if world == 1 or not endings:
         return read_record(ranks[0])
@@ -138,7 +140,7 @@ def read_record(values: Mapping[str, Any]) -> ScriptEvidence:
             return ended or ScriptEvidence(ScriptOutcome.NO_CHECKPOINT, problem)
         checkpoint = Checkpoint(_tensors(values["tensors"]), _step(values["step"]), _report(values["report"]))
         file = b"".join(piece.numpy().tobytes() for piece in values.get("file", []))
-    except (KeyError, TypeError, ValueError, AttributeError, RuntimeError) as error:
+    except _MALFORMED as error:
         raise ForgedRecord(str(error)) from None
     outcome, text = (ended.outcome, ended.text) if ended else (ScriptOutcome.ENDED, "")
     return ScriptEvidence(outcome, text, checkpoint, file)
@@ -161,7 +163,7 @@ def _ending(values: Mapping[str, Any]) -> ScriptEvidence | None:
         if "exit" in values:
             text = f"The script ended with exit status {int(values['exit'])}."
             return ScriptEvidence(ScriptOutcome.FAILED, text)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except _MALFORMED as error:
         raise ForgedRecord(str(error)) from None
     return None
 

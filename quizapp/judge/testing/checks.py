@@ -58,16 +58,21 @@ class Raised:
 
     ``types`` holds the names of its class and base classes, most specific first. ``line`` is a line of the
     user's file, 0 if unknown. ``where`` is construct, call or backward.
+
+    ``details`` is the worker's description, which may be forged. Raises `KeyError`, `TypeError` or
+    `ValueError` if it is malformed.
     """
 
     def __init__(self, details: Mapping[str, Any], module: str):
+        if not isinstance(details, Mapping) or type(details["line"]) is not int:
+            raise TypeError("this does not describe an exception")
         self.types = tuple(_type_name(name) for name in details["types"])
         if not self.types:
             raise ValueError("an exception has a type")
         self.message = " ".join(str(details["message"])[:MAX_MESSAGE].split())
         if "gloo/transport" in self.message and "imed out" not in self.message:
             self.message = "the connection to another rank closed: it ended or failed without this call"
-        self.line = int(details["line"])
+        self.line: int = details["line"]
         self.where = str(details.get("where", "call"))
         self._module = module
 
