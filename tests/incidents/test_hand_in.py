@@ -18,7 +18,7 @@ from quizapp.incidents.live.live_work import (
     RunCommand,
     trimmed_log,
 )
-from quizapp.judge.protocol.scripts import ScriptOutcome
+from quizapp.judge.protocol.scripts import ScriptOutcome, ScriptRun
 from tests.incidents.live_kit import BROKEN, GUARDED, HEALTHY, TASK, StandIn, worked
 
 COMMAND = RunCommand(3, 7)
@@ -124,6 +124,33 @@ def test_a_guard_must_tell_the_two_scripts_apart(guard: str, said: str) -> None:
     result = measured(worked(GUARDED.replace("assert loss < 3", guard)))
     assert not (result.guard_failed and result.guard_held)
     assert result.guard_text.startswith(said)
+
+
+def test_a_guard_that_asks_for_the_seed_of_the_broken_run_is_none() -> None:
+    """It fails in the broken run and would hold on every other seed, whatever the script does."""
+    judge = StandIn()
+
+    def run(source: str, command: RunCommand, measured: bool) -> ScriptRun:
+        if "assert seed" in source and command.seed == TASK.seed:
+            return ScriptRun(ScriptOutcome.FAILED, "Line 8 fails: AssertionError", seed=command.seed)
+        return judge(source, command, measured)
+
+    work = worked(GUARDED.replace("assert loss < 3", "assert seed != 7"))
+    result = measure_hand_in(TASK, work, run, number=1, healthy=False)
+    assert result.repaired
+    assert (result.guard_failed, result.guard_held) == (False, False)
+    assert result.guard_text.startswith("The guard fails in the repaired script too")
+
+
+@pytest.mark.parametrize(
+    ("outcome", "counts"), [(ScriptOutcome.ENDED, True), (ScriptOutcome.CANCELED, False)]
+)
+def test_a_control_run_that_was_stopped_is_none(outcome: ScriptOutcome, counts: bool) -> None:
+    work = LiveWork()
+    work.add_run(
+        LoggedRun(1, TASK.steps, TASK.seed + 1, 20, edited=False, outcome=outcome, log="step 0  loss 2")
+    )
+    assert work.controlled(TASK) is counts
 
 
 def test_the_script_opens_with_the_commit_and_not_before() -> None:

@@ -232,6 +232,60 @@ def test_words_and_a_command_without_a_diagnosis_earn_at_most_ten(made, named: b
     assert any(row["term"] == "no diagnosis" for row in report["items"][0]["marks"]["terms"])
 
 
+def named(interview: Interview, sitting: LiveSitting, cause: str) -> list[dict]:
+    """The terms of whoever takes a reading, names a cause, and reproduces the symptom."""
+    item = sitting.item
+    reading = next(row for row in item.incident.readings if row.id != "control-run")
+    interview.session.buy(reading.id, reading.outcomes[0])
+    interview.session.commit("cause", cause)
+    interview.session.commit("place", item.incident.place)
+    sitting.state(RunCommand(3, 7))
+    return sat(interview)["items"][0]["marks"]["terms"]
+
+
+REPRODUCTION = ("symptom shown", "replays agree", "short", "state to save")
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_a_reproduction_of_which_nothing_came_earns_at_most_ten_of_35(made, right: bool) -> None:
+    interview, _, sitting = live(made)
+    asked = sitting.item.incident
+    other = next(row.id for row in asked.causes if row.id not in (asked.cause, "no-fault"))
+    rows = named(interview, sitting, asked.cause if right else other)
+    earned = sum(row["points"] for row in rows if row["term"] in REPRODUCTION)
+    cap = sum(row["points"] for row in rows if "came of it" in row["how"])
+    assert earned >= 30
+    assert earned + cap == (earned if right else 10)
+
+
+def test_a_small_repair_lifts_every_cap_of_a_wrong_cause(made) -> None:
+    """Whoever commits to a wrong cause may still find the right one with the script in hand."""
+    interview, _, sitting = live(made)
+    solve(interview, "It is the rate.")
+    sitting.state(RunCommand(3, 7))
+    sitting.commit()
+    sitting.edit(sitting.item.live_task.healthy)
+    rows = sat(interview)["items"][0]["marks"]["terms"]
+    assert not [row for row in rows if "came of it" in row["how"] or "in all" in row["how"]]
+    assert {"symptom shown", "healthy band"} <= {row["term"] for row in rows if row["points"] > 0}
+
+
+def test_a_broken_run_called_healthy_earns_at_most_fifteen(made) -> None:
+    interview, _, sitting = live(made)
+    interview.session.type(sitting.item.incident.answer)
+    rows = named(interview, sitting, "no-fault")
+    assert sum(row["points"] for row in rows) == pytest.approx(15)
+    assert "a broken run called healthy" in rows[-1]["how"]
+
+
+def test_a_false_alarm_left_alone_without_a_control_run_is_not_proved(made) -> None:
+    interview, _, sitting = live(made, ALARM)
+    rows = named(interview, sitting, "no-fault")
+    fix = [row for row in rows if row["term"] in ("healthy band", "small fix", "guard")]
+    capped = [row for row in rows if "without a control run" in row["how"]]
+    assert sum(row["points"] for row in [*fix, *capped]) == 13
+
+
 def test_in_an_interview_the_fix_is_measured_and_the_weights_are_those_of_a_round(made) -> None:
     interview, _, sitting = live(made)
     item = sitting.item

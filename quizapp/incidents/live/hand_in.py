@@ -42,7 +42,7 @@ def checked_seeds(task: LiveTask, number: int) -> tuple[int, int, int]:
 def count_runs(task: LiveTask, work: LiveWork, *, healthy: bool) -> int:
     """How many runs the measurement takes at most."""
     repairs = 3 if work.edited(task) or healthy else 0
-    return (REPLAYS if work.command else 0) + repairs + (2 if work.edited(task) else 0)
+    return (REPLAYS if work.command else 0) + repairs + (3 if work.edited(task) else 0)
 
 
 def measure_hand_in(
@@ -142,13 +142,15 @@ def _check_guard(
     if not result.repaired:
         result.guard_text = NOT_REPAIRED
         return
-    command = RunCommand(task.steps, seed)
-    repaired = run(work.script(task), command, False)
-    result.guard_held = repaired.ended
-    if not repaired.ended:
-        result.guard_text = f"The guard fails in the repaired script too: {repaired.text}"
-        return
-    broken = run(split.guarded, RunCommand(task.steps, task.seed), False)
+    command = RunCommand(task.steps, task.seed)
+    # On the unseen seed a guard that knows the run's numbers fails, on the other one that asks for the seed.
+    for held_on in (RunCommand(task.steps, seed), command):
+        repaired = run(work.script(task), held_on, False)
+        result.guard_held = repaired.ended
+        if not repaired.ended:
+            result.guard_text = f"The guard fails in the repaired script too: {repaired.text}"
+            return
+    broken = run(split.guarded, command, False)
     result.guard_failed = not broken.ended and "AssertionError" in broken.text
     if result.guard_failed:
         result.guard_text = "The guard fails in the broken script and holds in the repaired one."

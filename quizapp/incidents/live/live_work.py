@@ -20,6 +20,8 @@ KEPT_LOGS = 8
 """How many of the newest runs keep their log; the whole document is written every second."""
 LOG_BYTES = 8_000
 NOT_MEASURED = "The judge has not run it."
+STOPPED = "canceled"
+"""The outcome of a run that the learner stopped, as the judge names it."""
 REPLAYS = 3
 """How often the stated command is run on the broken script."""
 
@@ -107,6 +109,11 @@ class LoggedRun(msgspec.Struct):
     def command(self) -> RunCommand:
         """What was run."""
         return RunCommand(self.steps, self.seed)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the learner stopped it, so that it never came to its last step."""
+        return self.outcome == STOPPED
 
 
 class SeedCheck(msgspec.Struct):
@@ -200,10 +207,8 @@ class LiveWork(msgspec.Struct):
 
     def controlled(self, task: LiveTask) -> bool:
         """Whether the learner ran the script as it was on another seed, up to its last step."""
-        return any(
-            not run.edited and run.seed != task.seed and run.steps >= task.steps and run.log
-            for run in self.runs
-        )
+        as_it_was = [run for run in self.runs if run.log and not (run.edited or run.stopped)]
+        return any(run.seed != task.seed and run.steps >= task.steps for run in as_it_was)
 
 
 def trimmed_log(log: str) -> str:

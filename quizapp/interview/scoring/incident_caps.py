@@ -30,11 +30,14 @@ def diagnosis_caps(item: InterviewQuestion, words: Sequence[Term], others: Seque
     lacking = [] if cause else ["no cause named"]
     lacking += [] if item.bought else ["no reading taken"]
     if lacking:
-        caps += _capped(words, CAP_WORDS, f"{' and '.join(lacking)}: at most {CAP_WORDS} for words")
+        caps += capped(words, CAP_WORDS, f"{' and '.join(lacking)}: at most {CAP_WORDS} for words")
+    return [*caps, *conclusion_cap(item, [*words, *others, *caps])]
+
+
+def conclusion_cap(item: InterviewQuestion, terms: Sequence[Term]) -> list[Term]:
+    """The cap on all of an incident's terms where the conclusion does not follow from the readings."""
     why, most = _wrong_end(item)
-    if why:
-        caps += _capped([*words, *others, *caps], most, f"{why}: at most {most} in all")
-    return caps
+    return list(capped(terms, most, f"{why}: at most {most} in all")) if why else []
 
 
 def _wrong_end(item: InterviewQuestion) -> tuple[str, int]:
@@ -52,8 +55,8 @@ def _wrong_end(item: InterviewQuestion) -> tuple[str, int]:
     return "", 0
 
 
-def _capped(terms: Sequence[Term], most: int, how: str) -> Iterator[Term]:
-    """Terms that bring the sum of others down to ``most``, each dimension in proportion."""
+def capped(terms: Sequence[Term], most: int, how: str) -> Iterator[Term]:
+    """Return terms that bring the sum of others down to ``most``, each dimension in proportion."""
     earned = sum((term.points for term in terms), Fraction(0))
     if earned <= most:
         return

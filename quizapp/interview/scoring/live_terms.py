@@ -3,14 +3,18 @@
 By itself: 35 reproducibility (10 the stated command shows the symptom, 10 two replays agree, 10 it is short,
 5 the state), 30 diagnosis, 20 fix (12 healthy band, 5 small, 3 guard), 15 explanation. In an interview the
 weights are those of any incident there, with its caps; its fix and its guard are measured.
+
+A command can be copied from the log that everybody is shown, and a healthy run can be left alone by chance.
+So a reproduction earns little until something comes of it, and a false alarm needs its control run.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 from quizapp.incidents.live.live_work import REPLAYS, HandIn, LiveTask, LiveWork, unmeasured
 from quizapp.interview.marking.model import IncidentMarking
 from quizapp.interview.scoring.arithmetic import DEBUGGING, Term
-from quizapp.interview.scoring.incident_caps import diagnosis_caps
+from quizapp.interview.scoring.incident_caps import capped, conclusion_cap, diagnosis_caps
 from quizapp.interview.scoring.incident_terms import (
     debugging_term,
     diagnosis_terms,
@@ -38,6 +42,10 @@ MEASURED_TERMS = (
 )
 CAP_NO_DIAGNOSIS = 10
 """What replay, fix and explanation can earn together where nothing was diagnosed."""
+CAP_UNUSED, CAP_UNPROVED = 10, 13
+"""What a reproduction of 35 earns if neither the cause nor a repair came of it, and a healthy run of 20 that
+was left alone without a control run.
+"""
 
 
 def live_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Term]:
@@ -57,14 +65,26 @@ def live_terms(item: InterviewQuestion, marking: IncidentMarking) -> list[Term]:
         caps = [] if understood else diagnosis_caps(item, [prevention], tested)
         terms = [*tested, prevention, *caps]
     else:
-        terms = [
-            *_reproduction(task, work, measured),
-            state_term(diagnosis),
-            *diagnosis_terms(diagnosis),
-            *_fix(item, task, measured, edit=diagnosis.edit),
-            *explanation_terms(marking.counted_points(), marking),
-        ]
+        terms = _alone_terms(item, marking, measured)
     return [*terms, *_undiagnosed(item, work, terms), *hint_terms(item)]
+
+
+def _alone_terms(item: InterviewQuestion, marking: IncidentMarking, measured: HandIn) -> list[Term]:
+    """The terms of an incident that is sat by itself, with the caps of a conclusion that does not follow."""
+    task, diagnosis = item.live_task, marking.diagnosis
+    reproduction = [*_reproduction(task, item.live_work, measured), state_term(diagnosis)]
+    others = [
+        *diagnosis_terms(diagnosis),
+        *_fix(item, task, measured, edit=diagnosis.edit),
+        *explanation_terms(marking.counted_points(), marking),
+    ]
+    # A small change after which the run is healthy shows what was wrong, whatever was committed before it.
+    if _repaired(task, measured)[1] and not item.incident.false_alarm:
+        return [*reproduction, *others]
+    proved = diagnosis.cause and (not diagnosis.false_alarm or diagnosis.evidence > 0)
+    terms = [*reproduction, *([] if proved else _unused(reproduction)), *others]
+    # Without a cause everything together is capped lower than by the conclusion that is missing.
+    return [*terms, *(conclusion_cap(item, terms) if item.diagnosis.cause else ())]
 
 
 def short_share(steps: int, minimal: int) -> Fraction:
@@ -87,17 +107,26 @@ def _reproduction(task: LiveTask, work: LiveWork, measured: HandIn) -> list[Term
     ]
 
 
+def _unused(reproduction: list[Term]) -> Iterator[Term]:
+    how = f"neither the cause nor a repair came of it: at most {CAP_UNUSED} of 35"
+    return capped(reproduction, CAP_UNUSED, how)
+
+
 def _fix(item: InterviewQuestion, task: LiveTask, measured: HandIn, *, edit: bool) -> list[Term]:
     if edit:
         return [
             debugging_term("healthy band", BAND + SMALL + GUARD, Fraction(0), "a change to a healthy run")
         ]
     band, small = _repaired(task, measured)
-    return [
+    terms = [
         debugging_term("healthy band", BAND, band, measured.fix_text),
         debugging_term("small fix", SMALL, small, _size_text(task, measured)),
         debugging_term("guard", GUARD, _guarded(item, measured), measured.guard_text),
     ]
+    if item.incident.false_alarm and not item.controlled:
+        how = f"left alone without a control run: at most {CAP_UNPROVED} of {BAND + SMALL + GUARD}"
+        terms += capped(terms, CAP_UNPROVED, how)
+    return terms
 
 
 def _repaired(task: LiveTask, measured: HandIn) -> tuple[Fraction, Fraction]:
