@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from quizapp.errors import QuizError
 from quizapp.judge.client.script_client import ScriptClient
 from quizapp.judge.protocol.scripts import MAX_LOG, ScriptOrder, ScriptRun
 
@@ -57,6 +58,11 @@ def test_a_run_that_is_stopped_halfway_goes_on_in_another_process(client: Script
     assert (resumed.log, resumed.checkpoint_hash) == (whole.log, whole.checkpoint_hash)
     forgets = edited('        optimizer.load_state_dict(state["optimizer"])\n', "")
     assert client.run(order(forgets, steps=30, resume=True)).checkpoint_hash != whole.checkpoint_hash
+
+
+def test_a_run_without_a_number_of_steps_has_no_half(client: ScriptClient) -> None:
+    with pytest.raises(QuizError, match="needs its number of steps"):
+        client.run(order(resume=True))
 
 
 def test_ranks_train_together_and_the_first_one_speaks(client: ScriptClient) -> None:

@@ -31,13 +31,12 @@ class PlainRunner:
         begun = time.monotonic()
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
-            steps = order.steps
+            arguments = [] if order.steps is None else ["--steps", str(order.steps)]
             outcome, text = ScriptOutcome.ENDED, ""
-            if order.resume and steps is not None and steps > 1:
-                outcome, text = self._start(order, folder, ["--steps", str(steps // 2)])
+            if order.resume and order.steps is not None and order.steps > 1:
+                outcome, text = self._start(order, folder, ["--steps", str(order.steps // 2)])
+                arguments.append("--resume")
             if outcome == ScriptOutcome.ENDED:
-                arguments = [] if steps is None else ["--steps", str(steps)]
-                arguments += ["--resume"] if order.resume else []
                 outcome, text = self._start(order, folder, arguments)
             log = (folder / "log").read_text("utf-8", "replace")
             record = read_checkpoint(folder / CHECKPOINT)

@@ -19,10 +19,10 @@ class ScriptOrder:
     """An order to run ``source``, a version of the script of the baseline in ``folder``, as a program.
 
     The script is started as ``run.py --seed SEED``, with ``--steps`` if ``steps`` is given. With ``resume``
-    it is stopped after half of ``steps`` and continued by another process with ``--resume``. ``ranks``
-    processes form a group. Each process has ``seconds``. ``measured`` asks the judge to measure the
-    checkpoint with the baseline's ``measure.py``, which gets ``options``. ``tier`` forces a lower
-    isolation.
+    it is stopped after half of ``steps``, which must be given, and continued by another process with
+    ``--resume``. ``ranks`` processes form a group. Each process has ``seconds``. ``measured`` asks the judge
+    to measure the checkpoint with the baseline's ``measure.py``, which gets ``options``. ``tier`` forces a
+    lower isolation.
     """
 
     folder: Path

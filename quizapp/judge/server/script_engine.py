@@ -4,9 +4,7 @@ import secrets
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
-
-import torch
+from dataclasses import dataclass, replace
 
 from quizapp.errors import QuizError
 from quizapp.judge.protocol.scripts import ScriptOrder, ScriptOutcome, ScriptRun
@@ -23,14 +21,26 @@ from quizapp.judge.submission import check_source
 from quizapp.judge.verdict import VerdictStatus
 from quizapp.judge.worker import script_probe
 from quizapp.judge.worker.job import WorkerJob
+from quizapp.judge.worker.script_probe import split_bytes
 from quizapp.judge.worker.transcript import encode
 
 _ATTEMPTS = 3  # at an examination whose examiner died: another grade's evidence may have been the reason
-_PIECE = 1 << 20  # bytes that one tensor of a transcript carries
 _MODULES = ("argparse", "torch.distributed")  # most scripts import them, and the zygote does it once
 _ENDED_EARLY = "The script ended its process in the middle, so its checkpoint was not read."
+_ZYGOTE_LOST = "The process that starts workers died while the script ran; run it again."
 _UNMEASURED = "Measuring the checkpoint took more time or memory than the judge allows."
 _OUTCOMES = {VerdictStatus.TIMEOUT: ScriptOutcome.TIMEOUT, VerdictStatus.MEMORY: ScriptOutcome.KILLED}
+
+
+@dataclass(frozen=True)
+class _ScriptTask:
+    """An order on its way: the script as bytes, the tier that it runs at, and where its log goes."""
+
+    order: ScriptOrder
+    source: bytes
+    tier: str
+    canceled: threading.Event
+    log: ScriptLog
 
 
 class ScriptEngine:
@@ -51,14 +61,14 @@ class ScriptEngine:
         _check(order)
         tier = best(self._tiers, order.tier).name
         self._pool.preload(tier, _MODULES)
-        log = ScriptLog(on_log)
+        task = _ScriptTask(order, source, tier, canceled, ScriptLog(on_log))
         begun = time.monotonic()
-        reply = self._carry_out(replace(order, tier=tier), source, canceled, log)
-        log.finish()
+        reply = self._run_to_the_end(task)
+        task.log.finish()
         return ScriptRun(
             outcome=reply.outcome,
             text=reply.text,
-            log=log.text(),
+            log=task.log.text(),
             seconds=time.monotonic() - begun,
             seed=order.seed,
             steps=reply.steps,
@@ -67,49 +77,30 @@ class ScriptEngine:
             changed=reply.changed,
         )
 
-    def _carry_out(
-        self, order: ScriptOrder, source: bytes, canceled: threading.Event, log: ScriptLog
-    ) -> ScriptReply:
+    def _run_to_the_end(self, task: _ScriptTask) -> ScriptReply:
         """Run the script: once, or half of it and then the rest in another process."""
-        checkpoint = b""
-        if order.resume and order.steps is not None and order.steps > 1:
-            half = replace(order, steps=order.steps // 2, measured=False)
-            reply = self._attempt(half, source, b"", canceled, log)
-            if reply.outcome != ScriptOutcome.ENDED:
-                return reply
-            checkpoint = reply.file
-        return self._attempt(order, source, checkpoint, canceled, log)
+        steps = task.order.steps
+        if not task.order.resume or steps is None or steps == 1:
+            return self._run_part(task)
+        half = replace(task, order=replace(task.order, steps=steps // 2, measured=False))
+        reply = self._run_part(half, keep=True)
+        if reply.outcome != ScriptOutcome.ENDED:
+            return reply
+        return self._run_part(task, checkpoint=reply.file)
 
-    def _attempt(
-        self,
-        order: ScriptOrder,
-        source: bytes,
-        checkpoint: bytes,
-        canceled: threading.Event,
-        log: ScriptLog,
-    ) -> ScriptReply:
-        if canceled.is_set():
+    def _run_part(self, task: _ScriptTask, *, checkpoint: bytes = b"", keep: bool = False) -> ScriptReply:
+        """Run the script in new processes, from ``checkpoint`` if there is one.
+
+        With ``keep``, the reply holds the file that it leaves.
+        """
+        if task.canceled.is_set():
             return ScriptReply(ScriptOutcome.CANCELED)
-        try:
-            return self._run_once(order, source, checkpoint, canceled, log)
-        except ZygoteLost:
-            text = "The process that starts workers died while the script ran; run it again."
-            return ScriptReply(ScriptOutcome.KILLED, text)
-
-    def _run_once(
-        self,
-        order: ScriptOrder,
-        source: bytes,
-        checkpoint: bytes,
-        canceled: threading.Event,
-        log: ScriptLog,
-    ) -> ScriptReply:
-        assert order.tier is not None
+        order = task.order
         given = {
-            "source": _pieces(source),
+            "source": split_bytes(task.source),
             "arguments": _arguments(order, resumed=bool(checkpoint)),
-            "checkpoint": _pieces(checkpoint),
-            "keep": order.resume and not order.measured and not checkpoint,
+            "checkpoint": split_bytes(checkpoint),
+            "keep": keep,
         }
         job = WorkerJob(
             module=SCRIPT,
@@ -119,7 +110,7 @@ class ScriptEngine:
             device="cpu",
             rank=0,
             world=order.ranks,
-            tier=order.tier,
+            tier=task.tier,
             seconds=order.seconds,
             nonce=secrets.token_hex(16),
             source=b"",
@@ -127,22 +118,22 @@ class ScriptEngine:
             given=encode(given),
         )
         jobs = [replace(job, rank=rank) for rank in range(order.ranks)]
-        (reports,) = run_worker_groups(self._pool, [jobs], order.seconds, canceled, log)
-        failure = _failure(reports, source.decode("utf-8-sig"), order.seconds)
-        if failure is not None:
-            return failure
-        transcripts = [report.transcript for report in reports]
-        return self._examine(order, transcripts, job.nonce, str(reports[0].worker.scratch.base))
+        try:
+            (reports,) = run_worker_groups(self._pool, [jobs], order.seconds, task.canceled, task.log)
+        except ZygoteLost:
+            return ScriptReply(ScriptOutcome.KILLED, _ZYGOTE_LOST)
+        failure = _failure(reports, task.source.decode("utf-8-sig"), order.seconds)
+        return failure or self._examine(order, reports, job.nonce)
 
-    def _examine(self, order: ScriptOrder, transcripts: list[bytes], nonce: str, scratch: str) -> ScriptReply:
+    def _examine(self, order: ScriptOrder, reports: list[WorkerReport], nonce: str) -> ScriptReply:
         request = ScriptRequest(
             folder=str(order.folder),
             seed=order.seed,
             options=dict(order.options),
             measured=order.measured,
-            transcripts=transcripts,
+            transcripts=[report.transcript for report in reports],
             nonce=nonce,
-            scratch=scratch,
+            scratch=str(reports[0].worker.scratch.base),
         )
         for _ in range(_ATTEMPTS):
             try:
@@ -161,6 +152,8 @@ def _check(order: ScriptOrder) -> None:
         raise QuizError(f"A limit of {order.seconds:g} s makes no sense; correct baseline.yaml.")
     if order.steps is not None and order.steps < 1:
         raise QuizError(f"A run of {order.steps} steps makes no sense; ask for at least one.")
+    if order.resume and order.steps is None:
+        raise QuizError("A run that is stopped halfway needs its number of steps; give 'steps'.")
     if not 0 <= order.seed < 2**63:
         raise QuizError(f"{order.seed} is not a seed; give a whole number from 0.")
 
@@ -168,12 +161,6 @@ def _check(order: ScriptOrder) -> None:
 def _arguments(order: ScriptOrder, *, resumed: bool) -> list[str]:
     steps = [] if order.steps is None else ["--steps", str(order.steps)]
     return ["--seed", str(order.seed), *steps, *(["--resume"] if resumed else [])]
-
-
-def _pieces(data: bytes) -> list[torch.Tensor]:
-    """Bytes as tensors, since a transcript limits the length of a text."""
-    starts = range(0, len(data), _PIECE)
-    return [torch.frombuffer(bytearray(data[i : i + _PIECE]), dtype=torch.uint8) for i in starts]
 
 
 def _failure(reports: list[WorkerReport], source: str, seconds: float) -> ScriptReply | None:

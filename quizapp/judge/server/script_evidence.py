@@ -20,7 +20,13 @@ from quizapp.judge.server.feedback import memory_failure
 from quizapp.judge.testing.checkpoint import Checkpoint, ModelChanged, hash_tensors
 from quizapp.judge.testing.checks import Raised
 from quizapp.judge.testing.quoting import quoted
-from quizapp.judge.worker.script_probe import MAX_NAMES, MAX_TENSOR, MAX_TENSORS, CheckpointProblem
+from quizapp.judge.worker.script_probe import (
+    MAX_NAMES,
+    MAX_TENSOR,
+    MAX_TENSORS,
+    CheckpointProblem,
+    join_bytes,
+)
 from quizapp.util.sanitize import escape_unprintable
 
 PROBE = "script"
@@ -139,7 +145,7 @@ def read_record(values: Mapping[str, Any]) -> ScriptEvidence:
             problem = _PROBLEMS[CheckpointProblem(values["problem"])]
             return ended or ScriptEvidence(ScriptOutcome.NO_CHECKPOINT, problem)
         checkpoint = Checkpoint(_tensors(values["tensors"]), _step(values["step"]), _report(values["report"]))
-        file = b"".join(piece.numpy().tobytes() for piece in values.get("file", []))
+        file = join_bytes(values.get("file", []))
     except _MALFORMED as error:
         raise ForgedRecord(str(error)) from None
     outcome, text = (ended.outcome, ended.text) if ended else (ScriptOutcome.ENDED, "")

@@ -23,7 +23,7 @@ MAX_TENSOR = 2 << 20
 MAX_TENSORS = 16 << 20  # bytes of the model's tensors
 MAX_NAMES = 2000
 MAX_REPORT = 100
-_PIECE = 1 << 20  # bytes of the checkpoint's file that one tensor of a transcript carries
+_PIECE = 1 << 20  # bytes that one tensor of a transcript carries
 
 # Bound before the script runs, which may replace it.
 _load = torch.load
@@ -49,10 +49,10 @@ def probe_script(code: ModuleType, given: Any, record: Any) -> None:
     ``source`` and ``checkpoint``, the file from which it continues, are given as tensors of bytes.
     """
     path = Path(str(code.__file__))
-    source = _joined(given["source"])
+    source = join_bytes(given["source"])
     path.write_bytes(source)
     if given["checkpoint"]:
-        path.with_name(CHECKPOINT).write_bytes(_joined(given["checkpoint"]))
+        path.with_name(CHECKPOINT).write_bytes(join_bytes(given["checkpoint"]))
     os.environ.update({"RANK": str(record.rank), "WORLD_SIZE": str(record.world)})
     os.environ["LOCAL_RANK"] = os.environ["RANK"]
     try:
@@ -80,7 +80,14 @@ def probe_script(code: ModuleType, given: Any, record: Any) -> None:
             record(name, value)
 
 
-def _joined(pieces: list[torch.Tensor]) -> bytes:
+def split_bytes(data: bytes) -> list[torch.Tensor]:
+    """Bytes as tensors, since a transcript limits the length of a text."""
+    starts = range(0, len(data), _PIECE)
+    return [torch.frombuffer(bytearray(data[i : i + _PIECE]), dtype=torch.uint8) for i in starts]
+
+
+def join_bytes(pieces: list[torch.Tensor]) -> bytes:
+    """The bytes that `split_bytes` split."""
     return b"".join(piece.numpy().tobytes() for piece in pieces)
 
 
@@ -95,15 +102,12 @@ def read_checkpoint(path: Path, *, keep: bool = False) -> dict[str, Any]:
         if path.stat().st_size > MAX_FILE:
             return {"problem": CheckpointProblem.TOO_LARGE.value}
         state = _load(path, map_location="cpu", weights_only=True)
-        found = _parts(state)
-        if keep and "problem" not in found:
-            raw = path.read_bytes()
-            starts = range(0, len(raw), _PIECE)
-            pieces = [torch.frombuffer(bytearray(raw[i : i + _PIECE]), dtype=torch.uint8) for i in starts]
-            found["file"] = pieces
+        parts = _parts(state)
+        if keep and "problem" not in parts:
+            parts["file"] = split_bytes(path.read_bytes())
     except BaseException:  # noqa: BLE001 - the file may hold anything
         return {"problem": CheckpointProblem.UNREADABLE.value}
-    return found
+    return parts
 
 
 def _is_plain(tensor: torch.Tensor) -> bool:

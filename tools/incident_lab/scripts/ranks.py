@@ -89,6 +89,7 @@ def run_ranks(source: str, seed: int, world: int = 2, steps: int | None = None) 
         for process in ranks:
             process.join(TIMEOUT_S)
             process.kill()
+            process.join()
         results = [_result(Path(folder, str(rank))) for rank in range(world)]
         path = Path(folder, "0", "checkpoint.pt")
         checkpoint = torch.load(path, weights_only=True) if path.exists() else {}
