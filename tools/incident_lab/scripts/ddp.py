@@ -46,7 +46,7 @@ def parameter_difference(pair: ScriptPair) -> tuple[str, str]:
 
 
 def _differs(shares: list[float]) -> str:
-    return "flat" if max(shares) == 0 else "up"
+    return "flat" if all(share == 0 for share in shares) else "up"
 
 
 def sample_overlap(pair: ScriptPair) -> tuple[str, str]:
