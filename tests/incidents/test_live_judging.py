@@ -25,4 +25,4 @@ def test_the_reference_repair_with_its_guard_earns_all_that_is_measured() -> Non
     assert result.repaired, result.fix_text
     assert result.nodes == task.repair_nodes
     assert (result.guard_failed, result.guard_held) == (True, True), result.guard_text
-    assert counted[-1] == (8, 8)
+    assert counted[-1] == (9, 9)
