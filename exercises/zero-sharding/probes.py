@@ -122,6 +122,7 @@ def train(code, record, data, optimizer, group=None):
         sharded.zero_grad()
         record(f"cleared/{step}", [p.grad is None for p in params])
     record("places", [p.data_ptr() == place for p, place in zip(params, places, strict=True)])
+    record("trainable", all(p.requires_grad for p in params))
     owned, state = [], []
     for made in kind.made:
         groups = getattr(made, "param_groups", [])

@@ -145,9 +145,13 @@ def check_values(
             got = observe[f"{path}/values/{k}"]
             for i, value in enumerate(values):
                 mistakes = {text: other[k][i] for text, other in alternatives.items()}
-                mistakes["Only the owner has the new value; the other ranks trained on with the old one."] = (
-                    start[i]
-                )
+                if any(
+                    not torch.equal(observe[f"train/world{world}/rank{other}/{step}/values/{k}"][i], start[i])
+                    for other in members
+                ):
+                    mistakes[
+                        "Only the owner has the new value; the other ranks trained on with the old one."
+                    ] = start[i]
                 close(
                     got[i],
                     value,
@@ -199,6 +203,11 @@ def test_parameters_keep_their_storage(observe):
                     "A parameter moved to another storage: write the new value into the one that is there.",
                     f"rank {rank} of {world}",
                 )
+                expect(
+                    observe[f"train/world{world}/rank{rank}/{step}/trainable"],
+                    "After step a parameter no longer requires a gradient.",
+                    f"rank {rank} of {world}",
+                )
 
 
 def owned(observe, step, world):
@@ -238,7 +247,9 @@ def check_shards(observe, step, world):
     expect(
         sorted(states) == sorted(updated),
         "Each parameter's state should exist on exactly one rank.",
-        f"{world} ranks hold state for {sorted(states)}",
+        f"the ranks hold state for the parameters {sorted(states)} instead of {sorted(updated)}"
+        if states
+        else f"{CASES[step][1]}: no rank holds any state after the last step",
     )
 
 

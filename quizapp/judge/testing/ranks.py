@@ -62,7 +62,8 @@ class Board:
     def meet(self, group: Any, row: list[int]) -> list[list[int]]:
         """Exchange one row of four integers with the other members of ``group`` (None: the whole world).
 
-        Waits for every member and returns their rows in the order of ``group``.
+        Waits for every member and returns their rows in the order of ``group``. A member that waits for the
+        whole world instead would never come: it is answered there, so that it can raise and come after all.
         """
         key = _members(group)
         turn = self._turns[key] = self._turns.get(key, 0) + 1
@@ -76,10 +77,19 @@ class Board:
         for rank in key:
             line, tries = place + 8 * rank, 0
             while self._cells[line] != turn:
+                if group is not None and self._asks_the_world(rank, key) and self._cells[line] != turn:
+                    self.meet(None, row if row[0] == 0 else [0, 0, 0, 0])
                 tries += 1
                 time.sleep(0 if tries < 50 else 0.0002)
             rows.append([int(cell) for cell in self._cells[line + 1 : line + 5]])
         return rows
+
+    def _asks_the_world(self, rank: int, members: tuple[int, ...]) -> bool:
+        """Whether ``rank`` waits for the whole world, of which ``members`` are only a part."""
+        world = _members(None)
+        turn = self._turns.get(world, 0) + 1
+        place = 40 * (sum(1 << member for member in world) * 2 + turn % 2)
+        return members != world and self._cells[place + 8 * rank] == turn
 
 
 def watch() -> bool:
