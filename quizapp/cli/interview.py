@@ -1,17 +1,25 @@
 """Commands for rehearsal: mock interviews and their reports, and incidents."""
 
+import json
+import secrets
+import shlex
 import sys
+import threading
 from argparse import Namespace
 from typing import TYPE_CHECKING
 
 from quizapp.cli.content import load_user_bank
-from quizapp.errors import DONE, QuizError, UnknownName
+from quizapp.errors import DONE, FAULTS, QuizError, UnknownName
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from quizapp.incidents.live.live_work import LiveTask
+    from quizapp.incidents.model import Incident
     from quizapp.interview.rounds.loop import Loop
     from quizapp.scheduling.service import Study
+
+_SITTINGS = 1_000_000
 
 
 def mock(options: Namespace) -> int:
@@ -67,6 +75,8 @@ def _wanted_round(options: Namespace) -> str:
 
 def incident(options: Namespace) -> int:
     """Diagnose a broken run against the clock; outside a terminal, print the list or one run."""
+    if _script_step(options):
+        return _step_of_script(options)
     if options.live and not options.id:
         raise QuizError("name the run to repair: 'quizapp incident ID --live'; 'quizapp incident' lists them")
     if sys.stdout.isatty() and sys.stdin.isatty():
@@ -103,13 +113,140 @@ def incident(options: Namespace) -> int:
     return DONE
 
 
+def _script_step(options: Namespace) -> str:
+    """The step with a script in the learner's own editor that is asked for; "" if none is."""
+    steps = {"--write": options.write, "--run": options.script, "--hand-in": options.hand_in}
+    asked = [name for name, file in steps.items() if file is not None]
+    if len(asked) > 1:
+        raise QuizError(f"{' and '.join(asked)} are different steps; ask for one at a time")
+    step = asked[0] if asked else ""
+    if step and not (options.live and options.id):
+        raise QuizError(f"{step} belongs to a live incident: 'quizapp incident ID --live {step}'")
+    if step != "--run" and (options.steps is not None or options.seed is not None):
+        raise QuizError("--steps and --seed belong to --run")
+    if step not in ("--run", "--hand-in") and options.json:
+        raise QuizError("--json belongs to --run and --hand-in")
+    return step
+
+
+def _step_of_script(options: Namespace) -> int:
+    """Write, run or hand in a script as practice, of which nothing is stored."""
+    from quizapp import paths
+    from quizapp.incidents.live.make_task import make_task
+    from quizapp.incidents.loader import load_library
+    from quizapp.judge.submission import read_source
+    from quizapp.util.installation import require_torch
+
+    one = _find_live(options.id)
+    task = make_task(one, load_library())
+    steps = (options.write, options.script, options.hand_in)
+    path = next(file for file in steps if file is not None)
+    if not path.name:
+        path = paths.workspace() / "live" / f"{one.name}.py"
+    if options.write is not None:
+        return _write_script(task, path)
+    require_torch("A live incident")
+    source = read_source(path).decode("utf-8-sig")
+    if options.script is not None:
+        return _run_script(task, source, options)
+    if not source.strip():
+        raise QuizError(f"{path} is empty; --write FILE writes the broken script to another file")
+    return _hand_in_script(task, source, healthy=one.false_alarm, as_json=options.json)
+
+
+def _write_script(task: "LiveTask", path: "Path") -> int:
+    from quizapp.util.atomic import create_atomic
+
+    try:
+        written = create_atomic(path, task.broken, mode=0o644)
+    except OSError as error:
+        raise QuizError(f"{path} cannot be written: {error.strerror}; name another file") from None
+    if not written:
+        raise QuizError(f"{path} is there, and nothing overwrites it; remove it, or name another file")
+    file = shlex.quote(str(path))
+    sys.stdout.write(
+        f"The broken script: {path}\n"
+        f"Run it: quizapp incident {task.name} --live --run {file}\n"
+        f"Measure it once it is repaired: quizapp incident {task.name} --live --hand-in {file}\n"
+    )
+    return DONE
+
+
+def _run_script(task: "LiveTask", source: str, options: Namespace) -> int:
+    """Run the script in the judge; its log goes to stdout as it is printed."""
+    from quizapp.incidents.live.live_work import RunCommand
+    from quizapp.incidents.live.make_task import script_order
+    from quizapp.judge.client.script_client import ScriptClient
+
+    steps = task.steps if options.steps is None else options.steps
+    if not 1 <= steps <= task.most_steps:
+        raise QuizError(f"--steps takes 1 to {task.most_steps} here, not {steps}")
+    command = RunCommand(steps, task.seed if options.seed is None else options.seed)
+
+    reader_left = threading.Event()
+
+    def write_line(line: str) -> None:
+        try:
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()
+        except BrokenPipeError:  # the client would take it for an error of its own connection
+            reader_left.set()
+
+    with ScriptClient() as client:
+        order = script_order(task, source, command, measured=False)
+        run = client.run(order, None if options.json else write_line, reader_left)
+    if reader_left.is_set():
+        raise BrokenPipeError
+    if options.json:
+        sys.stdout.write(json.dumps(run.as_message(), indent=2) + "\n")
+    else:
+        said = f": {run.text}" if run.text else ""
+        sys.stderr.write(f"{command.text} {run.outcome} after {run.seconds:.1f} s{said}\n")
+    return DONE if run.ended else FAULTS
+
+
+def _hand_in_script(task: "LiveTask", source: str, *, healthy: bool, as_json: bool) -> int:
+    """Measure a script on three seeds, with its guard. ``healthy`` says that it is a false alarm."""
+    import msgspec
+
+    from quizapp.cli.progress import Progress
+    from quizapp.cli.render import hand_in_lines
+    from quizapp.incidents.live.live_judging import measure_with_client
+    from quizapp.incidents.live.live_work import LiveWork
+
+    work = LiveWork(committed_ms=0)
+    work.edit(task, source)
+    with Progress("measuring", unit="runs") as progress:
+        result = measure_with_client(
+            task,
+            work,
+            number=secrets.randbelow(_SITTINGS),
+            healthy=healthy,
+            on_run=lambda _done, _count: progress.tick(),
+        )
+    if as_json:
+        document = {"incident": task.name, "repaired": result.repaired, "band": task.band}
+        sys.stdout.write(json.dumps(document | msgspec.to_builtins(result), indent=2) + "\n")
+    else:
+        sys.stdout.write("\n".join(hand_in_lines(task, result)) + "\n")
+    return DONE if result.repaired else FAULTS
+
+
+def _find_live(name: str) -> "Incident":
+    from quizapp.incidents.loader import find_incident, load_library
+
+    one = find_incident(load_library(), name)
+    if one.live is None:
+        raise QuizError(f"the incident '{one.name}' has no live form; sit it without --live")
+    return one
+
+
 def _start(name: str | None, *, live: bool) -> int:
     if name:
         from quizapp.incidents.loader import find_incident, load_library
 
-        one = find_incident(load_library(), name)  # a wrong name is reported before the screen opens
-        if live and one.live is None:
-            raise QuizError(f"the incident '{one.name}' has no live form; sit it without --live")
+        # A wrong name is reported before the screen opens.
+        _ = _find_live(name) if live else find_incident(load_library(), name)
     from quizapp.tui.app import run
 
     return run("incident", wanted=name, live=live)

@@ -280,6 +280,15 @@ def _add_rehearsal(parser: CommandParser) -> None:
     incident.add_argument(
         "--live", action="store_true", help="repair the run: edit its script, run it, and be measured"
     )
+    file: dict[str, Any] = {"nargs": "?", "const": "", "type": to_path, "metavar": "FILE"}
+    incident.add_argument("--write", **file, help="live: write the broken script for your own editor")
+    incident.add_argument("--run", dest="script", **file, help="live: run that script, and print its log")
+    incident.add_argument("--hand-in", **file, help="live: measure it as at a hand-in; nothing is stored")
+    incident.add_argument("--steps", type=int, metavar="N", help="run: so many steps; default: all")
+    incident.add_argument(
+        "--seed", type=int, metavar="S", help="run: another seed than that of the broken run"
+    )
+    incident.add_argument("--json", action="store_true", help="run, hand in: print JSON")
 
 
 def _add_content(parser: CommandParser) -> None:

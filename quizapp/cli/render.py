@@ -14,7 +14,7 @@ from quizapp.util.text import plural
 if TYPE_CHECKING:  # statistics must not load the planner, nor a plan the interviews
     from pathlib import Path
 
-    from quizapp.incidents.live.live_work import LiveTask
+    from quizapp.incidents.live.live_work import HandIn, LiveTask
     from quizapp.incidents.model import IncidentLibrary
     from quizapp.interview.paper.incident_pool import ListedIncident
     from quizapp.scheduling.planner.plan import PlannedDay, StudyPlan
@@ -209,3 +209,20 @@ def live_sheet(task: "LiveTask", script: "Path") -> Iterator[str]:
         COLUMNS,
     )
     yield f"In a terminal, against the clock: quizapp incident {task.name} --live"
+
+
+def hand_in_lines(task: "LiveTask", result: "HandIn") -> Iterator[str]:
+    """Render what the judge measured of a script: seed by seed, then the verdict, the size and the guard."""
+    for check in result.checks:
+        measured = ", ".join(
+            f"{name} {check.metrics[name]:.4g} ({low:g} to {high:g})"
+            for name, (low, high) in task.band.items()
+            if name in check.metrics
+        )
+        yield f"{'✓' if check.held else '✗'} seed {check.seed}: {measured or check.text}"
+    yield result.fix_text if result.repaired else f"Not repaired: {result.fix_text}"
+    if result.nodes is not None:
+        nodes = plural(result.nodes, "node")
+        yield f"Its size: {nodes} of the syntax tree changed; the reference changes {task.repair_nodes}."
+    if result.guard:
+        yield f"Guard: {result.guard_text}"

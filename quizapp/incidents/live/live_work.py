@@ -71,6 +71,11 @@ class LiveTask(msgspec.Struct, frozen=True):
         """The names of the fields that depend on the clock."""
         return tuple(field.name for field in self.fields if field.timed)
 
+    @property
+    def most_steps(self) -> int:
+        """The steps of the longest run."""
+        return 2 * self.steps
+
     def symptom_in(self, log: str) -> bool:
         """Whether a log shows the symptom."""
         return shows(self.symptom, read_rows(log))

@@ -74,8 +74,8 @@ class LiveSitting:
         if item is None:
             return TOO_LATE
         task = item.live_task
-        if not 1 <= command.steps <= 2 * task.steps:
-            return MOST_STEPS.format(2 * task.steps)
+        if not 1 <= command.steps <= task.most_steps:
+            return MOST_STEPS.format(task.most_steps)
         return "" if self._session.affords(task.price_of(command.steps)) else TOO_LATE
 
     def begin_run(self, command: RunCommand) -> tuple[LoggedRun, list[SessionEvent]]:
