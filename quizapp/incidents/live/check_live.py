@@ -53,19 +53,19 @@ class _LiveChecker:
         self._incident = incident
         self._form = form
         self._folder = folder
-        self._found: list[Fault] = []
+        self._faults: list[Fault] = []
 
     def faults(self) -> list[Fault]:
-        """Return what was found. Without a broken script, what depends on it is left out."""
+        """Return all faults. Without a broken script, those that depend on it are left out."""
         self._check_vocabulary()
         baselines = sorted(path.parent.name for path in self._folder.glob(f"*/{DESCRIPTION}"))
         if self._form.baseline not in baselines:
             known = did_you_mean(self._form.baseline, baselines, "add its folder", most=1)
             self._add("baseline", f"there is no baseline '{self._form.baseline}'; {known}")
-            return self._found
+            return self._faults
         baseline, _ = read_baseline(self._folder / self._form.baseline)
         if baseline is None:
-            return self._found  # its faults are listed with it
+            return self._faults  # its faults are listed with it
         healthy = self._edited(baseline.script, self._form.setup, "setup", may_be_empty=True)
         broken = self._edited(healthy, self._form.edits, "edits", may_be_empty=self._incident.false_alarm)
         if broken:
@@ -75,11 +75,11 @@ class _LiveChecker:
                 self._edited(broken, edits, "right")
             self._check_guard(broken, healthy)
         self._check_run(baseline)
-        return self._found
+        return self._faults
 
     def _add(self, key: str, text: str, line: int = 0) -> None:
         text = f"incident '{self._incident.id}': {text}"
-        self._found.append(Fault(self._incident.file, line or self._line_of(key), text))
+        self._faults.append(Fault(self._incident.file, line or self._line_of(key), text))
 
     def _line_of(self, key: str) -> int:
         """The line of a key of the live form."""
