@@ -61,7 +61,8 @@ class Field:
         first = self.grade((DATA / "blend" / "solution.py").read_bytes(), seconds=30.0)
         assert first.passed, first
         self.processes = self.running()
-        self.zygotes = {pid for pid in self.processes if _is_zygote(pid, self.client.pid)}
+        # The first zygote is forked from the judge, so its command line is the judge's.
+        self.children = psutil.Process(self.client.pid).children()
 
     @property
     def port(self) -> int:
@@ -156,7 +157,7 @@ class Field:
     def _new_processes(self) -> set[int]:
         """Those since the start, but for a zygote in the place of one that ended: the judge replaces it."""
         new = self.running() - self.processes
-        ended = sum(not psutil.pid_exists(pid) for pid in self.zygotes)
+        ended = sum(map(_has_ended, self.children))
         replaced = sorted(pid for pid in new if _is_zygote(pid, self.client.pid))[:ended]
         return new.difference(replaced)
 
@@ -180,6 +181,14 @@ def _is_zygote(pid: int, judge: int | None) -> bool:
         )
     except psutil.NoSuchProcess:
         return False
+
+
+def _has_ended(process: psutil.Process) -> bool:
+    """Whether a process is gone or a zombie. On a busy machine another one may have its id by now."""
+    try:
+        return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def _account(pid: int) -> str:
