@@ -132,9 +132,9 @@ def _report(groups: Mapping[str, list[Row]]) -> tuple[dict, bool]:
 
 
 def _paid_for_fix(row: Row) -> bool:
-    """Whether the fix earned marks although the script was changed, and changed to nothing better."""
+    """Whether the fix earned marks although the script was changed, and not to the healthy one."""
     _, _, result = row
-    return result.points(*FIX) > 0 and result.edited
+    return result.points(*FIX) > 0 and result.edited and not result.is_reference
 
 
 def _table(rows: list[Row]) -> Iterator[dict]:

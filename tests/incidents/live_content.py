@@ -19,7 +19,7 @@ live:
         with: model.zero_grad()
   guard: "assert all(p.grad is None or not p.grad.any() for p in model.parameters())"
   guard_at: "        loss = ((model(x) - y) ** 2).mean()"
-  minimal_steps: 5
+  minimal_steps: 40
   symptom: {field: loss, at: 39, above: 1}
 """
 

@@ -84,9 +84,9 @@ def test_lines_that_a_fault_removed_are_between_two_others(tmp_path: Path) -> No
         ("at: 39", "at: 40", "a run ends after 40 steps, before step 40"),
         ("at: 39, above: 1", "at: 39, above: 1, below: 2", "'symptom' needs exactly one of above"),
         ("at: 39, above", "above", "needs either 'at', the number of a step, or 'any: true'"),
-        ("minimal_steps: 5", "minimal_steps: 50", "a run has only 40 steps"),
-        ("minimal_steps: 5", "minimal_step: 5", "unknown key 'minimal_step'"),
-        ("minimal_steps: 5", "band: {error: 3}\n  minimal_steps: 5", "must be [low, high], not 3"),
+        ("minimal_steps: 40", "minimal_steps: 400", "a run has only 40 steps"),
+        ("minimal_steps: 40", "minimal_step: 5", "unknown key 'minimal_step'"),
+        ("minimal_steps: 40", "band: {error: 3}\n  minimal_steps: 40", "must be [low, high], not 3"),
     ],
 )
 def test_a_fault_is_named_with_its_line(tmp_path: Path, old: str, new: str, says: str) -> None:

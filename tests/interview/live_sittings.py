@@ -82,11 +82,16 @@ class LiveSitter:
 
 
 class LiveResult(NamedTuple):
-    """The mark of a sitting, and its terms by name: points earned and how."""
+    """The mark of a sitting, and its terms by name: points earned and how.
+
+    ``edited`` and ``is_reference`` say whether the script was changed, and whether to the healthy one.
+    ``why`` names what of the work was right.
+    """
 
     mark: int
     terms: Mapping[str, tuple[float, str]]
     edited: bool
+    is_reference: bool
     why: str
 
     def points(self, *names: str) -> float:
@@ -169,8 +174,9 @@ def _result(interview: Interview) -> LiveResult:
         points, how = terms.get(row["term"], (0.0, ""))
         terms[row["term"]] = (points + row["points"], f"{how} {row['how']}".strip())
     mark = report["items"][0]["marks"]["total"]
-    edited = is_repair_attempted(item.live_task.broken, item.live_work.script(item.live_task))
-    return LiveResult(mark, terms, edited, "; ".join(_honest_parts(item)))
+    task, source = item.live_task, item.live_work.script(item.live_task)
+    edited = is_repair_attempted(task.broken, source)
+    return LiveResult(mark, terms, edited, source == task.healthy, "; ".join(_honest_parts(item)))
 
 
 def _honest_parts(item: InterviewQuestion) -> Iterator[str]:

@@ -143,5 +143,10 @@ class _LiveChecker:
                 self._add("symptom", f"the baseline's log has no field '{field}'; {hint}")
         if symptom.at is not None and symptom.at >= steps:
             self._add("symptom", f"a run ends after {steps} steps, before step {symptom.at}; correct 'at'")
+        elif symptom.at is not None and symptom.at >= self._form.minimal_steps:
+            hint = (
+                f"a run of {self._form.minimal_steps} steps ends before step {symptom.at} shows the symptom"
+            )
+            self._add("minimal_steps", f"{hint}; make it at least {symptom.at + 1}")
         if self._form.minimal_steps > steps:
             self._add("minimal_steps", f"a run has only {steps} steps; correct 'minimal_steps'")

@@ -43,8 +43,8 @@ MEASURED_TERMS = (
 CAP_NO_DIAGNOSIS = 10
 """What replay, fix and explanation can earn together where nothing was diagnosed."""
 CAP_UNUSED, CAP_UNPROVED = 10, 13
-"""What a reproduction of 35 earns if neither the cause nor a repair came of it, and a healthy run of 20 that
-was left alone without a control run.
+"""What a reproduction of 35 earns if neither a proved cause nor a repair came of it, and what a healthy run
+earns of 20 that was left alone without a control run.
 """
 
 
@@ -81,7 +81,8 @@ def _alone_terms(item: InterviewQuestion, marking: IncidentMarking, measured: Ha
     # A small change after which the run is healthy shows what was wrong, whatever was committed before it.
     if _repaired(task, measured)[1] and not item.incident.false_alarm:
         return [*reproduction, *others]
-    proved = diagnosis.cause and (not diagnosis.false_alarm or diagnosis.evidence > 0)
+    # A cause is right by chance in one of twelve sittings.
+    proved = diagnosis.cause and diagnosis.evidence > 0
     terms = [*reproduction, *([] if proved else _unused(reproduction)), *others]
     # Without a cause everything together is capped lower than by the conclusion that is missing.
     return [*terms, *(conclusion_cap(item, terms) if item.diagnosis.cause else ())]
@@ -108,7 +109,7 @@ def _reproduction(task: LiveTask, work: LiveWork, measured: HandIn) -> list[Term
 
 
 def _unused(reproduction: list[Term]) -> Iterator[Term]:
-    how = f"neither the cause nor a repair came of it: at most {CAP_UNUSED} of 35"
+    how = f"neither a proved cause nor a repair came of it: at most {CAP_UNUSED} of 35"
     return capped(reproduction, CAP_UNUSED, how)
 
 
