@@ -385,7 +385,7 @@ def test_frozen_parameters_are_left_out(observe):
                 call=f"rank {rank} of {world}",
             )
     items = [("float32", n) for i, n in enumerate(observe.given["uneven"]) if i not in (1, 5)]
-    check_buckets(observe, "frozen", items, 1200, "A frozen parameter travelled with the gradients.")
+    check_buckets(observe, "frozen", items, 1200, "A frozen parameter traveled with the gradients.")
 
 
 @behaviour(9, on_error="A module whose parameters are all frozen is valid: nothing is to be sent.")
@@ -395,7 +395,7 @@ def test_module_without_trained_parameters(observe):
         sent = [n for _, n, _ in observe[f"{path}/calls"]]
         expect(
             len(sent) <= 1 and all(n <= 64 for n in sent),
-            "A frozen parameter travelled with the gradients.",
+            "A frozen parameter traveled with the gradients.",
             where,
         )
         close(

@@ -46,7 +46,7 @@ def test_elements_are_independent(observe):
             near = zero.narrow(axis, 1, zero.shape[axis] - 1) == zero.narrow(axis, 0, zero.shape[axis] - 1)
             share, want = near.double().mean().item(), p * p + (1 - p) * (1 - p)
             detail = (
-                f"{call} on shape {tuple(x.shape)}: neighbours along dimension {axis} share their fate in "
+                f"{call} on shape {tuple(x.shape)}: neighbors along dimension {axis} share their fate in "
                 f"{share:.1%} of all cases, expected {want:.1%}"
             )
             names = "rows" if zero.dim() == 2 and axis == 1 else "columns" if zero.dim() == 2 else "slices"

@@ -226,7 +226,7 @@ def test_nearest_beside_a_tie(observe):
             i,
             case,
             "beside",
-            "A number just beside a tie is no tie: it goes to the nearer neighbour. Round once, from the exact value.",
+            "A number just beside a tie is no tie: it goes to the nearer neighbor. Round once, from the exact value.",
         )
 
 
@@ -250,14 +250,14 @@ def test_ties(observe):
             i,
             case,
             "ties",
-            "A tie goes to the neighbour whose last mantissa bit is 0.",
+            "A tie goes to the neighbor whose last mantissa bit is 0.",
             [
                 (
                     "2049 lies half way in FP16 and goes to 2048, whose mantissa is even.",
                     lambda c, e=e, m=m: up_at_ties(c[1], e, m),
                 ),
                 (
-                    "A tie goes to the even neighbour, not always towards zero.",
+                    "A tie goes to the even neighbor, not always towards zero.",
                     lambda c, e=e, m=m: truncated(c[1], e, m),
                 ),
             ],

@@ -281,7 +281,7 @@ def test_large_mean(observe):
     close(
         observe["standardize/far/out"],
         standardized(observe.given["far"], 1e-5),
-        "Two large, nearly equal numbers were subtracted, which leaves rounding noise: centre first, then square.",
+        "Two large, nearly equal numbers were subtracted, which leaves rounding noise: center first, then square.",
         rtol=0,
         atol=1e-2,
         device=observe.device,
