@@ -1,5 +1,6 @@
 """Opens the data in a thread after the first frame, and tells the screens when it is open."""
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -79,6 +80,10 @@ def _open_data(app: "QuizApp") -> None:
         call_on_ui(app, _show_progress, app, done, total)
 
     study = Study.open(load_bank(extra_decks(), report_progress))
+    if not app.is_headless:
+        # A full collection would walk the whole bank, for a tenth of a second between two keys. A process of
+        # tests runs many apps, whose remains would be kept as well.
+        gc.freeze()
     call_on_ui(app, _data_opened, app, study)
     if app.study_or_none is not study:  # the app has ended, so nobody else will close the data
         study.close()

@@ -65,6 +65,7 @@ class LiveDesk(Horizontal):
         self._before: RunCommand | None = None
         self._started = 0.0
         self._scrolled: LoggedRun | None = None
+        self._drawn: dict[Static, tuple[int, int]] = {}
 
     def compose(self) -> ComposeResult:
         """The script under a line on what can be done with it, and the log."""
@@ -142,7 +143,7 @@ class LiveDesk(Horizontal):
         width = max(24, pane.size.width - 4)
         run = self._shown(item)
         if run is None:
-            head.update(plain(WAITING, "$text-muted"))
+            self._draw(head, wrap(Content.styled(WAITING, "$text-muted"), width), width)
             return
         is_current = run is self._current
         rows = self._rows if is_current else read_rows(run.log)
@@ -150,15 +151,26 @@ class LiveDesk(Horizontal):
         drawn = curves(rows, item.live_task.fields, width)
         # A few lines of the log stay in sight below the curves, however low the terminal is.
         room = max(1, (pane.size.height - LOG_ROOM) // CURVE_HEIGHT) * CURVE_HEIGHT
-        head.update(Content("\n").join([*self._head(item, run, width), *drawn[:room]]))
+        fitting = [row for line in drawn[:room] for row in _wrapped(line, width)]
+        self._draw(head, [*self._head(item, run, width), *fitting], width)
         missing = "Nothing printed yet." if run.outcome == "running" else "Nothing was printed."
         # Of a run that goes on only what fits is drawn, because it is drawn five times a second.
         count = max(1, pane.size.height) if is_current else TAIL
         shown = tail(log, count, width) or [Content.styled(missing, "$text-muted")]
-        body.update(Content("\n").join(shown))
-        if is_current or run is not self._scrolled:
+        if self._draw(body, shown, width) or run is not self._scrolled:
             self._scrolled = run
             self.run_screen.call_after_refresh(scroll.scroll_end, animate=False)
+
+    def _draw(self, part: Static, lines: Sequence[Content], width: int) -> bool:
+        """Show lines that fit the width; returns whether the part may have got another height.
+
+        Only then is the screen laid out again, which costs more than drawing a part of it.
+        """
+        size = (width, len(lines))
+        changed = self._drawn.get(part) != size
+        self._drawn[part] = size
+        part.update(Content("\n").join(lines), layout=changed)
+        return changed
 
     def _shown(self, item: InterviewQuestion) -> LoggedRun | None:
         work = item.live_work
@@ -378,6 +390,11 @@ class LiveDesk(Horizontal):
         if self._bridge is not None:
             self._bridge.close()
             self._bridge = None
+
+
+def _wrapped(line: Content, width: int) -> list[Content]:
+    """A line in as many rows as it takes; one that fits stays as it is, as the rows of a curve must."""
+    return wrap(line, width) if line.cell_length > width else [line]
 
 
 def _number_of(item: InterviewQuestion, run: LoggedRun) -> int:
