@@ -118,6 +118,21 @@ async def test_the_script_opens_with_the_commit_and_its_runs_are_logged(running,
         assert item.live.runs[0].price == item.live_task.price_of(12)
 
 
+async def test_a_commit_that_is_chosen_after_the_cut_does_nothing(running) -> None:
+    app, made = running
+    interview = begin(made)
+    item = interview.session.item
+    async with app.run_test(size=(80, 24)) as pilot:
+        await sit_down(app, pilot, interview)
+        solve(interview)
+        await pilot.press("f4", "c")
+        await shows(pilot, "Cause and place are fixed")
+        interview.session.flow.cut(item, lost=False)
+        await pilot.press("down", "enter")
+        assert not item.live.committed
+        assert app.return_code is None
+
+
 async def test_a_run_streams_while_keys_are_taken_and_can_be_stopped(running, judge) -> None:
     app, made = running
     judge.lines = 20_000

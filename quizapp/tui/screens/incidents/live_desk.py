@@ -276,12 +276,14 @@ class LiveDesk(Horizontal):
             return
 
         def chosen(answer: str | None) -> None:
-            if answer == "yes" and self.item is item and not (problem := self.sitting.commit()):
-                self.interview.save()
-                self.show_lock()
-                self.run_screen.incident.go("script")
-            elif answer == "yes":
+            if answer != "yes" or self.item is not item:
+                return  # the clock may have cut the question while the dialog was open
+            if problem := self.sitting.commit():
                 quiz.say(problem)
+                return
+            self.interview.save()
+            self.show_lock()
+            self.run_screen.incident.go("script")
 
         entries = [("no", "Not yet"), ("yes", f"Commit: {cause} ({place})")]
         quiz.push_screen(Choose("Cause and place are fixed from then on", entries), chosen)
