@@ -69,6 +69,7 @@ def test_a_healthy_run_left_alone_is_measured_as_it_is() -> None:
         ({"outcome": ScriptOutcome.TIMEOUT, "text": "It ran over 60 s."}, "It ran over 60 s"),
         ({"outcome": ScriptOutcome.NO_CHECKPOINT, "text": "It left no checkpoint."}, "It left no checkpoint"),
         ({"steps": 2}, "the checkpoint is from step 2, before step 40"),
+        ({"steps": 160}, "the checkpoint is from step 160, past step 40"),
         ({"changed": "The model has 3 layers instead of 2."}, "The model has 3 layers instead of 2"),
     ],
 )

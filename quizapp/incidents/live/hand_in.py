@@ -120,8 +120,10 @@ def _check_seed(task: LiveTask, seed: int, script_run: "ScriptRun") -> SeedCheck
     text = "healthy"
     if script_run.changed or not script_run.ended:
         text = script_run.changed or script_run.text
-    elif (script_run.steps or 0) < task.steps:
-        text = f"the checkpoint is from step {script_run.steps}, before step {task.steps}"
+    elif (steps := script_run.steps or 0) != task.steps:
+        # A longer run may end well without any repair.
+        where = "before" if steps < task.steps else "past"
+        text = f"the checkpoint is from step {steps}, {where} step {task.steps}"
     elif outside := script_run.outside(task.band):
         text = _outside_text(outside[0], script_run.metrics, task.band[outside[0]])
     return SeedCheck(seed, held=text == "healthy", text=text, metrics=metrics)
