@@ -175,6 +175,14 @@ async def test_a_file_changed_before_the_commit_is_put_back_and_after_it_is_take
         path.write_text("print('later')\n")
         await until(pilot, lambda: item.live.source == "print('later')\n")
         assert screen.incident.desk.editor.text == "print('later')\n"
+        lines = [f"x = {number}" for number in range(100)]
+        path.write_text("\n".join(lines))
+        editor = screen.incident.desk.editor
+        await until(pilot, lambda: editor.text == "\n".join(lines))
+        editor.move_cursor((80, 2))
+        path.write_text("\n".join([*lines, "y = 1"]))
+        await until(pilot, lambda: editor.text.endswith("y = 1"))
+        assert editor.cursor_location == (80, 2)
 
 
 async def test_what_is_handed_in_is_measured_while_the_words_are_marked(running) -> None:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from textwrap import wrap
 
 from textual.content import Content
 
@@ -13,6 +14,8 @@ from quizapp.tui.rendering.text import plain
 
 _GUTTER = 12
 _FEWEST = 2
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_INDENT = "    "
 
 
 def log_curve(rows: Sequence[LogRow], field: LogField, width: int) -> Curve | None:
@@ -46,5 +49,16 @@ def curves(rows: Sequence[LogRow], fields: Sequence[LogField], width: int) -> li
 
 
 def tail(lines: Sequence[str], count: int, width: int) -> list[Content]:
-    """The last lines of a log, each cut to the width."""
-    return [plain(line).truncate(width, ellipsis=True) for line in lines[-count:]]
+    """The last ``count`` rows of a log; a line that is too long goes on below, indented."""
+    rows = [row for line in lines[-count:] for row in _fold(line, width)]
+    return [plain(row).truncate(width, ellipsis=True) for row in rows[-count:]]
+
+
+def _fold(line: str, width: int) -> list[str]:
+    if len(line) <= width:
+        return [line]
+    if line.startswith("step "):
+        # Two spaces separate the fields of a step; a row must not end between a name and its value.
+        line = "  ".join(field.replace(" ", _NO_BREAK) for field in line.split("  "))
+    rows = wrap(line, max(len(_INDENT) + 1, width), subsequent_indent=_INDENT, replace_whitespace=False)
+    return [row.replace(_NO_BREAK, " ") for row in rows] or [line]

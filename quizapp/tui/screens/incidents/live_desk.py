@@ -238,7 +238,10 @@ class LiveDesk(Horizontal):
             if not item.live_work.committed:
                 quiz.say(self._file.put_back(item.live_task.broken), bad=True)
             elif text.strip():
+                place, scroll = self.editor.cursor_location, self.editor.scroll_offset
                 self.editor.load_text(text)
+                self.editor.move_cursor(place)
+                self.editor.scroll_to(y=scroll.y, animate=False)
                 self.collect(item)
                 quiz.say("run.py was changed on disk; the change is in the editor.")
         except QuizError as error:
