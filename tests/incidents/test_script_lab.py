@@ -3,9 +3,11 @@
 import pytest
 
 from quizapp.judge.authoring.mutants import MutantEdit
-from tools.incident_lab.scripts import curves
+from tools.incident_lab import measure
+from tools.incident_lab.scripts import curves, ddp_trace
 from tools.incident_lab.scripts.pair import ScriptLab, ScriptPair, scale_constant, set_constants
 from tools.incident_lab.scripts.program import parse_line, run_script
+from tools.incident_lab.scripts.ranks import RankProbe, RankRun, Span
 
 SCRIPT = """\
 import argparse
@@ -68,3 +70,44 @@ def test_constants_are_set_by_name_and_a_missing_one_is_named() -> None:
     assert "RATE = 0.05\n" in scale_constant(SCRIPT, "RATE", 0.1)
     with pytest.raises(ValueError, match="no constant LIMIT"):
         set_constants(SCRIPT, {"LIMIT": "1"})
+
+
+def traced(fetch: float, exposed: float) -> RankRun:
+    """Return a run of 20 steps of 100 ms of work, which wait for a batch and for sums."""
+    spans, now = [], 0.0
+    for _ in range(20):
+        for name, seconds in (("data", fetch), ("forward", 0.04), ("backward", 0.06), ("wait", exposed)):
+            spans.append(Span(name, "main", now, now + seconds))
+            now += seconds
+    return RankRun("", {}, "", (RankProbe(spans=spans), RankProbe(spans=spans)))
+
+
+@pytest.mark.parametrize(
+    ("fetch", "exposed", "outcome"),
+    [(0.001, 0.01, "flat"), (0.15, 0.01, "data"), (0.001, 0.05, "comm"), (0.04, 0.05, "comm")],
+)
+def test_a_trace_tells_what_most_of_a_step_waits_for(
+    monkeypatch: pytest.MonkeyPatch, fetch: float, exposed: float, outcome: str
+) -> None:
+    monkeypatch.setattr(ddp_trace, "run_ranks", lambda *_: traced(fetch, exposed))
+    timed = pair(f"{ddp_trace.TIMED_BY} = 200.0\n{SCRIPT}")
+    reading = ddp_trace.step_trace(timed)
+    assert reading is not None
+    assert reading[0] == outcome
+    assert f"wait for the batch {1000 * fetch:.0f} ·" in reading[1]
+    assert ddp_trace.rank_times(timed) == (
+        "flat",
+        "forward and backward, median step: rank 0 100 ms, rank 1 100 ms",
+    )
+
+
+def test_a_script_without_times_has_no_trace() -> None:
+    assert ddp_trace.step_trace(pair(SCRIPT)) is None
+
+
+def test_of_what_the_clock_shows_only_the_outcome_is_compared() -> None:
+    stored = {"readings": {"step-times": {"outcome": "up", "shows": "median step: 300 ms"}}}
+    assert measure.differences("slow", stored, {"step-times": ("up", "median step: 480 ms")}) == []
+    assert measure.differences("slow", stored, {"step-times": ("flat", "median step: 300 ms")}) == [
+        "slow: step-times is flat, the file says up"
+    ]

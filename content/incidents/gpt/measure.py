@@ -31,6 +31,7 @@ def measure(checkpoint: Checkpoint, seed: int, options: Mapping[str, Any]) -> di
     - ``answer_accuracy``: the share of these tokens that are predicted rightly.
     - ``padding_share``: the probability of padding after padding, which no target should teach.
     - ``short_loss`` and ``long_loss``: ``answer_loss`` for words of three and of five letters.
+    - ``end_share``: the mean probability with which the model ends a word after three letters.
     - ``reported_gap``: how far the validation loss that the script reports is from the one measured here.
       It is infinite if the script reports none.
 
@@ -45,6 +46,7 @@ def measure(checkpoint: Checkpoint, seed: int, options: Mapping[str, Any]) -> di
     rng = random.Random(f"test {seed}")
     test = [make_document(rng, words) for _ in range(TEST_DOCUMENTS)]
     losses, right, answer = scored(model, test)
+    starts = torch.tensor([[ALPHABET.index(letter) for letter in document[:4]] for document in test])
     long = torch.tensor([len(document) == max(map(len, test)) for document in test])[:, None]
     valid_loss = scored(model, valid)[0].nanmean().item()
     return {
@@ -54,6 +56,7 @@ def measure(checkpoint: Checkpoint, seed: int, options: Mapping[str, Any]) -> di
         "padding_share": model(torch.tensor([[PADDING]])).softmax(-1)[0, 0, PADDING].item(),
         "short_loss": losses[answer & ~long].mean().item(),
         "long_loss": losses[answer & long].mean().item(),
+        "end_share": model(starts)[:, -1].softmax(-1)[:, EQUALS].mean().item(),
         "reported_gap": abs(checkpoint.report.get("valid_loss", math.inf) - valid_loss),
     }
 

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from quizapp.judge.authoring.mutants import MutantEdit
 from tools.incident_lab.reading_texts import number, series
-from tools.incident_lab.scripts import curves
+from tools.incident_lab.scripts import curves, ddp_trace
 from tools.incident_lab.scripts.pair import ScriptLab, ScriptPair, end, ratio
 from tools.incident_lab.scripts.program import parse_line
 from tools.incident_lab.scripts.ranks import run_ranks
@@ -133,15 +133,6 @@ _PLANTS: dict[str, tuple[MutantEdit, ...]] = {
     "lr-too-small": (MutantEdit("RATE = 0.1", "RATE = 0.0005"),),
     "overfitting": (MutantEdit("chosen = order[place", "chosen = order.remainder(64)[place"),),
     "val-not-normalised": (MutantEdit("model(unseen_x)", "model(10 * unseen_x + 10)"),),
-    "all-reduce-exposed": (
-        MutantEdit("self.link.submit(self.sum_over_ranks, parameter.grad)", "None"),
-        MutantEdit("work.result()", "self.sum_over_ranks(gradient)"),
-    ),
-    "loader-blocks": (
-        MutantEdit(
-            "self.ahead.result(), self.store.submit(self.fetch, step + 1)", "self.fetch(step), self.ahead"
-        ),
-    ),
     "bad-shard": (MutantEdit("inputs.append(signals", "inputs.append((32 if index == 5 else 1) * signals"),),
     "label-permute": (
         MutantEdit("(model(inputs), kinds)", "(model(inputs), kinds[torch.randperm(len(kinds))])"),
@@ -165,6 +156,9 @@ DDP_LAB = ScriptLab(
         "sample-overlap": sample_overlap,
         "loss-by-shard": loss_by_shard,
         "shard-contents": shard_contents,
+        "step-times": ddp_trace.step_times,
+        "step-trace": ddp_trace.step_trace,
+        "rank-times": ddp_trace.rank_times,
         "swapped-ranks": swapped_ranks,
         "control-run": curves.control_run,
         "one-process": one_process,

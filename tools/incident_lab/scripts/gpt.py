@@ -21,6 +21,7 @@ GPT_LAB = ScriptLab(
         "first-loss": gpt_probes.first_loss,
         "batch-as-text": gpt_probes.batch_as_text,
         "tensor-gradients": gpt_probes.tensor_gradients,
+        "whole-batch": gpt_probes.whole_batch,
         "attention-before": gpt_probes.attention_before,
         "attention-sum": gpt_probes.attention_sum,
         "future-leak": gpt_probes.future_leak,

@@ -17,10 +17,12 @@ from quizapp.judge.testing.checkpoint import Checkpoint
 from tools.incident_lab.reading_texts import number
 from tools.incident_lab.scripts import curves
 from tools.incident_lab.scripts.pair import ScriptPair, ratio
+from tools.incident_lab.scripts.program import train_state
 
 SCRIPT_SEED = "probe"
 COMPLETIONS = 100
 SAME = 1e-5
+DIFFERENT = 0.01
 SUDDEN_NATS = 0.5
 LETTER_NATS = math.log(8)
 
@@ -73,6 +75,23 @@ def tensor_gradients(pair: ScriptPair) -> tuple[str, str]:
     )
     text = f"share of the norm at step 0: {shown}\nwithout a gradient: {', '.join(without) or 'none'}"
     return "up" if without else "flat", text
+
+
+def whole_batch(pair: ScriptPair) -> tuple[str, str] | None:
+    """Compare the gradient of step 0 with that of one mean over the targets of all its micro-batches."""
+    state, space = train_state(pair.source, pair.seed, 1), pair.run.namespace
+    sizes = [space["count"]([batch]) for batch in state["batches"]]
+    if max(sizes) < 2 * min(sizes):  # micro-batches of equal size cannot be weighed wrongly
+        return None
+    model = _fresh(pair)
+    torch.stack([space["loss_sum"](model, batch) for batch in state["batches"]]).sum().backward()
+    whole = torch.cat([p.grad.flatten() for p in model.parameters()]) / sum(sizes)
+    used = torch.cat([p.grad.flatten() for p in state["model"].parameters()])
+    used *= state["norm"] / used.norm()  # as before clipping
+    share = float((used - whole).norm() / whole.norm())
+    text = f"targets by micro-batch: {', '.join(map(str, sizes))}\n"
+    text += f"‖g − g*‖ / ‖g*‖ at step 0, with g* of the mean over all {sum(sizes)}: {number(share)}"
+    return "up" if share > DIFFERENT else "flat", text
 
 
 def attention_before(pair: ScriptPair) -> tuple[str, str]:
@@ -145,7 +164,8 @@ def independent_model(pair: ScriptPair) -> tuple[str, str]:
     """Score the trained tensors with the model of ``measure.py``."""
     saved = pair.run.checkpoint
     checkpoint = Checkpoint(saved["model"], saved["step"], saved["report"])
-    value = _measure_module().measure(checkpoint, pair.seed, {})["test_loss"]
+    words = {"words": pair.run.namespace["WORD_LENGTHS"]}
+    value = _measure_module().measure(checkpoint, pair.seed, words)["test_loss"]
     claim = saved["report"]["valid_loss"]
     text = "the checkpoint in another implementation, which is causal and reads each document alone: "
     text += f"loss {number(value)} on new documents (the script reports {number(claim)} on its own)"

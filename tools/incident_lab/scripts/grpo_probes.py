@@ -2,9 +2,6 @@
 
 import collections
 import math
-import sys
-from types import FrameType
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,7 +9,7 @@ from torch import Tensor
 from tools.incident_lab.reading_texts import number, series
 from tools.incident_lab.scripts import curves
 from tools.incident_lab.scripts.pair import ScriptPair, end, ratio, set_constants
-from tools.incident_lab.scripts.program import ScriptRecord, run_script
+from tools.incident_lab.scripts.program import ScriptRecord, run_script, train_state
 
 NEAR = 0.1
 GAP = 1e-4
@@ -144,22 +141,6 @@ def same_engine(pair: ScriptPair) -> tuple[str, str] | None:
 def broke(record: ScriptRecord) -> bool:
     """Whether the run stopped or a loss is not finite."""
     return bool(record.error) or not all(map(math.isfinite, record.column("loss")))
-
-
-def train_state(source: str, seed: int, steps: int) -> dict[str, Any]:
-    """Return the local variables with which ``train`` ends after some steps."""
-    state: dict[str, Any] = {}
-
-    def watch(frame: FrameType, event: str, _: object) -> None:
-        if event == "return" and frame.f_code.co_name == "train":
-            state.update(frame.f_locals)
-
-    sys.setprofile(watch)
-    try:
-        run_script.__wrapped__(source, seed, steps)
-    finally:
-        sys.setprofile(None)
-    return state
 
 
 def _column(pair: ScriptPair, field: str, factor: float) -> tuple[str, str]:

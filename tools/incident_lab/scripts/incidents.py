@@ -7,8 +7,9 @@ from typing import Any
 import yaml
 
 from quizapp.judge.authoring.mutants import MutantEdit, apply_edits
+from tools.incident_lab.scripts.ddp_trace import TIMED
 from tools.incident_lab.scripts.pair import ScriptPair
-from tools.incident_lab.scripts.registry import LABS
+from tools.incident_lab.scripts.registry import LABS, READ_ONLY
 
 SEED = 7
 SEEDS = (0,)
@@ -18,11 +19,15 @@ RERUNS = ("lr-div-10", "control-run", "one-batch")
 
 
 def script_incidents(folder: Path, *, but: Collection[str] = ()) -> dict[str, dict[str, Any]]:
-    """Return the incidents of a folder whose baseline has a laboratory for scripts, by id."""
+    """Return the incidents of a folder whose baseline has a laboratory for scripts, by id.
+
+    One that has no live form is given that of the laboratory, so that each has its program under ``live``.
+    """
     incidents = {}
     for path in sorted(folder.glob("*.yaml")):
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
-        if data.get("live", {}).get("baseline") in LABS and path.stem not in but:
+        data.setdefault("live", READ_ONLY.get(path.stem, {}))
+        if data["live"].get("baseline") in LABS and path.stem not in but:
             incidents[path.stem] = data
     return incidents
 
@@ -79,3 +84,14 @@ def measured_cases(folder: Path, cause: str) -> Iterator[dict[str, tuple[str, st
         if edits is not None and not any(live["baseline"] == baseline and live.get("edits") for live in own):
             pairs = (assemble(folder, {"baseline": baseline}, seed, edits) for seed in SEEDS)
             yield from (measure_pair(pair, but=RERUNS) for pair in pairs)
+    yield from _timed_cases(folder, cause, own)
+
+
+def _timed_cases(folder: Path, cause: str, own: list[dict[str, Any]]) -> Iterator[dict[str, tuple[str, str]]]:
+    """Yield what the clock shows of a cause where steps are long enough for it."""
+    live = next(iter(READ_ONLY.values()))
+    edits = fault_edits(folder, live["baseline"]).get(cause)
+    if edits is None or any(live["setup"] == other.get("setup") for other in own):
+        return
+    untimed = LABS[live["baseline"]].readings.keys() - TIMED
+    yield from (measure_pair(assemble(folder, live, seed, edits), but=untimed) for seed in SEEDS)

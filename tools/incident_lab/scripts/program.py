@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -54,6 +55,22 @@ def run_script(source: str, seed: int, steps: int | None = None, ranks: int = 1)
         path = Path(folder, "checkpoint.pt")
         checkpoint = torch.load(path, weights_only=True) if path.exists() else {}
     return ScriptRecord(tuple(map(parse_line, log.splitlines())), checkpoint, namespace, error)
+
+
+def train_state(source: str, seed: int, steps: int) -> dict[str, Any]:
+    """Return the local variables with which ``train`` ends after some steps."""
+    state: dict[str, Any] = {}
+
+    def watch(frame: FrameType, event: str, _: object) -> None:
+        if event == "return" and frame.f_code.co_name == "train":
+            state.update(frame.f_locals)
+
+    sys.setprofile(watch)
+    try:
+        run_script.__wrapped__(source, seed, steps)
+    finally:
+        sys.setprofile(None)
+    return state
 
 
 def parse_line(line: str) -> dict[str, float]:

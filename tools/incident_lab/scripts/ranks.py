@@ -1,7 +1,7 @@
 """Runs scripts on several ranks and records on each what a log does not say.
 
 The probe is put between a script's definitions and its start. It keeps the gradients that the optimizer
-uses, the parameters at the end, and the rows that were read.
+uses, the parameters at the end, the rows that were read, and when each part of a step ran.
 """
 
 import functools
@@ -10,6 +10,8 @@ import multiprocessing
 import os
 import sys
 import tempfile
+import threading
+import time
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -19,11 +21,21 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
-from torch import Tensor
+from torch import Tensor, nn
 
 START = 'if __name__ == "__main__":'
 TIMEOUT_S = 300.0
 KEPT_GRADIENTS = 20
+
+
+@dataclass(frozen=True)
+class Span:
+    """When a part of a step ran, in seconds of a clock, and on which thread (main, store or link)."""
+
+    name: str
+    lane: str
+    begin: float
+    end: float
 
 
 @dataclass
@@ -33,11 +45,30 @@ class RankProbe:
     gradients: list[Tensor] = field(default_factory=list)
     parameters: Tensor | None = None
     rows: set[float] = field(default_factory=set)
+    spans: list[Span] = field(default_factory=list)
 
     def watch(self, script: dict[str, Any]) -> None:
         """Wrap the parts of a script that are recorded."""
-        script["Loader"].batch = self._keep_rows(script["Loader"].batch)
+        loader, averager = script["Loader"], script["GradientAverager"]
+        loader.batch = self._keep_rows(self._keep_span("data", loader.batch))
+        loader.fetch = self._keep_span("fetch", loader.fetch, "store")
+        averager.finish = self._keep_span("wait", averager.finish)
+        averager.sum_over_ranks = self._keep_span("sum", averager.sum_over_ranks, "link")
+        nn.Sequential.forward = self._keep_span("forward", nn.Sequential.forward)  # type: ignore[method-assign]
+        Tensor.backward = self._keep_span("backward", Tensor.backward)  # type: ignore[method-assign]
         torch.optim.SGD.step = self._keep_tensors(torch.optim.SGD.step)  # type: ignore[method-assign]
+
+    def _keep_span(self, name: str, original: Callable[..., Any], helper: str = "") -> Callable[..., Any]:
+        """Record when a function runs. ``helper`` names its thread where that is not the main one."""
+
+        def timed(*args: Any) -> Any:
+            begin = time.perf_counter()
+            result = original(*args)
+            main = threading.current_thread() is threading.main_thread()
+            self.spans.append(Span(name, "main" if main else helper, begin, time.perf_counter()))
+            return result
+
+        return timed
 
     def _keep_rows(self, original: Callable[..., Any]) -> Callable[..., Any]:
         def batch(*args: Any) -> Any:
