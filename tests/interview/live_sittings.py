@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from quizapp.incidents.diagnosis import BoughtReading, IncidentSnapshot, StatedDiagnosis
-from quizapp.incidents.live.guard import is_repair_attempted
+from quizapp.incidents.live.guard import GUARD_MARK, is_repair_attempted
 from quizapp.incidents.live.hand_in import measure_hand_in
-from quizapp.incidents.live.live_program import LiveProgram
+from quizapp.incidents.live.live_program import LiveProgram, insert_after
 from quizapp.incidents.live.live_work import LiveMode, LiveTask, RunCommand
 from quizapp.incidents.live.make_task import script_order
 from quizapp.incidents.model import NO_FAULT, NOTHING, IncidentLibrary
@@ -274,7 +274,11 @@ def honest(library: IncidentLibrary, name: str) -> dict[str, LiveSitter]:
     program = LiveProgram(incident)
     source: Attack | None = None
     if not incident.false_alarm:
-        source = lambda _, __: program.guarded(program.healthy)  # noqa: E731
+        lines = program.form.guard.splitlines()
+        # A line that the guard needs beside its assertions is marked as the learner is told to.
+        guard = "\n".join(line if line.startswith("assert") else f"{line}  {GUARD_MARK}" for line in lines)
+        guarded = insert_after(program.healthy, program.form.guard_at, guard)
+        source = lambda _, __: guarded  # noqa: E731
     alone = LiveSitter(written.right, written.own_points, shortest, source)
     control = (lambda task: RunCommand(task.steps, task.seed + 1),) if incident.false_alarm else (shortest,)
     return {
