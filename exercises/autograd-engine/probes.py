@@ -1,4 +1,5 @@
 import math
+from time import process_time  # bound before the submission is imported
 
 UNARY = {
     "neg": lambda a: -a,
@@ -334,12 +335,28 @@ def probe_meeting_branches(code, given, record):
             call(a, b).backward()
             record("grad", x.grad)
     with record.step("doubling"):
-        x = V(given["x"])
-        y = x
-        for _ in range(40):
-            y = y + y
+        walks = fastest_backward(V, 14, lambda y: y + y) > 100 * fastest_backward(V, 14, lambda y: y + 1.0)
+        record("walks every path", walks)
+        if not walks:
+            x = V(given["x"])
+            y = x
+            for _ in range(40):
+                y = y + y
+            y.backward()
+            record("grad", x.grad)
+
+
+def fastest_backward(V, count, operation):
+    """CPU seconds of a backward pass through ``count`` operations, the least of three."""
+    seconds = []
+    for _ in range(3):
+        y = V(1.0)
+        for _ in range(count):
+            y = operation(y)
+        start = process_time()
         y.backward()
-        record("grad", x.grad)
+        seconds.append(process_time() - start)
+    return min(seconds)
 
 
 def probe_accumulation(code, given, record):
