@@ -1,8 +1,9 @@
 """Measures the marking of typed answers on the labeled answers, beside the rule that it replaced.
 
-``python benchmarks/marking.py [--questions held-out|fitted] [--json]`` prints a table, the reliability curve
-and the ten worst misjudgments. The old rule looks for the points' terms in the learner's own sentences. Times
-are processor time; measuring memory needs Linux.
+``python benchmarks/marking.py [--questions held-out|fitted] [--peer] [--json]`` prints a table, the
+reliability curve and the ten worst misjudgments. ``--peer`` adds a sentence-embedding model that is fitted on
+the same answers; it needs two packages that the program does not depend on. The old rule looks for the
+terms of the points in the sentences of the learner. Times are processor time; measuring memory needs Linux.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from quizapp.bank.loader import load_bank
 from quizapp.bank.meaning.sentences import affirmed, own_sentences
 from quizapp.bank.meaning.text_marking import Card, mark_text
 from quizapp.bank.model import Bank
+from tools.marking.embedding_peer import PACKAGES, EmbeddingPeer, load_encoder
 from tools.marking.labeled import Labeled, read_labeled
 
 RIGHT, OTHER_WORDS, WRONG, OPPOSITE = "complete", "spoken", "wrong", "opposite"
@@ -199,17 +201,20 @@ def cost(answers: Sequence[Labeled]) -> dict[str, float]:
     return {"warm, ms": warm, "with loading, ms": cold, "memory, MB": memory}
 
 
-def measure(bank: Bank, *, held_out: bool) -> dict[str, Any]:
+def measure(bank: Bank, *, held_out: bool, peer: EmbeddingPeer | None = None) -> dict[str, Any]:
     """Everything about one third or two thirds of the questions."""
     answers = list(read_labeled(bank, held_out=held_out))
     nonsense = list(junk(answers))
-    found = {name: marked(rule, answers) for name, rule in (("terms", by_terms), ("meaning", by_meaning))}
+    rules: dict[str, Rule] = {"terms": by_terms, "meaning": by_meaning}
+    if peer is not None:
+        rules["peer"] = peer
+        peer.embed_all([*answers, *nonsense])
+    found = {name: marked(rule, answers) for name, rule in rules.items()}
     return {
         "questions": len({row.question for row in answers}),
         "answers": len(answers),
         "labels": sum(len(row.card.points) for row in answers),
-        "terms": table(found["terms"], marked(by_terms, nonsense)),
-        "meaning": table(found["meaning"], marked(by_meaning, nonsense)),
+        **{name: table(found[name], marked(rule, nonsense)) for name, rule in rules.items()},
         "reliability": list(reliability(found["meaning"])),
         "worst": list(worst(found["meaning"])),
         "cost": cost(answers),
@@ -221,15 +226,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--questions", choices=("held-out", "fitted"), default="held-out")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--peer", action="store_true", help=f"beside an embedding model ({PACKAGES})")
     options = parser.parse_args()
-    result = measure(load_bank(), held_out=options.questions == "held-out")
+    bank, peer = load_bank(), None
+    if options.peer:
+        try:
+            peer = EmbeddingPeer(load_encoder(), read_labeled(bank, held_out=False))
+        except ImportError as error:
+            parser.exit(2, f"The peer is not installed ({error}). Do: pip install {PACKAGES}\n")
+    result = measure(bank, held_out=options.questions == "held-out", peer=peer)
     if options.json:
         print(json.dumps(result, indent=1, ensure_ascii=False))
         return
     print(f"{options.questions}: {result['questions']} questions, {result['answers']} answers,", end=" ")
-    print(f"{result['labels']} labels\n\n{'':56}   terms meaning")
-    for name, value in result["meaning"].items():
-        print(f"{name:56} {result['terms'][name]:7.2f} {value:7.2f}")
+    rules = [name for name in ("terms", "meaning", "peer") if name in result]
+    print(f"{result['labels']} labels\n\n{'':56}", *(f"{name:>7}" for name in rules))
+    for measure_name in result["meaning"]:
+        print(f"{measure_name:56}", *(f"{result[name][measure_name]:7.2f}" for name in rules))
     for name, value in result["cost"].items():
         print(f"{name:56} {'':7} {value:7.1f}")
     print("\nprobability  shown\n" + "\n".join(result["reliability"]))

@@ -30,7 +30,7 @@ _EMBARRASSED = (
     "I am not sure, I think it has something to do with training and the model, but I never needed it.",
 )
 _FOLDS = 5
-_FALSE_SHARE = 0.08  # of the key points that an answer does not show, proposed at the threshold
+FALSE_SHARE = 0.08  # of the key points that an answer does not show, proposed at the threshold
 _FALSE_WRONGS = 0.02  # likewise of the misconceptions, since an accusation weighs more than praise
 
 Floats = NDArray[np.float64]
@@ -177,7 +177,7 @@ def main() -> None:
     data: dict[str, object] = {}
     for key, table, names, false_share in (
         ("topic", topic.select(topic.weights != _OWN_WEIGHT), ANSWER_FEATURES, None),
-        ("points", points.select(points.weights != _JUNK_WEIGHT), FEATURES, _FALSE_SHARE),
+        ("points", points.select(points.weights != _JUNK_WEIGHT), FEATURES, FALSE_SHARE),
         ("misconceptions", wrongs, WRONG_FEATURES, _FALSE_WRONGS),
     ):
         even = np.ones(len(table.labels)) if key == "topic" else table.weights

@@ -22,6 +22,15 @@ class ClockBar(Widget):
         super().__init__()
         self.session: InterviewSession | None = None
         self.note = ""
+        self._drawn: tuple[object, ...] = ()
+
+    def keep_up(self) -> None:
+        """Draw the bar again if it would look different, which is about once a second, not at every tick."""
+        content = self.render()
+        looks = (content.plain, content.spans)
+        if looks != self._drawn:
+            self._drawn = looks
+            self.refresh()
 
     def render(self) -> Content:
         """The clocks above, the phases below."""

@@ -100,7 +100,7 @@ class RunScreen(Place):
         if self.session.ended:
             self.quiz.push_screen(TimeUp(OVER.format(self.interview.form.noun)))
             return
-        self.query_one(ClockBar).refresh()
+        self.query_one(ClockBar).keep_up()
 
     def react(self, happened: Sequence[SessionEvent]) -> None:
         """Report what the clock or an action did, and show what is in hand now."""
