@@ -4,6 +4,7 @@ import fcntl
 import gc
 import importlib.util
 import os
+import re
 import secrets
 import shutil
 import time
@@ -44,6 +45,15 @@ if importlib.util.find_spec("torch") is None:
     def pytest_runtest_call() -> Generator[None, object, object]:
         """Skip a test that needs torch."""
         return (yield from _skipped_without_torch())
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Name failed tests for `--last-failed` as one process does: `--dist loadgroup` appends their group."""
+    cache = session.config.cache
+    if cache is not None and not hasattr(session.config, "workerinput"):
+        failed = cache.get("cache/lastfailed", {})
+        cache.set("cache/lastfailed", {re.sub(r"@\w+$", "", name): known for name, known in failed.items()})
 
 
 @pytest.fixture(scope="session")

@@ -98,12 +98,14 @@ def _reproduction(task: LiveTask, work: LiveWork, measured: HandIn) -> list[Term
     shown = measured.shown == REPLAYS
     steps = work.command.steps if work.command else 0
     short = short_share(steps, task.minimal_steps) if shown else Fraction(0)
-    how = f"{steps} steps; {task.minimal_steps} are enough" if shown else "the symptom was not shown"
+    how = f"{steps} steps; {task.minimal_steps} are enough"
+    agree = "log and checkpoint, bit for bit"
+    if not shown:
+        how = f"the symptom was not shown; {task.minimal_steps} steps on seed {task.seed} show it"
+        agree = "counts only where the symptom is shown"
     return [
         debugging_term("symptom shown", SHOWN, Fraction(int(shown)), measured.replay_text),
-        debugging_term(
-            "replays agree", SAME, Fraction(int(shown and measured.same)), "log and checkpoint, bit for bit"
-        ),
+        debugging_term("replays agree", SAME, Fraction(int(shown and measured.same)), agree),
         debugging_term("short", SHORT, short, how),
     ]
 

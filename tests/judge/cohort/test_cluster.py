@@ -121,7 +121,7 @@ def test_ctrl_c_keeps_what_is_done_and_says_how_to_go_on(spring: Path, tmp_path:
     client.stdout.readline()
     os.killpg(client.pid, signal.SIGINT)  # as a terminal does, which reaches the workers, too
     _, err = client.communicate(timeout=PATIENCE_S)
-    assert client.returncode == 130
+    assert client.returncode == 130, err
     assert "the same command goes on" in err
     assert "Traceback" not in err
     assert json.loads((tmp_path / "out" / "gradebook.json").read_text())["complete"] is False
