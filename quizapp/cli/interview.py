@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from quizapp.incidents.live.live_work import LiveTask
-    from quizapp.incidents.model import Incident
+    from quizapp.incidents.model import Incident, IncidentLibrary
     from quizapp.interview.rounds.loop import Loop
     from quizapp.scheduling.service import Study
 
@@ -137,8 +137,9 @@ def _step_of_script(options: Namespace) -> int:
     from quizapp.judge.submission import read_source
     from quizapp.util.installation import require_torch
 
-    one = _find_live(options.id)
-    task = make_task(one, load_library())
+    library = load_library()
+    one = _find_live(options.id, library)
+    task = make_task(one, library)
     steps = (options.write, options.script, options.hand_in)
     path = next(file for file in steps if file is not None)
     if not path.name:
@@ -232,10 +233,10 @@ def _hand_in_script(task: "LiveTask", source: str, *, healthy: bool, as_json: bo
     return DONE if result.repaired else FAULTS
 
 
-def _find_live(name: str) -> "Incident":
-    from quizapp.incidents.loader import find_incident, load_library
+def _find_live(name: str, library: "IncidentLibrary") -> "Incident":
+    from quizapp.incidents.loader import find_incident
 
-    one = find_incident(load_library(), name)
+    one = find_incident(library, name)
     if one.live is None:
         raise QuizError(f"the incident '{one.name}' has no live form; sit it without --live")
     return one
@@ -246,7 +247,8 @@ def _start(name: str | None, *, live: bool) -> int:
         from quizapp.incidents.loader import find_incident, load_library
 
         # A wrong name is reported before the screen opens.
-        _ = _find_live(name) if live else find_incident(load_library(), name)
+        library = load_library()
+        _ = _find_live(name, library) if live else find_incident(library, name)
     from quizapp.tui.app import run
 
     return run("incident", wanted=name, live=live)

@@ -183,8 +183,7 @@ def _live_run(stock: CodeStock) -> list[PaperQuestion]:
     if not wanted:
         return []
     rng = stock.random("live")
-    best = min(map(sampler.rank, wanted))
-    incident = rng.choice([one for one in wanted if sampler.rank(one) == best])
+    incident = sampler.draw(wanted, rng)
     picks = [_think_about(stock, [incident]), _run(stock, incident, rng, LIVE_S)]
     return [replace(pick, live=LiveMode.CLOCK) for pick in picks]
 

@@ -166,10 +166,15 @@ class IncidentSampler:
         state = self.cards.get(incident.card)
         return state is not None and state.recall <= BAND[1]
 
-    def rank(self, incident: Incident) -> tuple[bool, int, int]:
+    def _rank(self, incident: Incident) -> tuple[bool, int, int]:
         """The sort key, lowest first: new variants, the role's own, weak classes, unknown classes."""
         familiarity = 0 if self._weak(incident) else 1 if self.cards.get(incident.card) is None else 2
         return incident.id in self.seen, self.tiers[incident.id], familiarity
+
+    def draw(self, incidents: Sequence[Incident], rng: random.Random) -> Incident:
+        """Draw one of those that come first; ``incidents`` must not be empty."""
+        best = min(map(self._rank, incidents))
+        return rng.choice([incident for incident in incidents if self._rank(incident) == best])
 
     def reserved_exercises(self, *, alarm: bool) -> frozenset[str]:
         """Exercises that a coding question should not use, so that a false alarm can be sampled."""
@@ -189,8 +194,7 @@ class IncidentSampler:
             classes = {incident.fault_class for incident in chosen}
             free = [i for i in wanted if i.exercise not in slugs and i.fault_class not in classes]
             if free and len(chosen) < number:
-                best = min(map(self.rank, free))
-                chosen.append(rng.choice([i for i in free if self.rank(i) == best]))
+                chosen.append(self.draw(free, rng))
             return bool(free)
 
         faults = [incident for incident in self.ready if not incident.false_alarm]
