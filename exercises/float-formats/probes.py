@@ -22,12 +22,13 @@ def patterns(draw, exp_bits, man_bits):
 
 
 def numbers(draw, exp_bits, man_bits):
-    """Floats all over the format, of both signs, none within a part in 10**6 of a tie by construction of chance."""
+    """Normal numbers all over the format, of both signs. None is beyond the largest: overflow is a later stage's."""
     bias = 2 ** (exp_bits - 1) - 1
     out = []
     for _ in range(24):
         exponent = draw.integer(1 - bias, bias)
-        out.append(draw.choice([-1.0, 1.0]) * draw.uniform(1.0, 1.99) * 2.0**exponent)
+        high = 1.99 if exponent < bias else 2 - 2.0**-man_bits
+        out.append(draw.choice([-1.0, 1.0]) * draw.uniform(1.0, high) * 2.0**exponent)
     return out
 
 
@@ -81,7 +82,12 @@ def inputs(draw):
                 "beside": beside(halves),
                 "small": [
                     *(s * draw.uniform(0.0, 2.0**man_bits) * tiny for s in (1, -1) for _ in range(5)),
-                    *(s * f * tiny for s in (1, -1) for f in (0.5, 0.4, 0.500001, 1.0, 1.5, 2.5, 1.2)),
+                    *(
+                        s * f * tiny
+                        for s in (1, -1)
+                        for f in (0.5, 0.4, 0.500001, 1.0, 1.5, 2.5, 1.2)
+                        if f <= 2**man_bits
+                    ),
                     2.0 ** (1 - bias) - tiny / 2,
                     -(2.0 ** (1 - bias) - tiny / 2),
                     tiny * 1e-9,
@@ -166,6 +172,9 @@ def probe_errors(code, given, record):
         "quantize_man": lambda: code.quantize(1.5, 5, 0),
         "quantize_zero_exp": lambda: code.quantize(0.0, 1, 10),
         "quantize_nan_man": lambda: code.quantize(math.nan, 5, 0),
+        "info_no_exp": lambda: code.format_info(0, 10),
+        "decode_no_exp": lambda: code.decode(1, 0, 10),
+        "quantize_no_exp": lambda: code.quantize(1.5, 0, 10),
         "negative_man": lambda: code.quantize(1.5, 5, -1),
         "negative_bits": lambda: code.decode(-1, 5, 10),
         "too_many_bits": lambda: code.decode(2**16, 5, 10),

@@ -29,22 +29,27 @@ def rounded(x, e, m):
 
 
 def same(got, want):
-    """Equal as floats, NaN with NaN, and zeros with their sign."""
-    if type(got) is not float:
+    """Equal numbers, NaN with NaN, and zeros with their sign. An int is equal to the float of its value."""
+    if type(got) not in (int, float):
         return False
     if math.isnan(want):
         return math.isnan(got)
-    return got == want and math.copysign(1.0, got) == math.copysign(1.0, want)
+    return got == want and (got != 0 or math.copysign(1.0, got) == math.copysign(1.0, want))
 
 
-def compare(got, want, calls, says, mistakes=()):
+def compare(got, want, calls, says, mistakes=(), floats=False):
     """Demand equal lists; the first difference is shown, and a known mistake named."""
     expect(len(got) == len(want), says)
     for value, right, call in zip(got, want, calls, strict=True):
+        numeric = type(value) is float or (type(value) is int and not floats)
+        if not numeric:
+            kind = getattr(value, "kind", type(value).__name__)
+            expect(False, f"The result must be a Python float, not {kind}.", f"{call[0]} gave {value!r}")
         if not same(value, right):
             sentence = says
             for text, wrong in mistakes:
-                if type(value) is float and same(value, wrong(call)):
+                mistaken = wrong(call)
+                if mistaken is not None and same(value, mistaken):
                     sentence = text
                     break
             expect(False, sentence, f"{call[0]} gave {value!r}, expected {right!r}")
@@ -145,6 +150,7 @@ def test_subnormals(observe):
                     "The exponent of a subnormal is 1 - bias, not -bias.",
                     lambda c, e=e, m=m: decoded(c[1], e, m) / 2,
                 ),
+                ("The highest bit is the sign.", lambda c, e=e, m=m: -decoded(c[1], e, m)),
                 ("Subnormals are not zero.", lambda c, e=e, m=m: math.copysign(0.0, decoded(c[1], e, m))),
             ],
         )
@@ -189,6 +195,19 @@ def up_at_ties(x, e, m):
     return math.copysign(math.floor(math.ldexp(abs(x), m - exponent) + 0.5) * 2.0 ** (exponent - m), x)
 
 
+def at_tie(x, e, m):
+    """Whether x is half way between two subnormals."""
+    return math.fabs(x) / 2.0 ** (1 - bias_of(e) - m) % 1 == 0.5
+
+
+def other_at_tie(x, e, m):
+    """The odd neighbor of a tie between subnormals, and None for any other number."""
+    if not at_tie(x, e, m):
+        return None
+    down, up = truncated(x, e, m), up_at_ties(x, e, m)
+    return down if up == rounded(x, e, m) else up
+
+
 def quantized(observe, i, case, name, says, mistakes=()):
     e, m = case["format"]
     compare(
@@ -197,6 +216,7 @@ def quantized(observe, i, case, name, says, mistakes=()):
         [(f"quantize({x!r}, {e}, {m})", x) for x in case[name]],
         says,
         mistakes,
+        floats=True,
     )
 
 
@@ -274,9 +294,18 @@ def test_subnormal_range(observe):
             "small",
             "Below the smallest normal value the spacing stays constant, and half of the smallest subnormal becomes zero.",
             [
+                ("The sign is kept, for zero too.", lambda c, e=e, m=m: -rounded(c[1], e, m)),
                 (
                     "Flushed to zero: 1e-6 is a subnormal FP16 number, about 1.01e-6.",
-                    lambda c: math.copysign(0.0, c[1]),
+                    lambda c, e=e, m=m: None if at_tie(c[1], e, m) else math.copysign(0.0, c[1]),
+                ),
+                (
+                    "Half of the smallest subnormal becomes zero: zero is the even neighbor.",
+                    lambda c, e=e, m=m: other_at_tie(c[1], e, m) if rounded(c[1], e, m) == 0 else None,
+                ),
+                (
+                    "Half way between two subnormals the even neighbor wins, as it does among normal numbers.",
+                    lambda c, e=e, m=m: other_at_tie(c[1], e, m),
                 ),
             ],
         )
@@ -340,6 +369,9 @@ def test_impossible_arguments_are_refused(observe):
         "quantize_man": "man_bits below 1 must be refused in quantize.",
         "quantize_zero_exp": "exp_bits below 2 must be refused for x = 0 too.",
         "quantize_nan_man": "man_bits below 1 must be refused for NaN too.",
+        "info_no_exp": "exp_bits=0 must be refused in format_info, not only 1.",
+        "decode_no_exp": "exp_bits=0 must be refused in decode, not only 1.",
+        "quantize_no_exp": "exp_bits=0 must be refused in quantize, not only 1.",
         "negative_man": "A negative man_bits must be refused.",
         "negative_bits": "Negative bits must be refused.",
         "too_many_bits": "A pattern of 17 bits does not fit FP16.",
