@@ -50,6 +50,20 @@ def chain(draw, taken):
     return [" ".join(p + x), " ".join(p + x + q), " ".join(x + q)]
 
 
+def star(draw, taken):
+    """The middle text of a chain, then the two that are like it and not like each other."""
+    left, middle, right = chain(draw, taken)
+    return [middle, left, right]
+
+
+def cluster(draw, taken):
+    """Eight texts whose words are alike (0.67), and one with all words and more: it is like their union only (0.34)."""
+    shared, rest = fresh_words(draw, 20, taken), fresh_words(draw, 13, taken)
+    ends = [fresh_words(draw, 5, taken) for _ in range(8)]
+    whole = [*shared, *(word for end in ends for word in end), *rest]
+    return [*(" ".join(shared + end) for end in ends), " ".join(whole)]
+
+
 def sets(draw, taken):
     """20 pairs of sets with similarities between 0.15 and 0.3 or 0.7 and 0.85."""
     found = []
@@ -70,7 +84,7 @@ def inputs(draw):
     near = {
         "containment": [" ".join(long_one[20:32]), " ".join(long_one), " ".join(long_one[45:])],
         "order": [" ".join(copy), " ".join(draw.shuffled(copy)), " ".join(copy[::-1])],
-        "default": mixed(draw, [pair(draw, taken, s) for s in [12] * 12 + [0, 1, 1, 2]]),
+        "default": mixed(draw, [pair(draw, taken, s) for s in [12] * 12 + [0, 1, 2, 3]]),
         # the text that links the others comes last in one chain, in the middle of another
         "0.35": [
             outer[0],
@@ -78,6 +92,7 @@ def inputs(draw):
             *mixed(draw, [chain(draw, taken), *(pair(draw, taken, s) for s in (8, 8, 30, 34))]),
             outer[1],
             *chain(draw, taken),
+            *star(draw, taken),
         ],
         "0.5": mixed(draw, [pair(draw, taken, s) for s in (5, 6, 22, 22, 25)]),
         "0.9": mixed(draw, [pair(draw, taken, s) for s in (0, 6, 6, 7, 8)]),
@@ -93,6 +108,8 @@ def inputs(draw):
             short[2].upper(),
             decorate(draw, short[1::-1]),
             " ".join([*short[:2], *short[3:8]]),
+            " ".join(copy[:3]),
+            " ".join(copy[:3]),
             "",
             " ?! ",
             "...",
@@ -121,6 +138,11 @@ def inputs(draw):
         words[50].upper(),
         " ".join([*words[41:44], *b, *a]),
         " ".join(a[5:9]) + words[45],  # the last word goes on
+        " ".join([*a[6:9], *b[0:2]]),  # the end of one evaluation text and the beginning of the next
+        "ar tof war",  # the same letters
+        "they praise the art of war",
+        " ".join([*words[46:48], *c[:2]]),
+        " ".join([*a[2:7], words[48], *c[:2]]),  # two evaluation texts
     ]
     quoted = fresh_words(draw, 30, taken)
     cycle, part = fresh_words(draw, 6, taken), fresh_words(draw, 24, taken)
@@ -149,12 +171,15 @@ def inputs(draw):
             " -- ?!",
             f"{base[0].upper()}, {base[1]}-{base[2]}... (it's 3_4) Café 42\n{base[0]} {base[1]}",
             " ".join([*base[:3]] * 4),
+            "The art of war is not a war of the art and I am in it",
             f"{base[0]} Straße {base[1]}",
             f"{base[0]} ﬁne x² {base[1]}",
         ],
         "sets": sets(draw, taken),
+        "foreign": [["żółw", "мир", "é", "日本", "ñandú"], ["żółć", "дом", "è", "東京", "ñoño"]],
         "twenty": fresh_words(draw, 20, taken),
         "near": near,
+        "cluster": cluster(draw, taken),
         "form": form,
         "train": draw.shuffled(train),
         "evals": evals,
@@ -237,9 +262,15 @@ def probe_estimates(code, given, record):
         x, y = (code.signature({f"{begin} {word} {end}" for word in s}, 256) for s in (a, b))
         framed.append(sum(p == q for p, q in zip(x, y, strict=True)) / 256)
     record("framed", framed)
-    words = [f"{word} {i}" for i in range(150) for word in given["twenty"][:2]]
-    x, y = (code.signature(set(part)) for part in (words[::2], words[1::2]))
-    record("disjoint", sum(p == q for p, q in zip(x, y, strict=True)) / 128)
+    words = [f"{word} {i}" for i in range(600) for word in given["twenty"][:2]]
+    x, y = (code.signature(set(part), 40) for part in (words[::2], words[1::2]))
+    record("disjoint", sum(p == q for p, q in zip(x, y, strict=True)) / 40)
+    turned = [" ".join(pair) for pair in zip(given["twenty"][:10], given["twenty"][10:], strict=True)]
+    x, y = code.signature(set(turned)), code.signature({" ".join(pair.split()[::-1]) for pair in turned})
+    record("turned", sum(p == q for p, q in zip(x, y, strict=True)) / 128)
+    with record.step("foreign"):
+        x, y = (code.signature(set(part)) for part in given["foreign"])
+        record("share", sum(p == q for p, q in zip(x, y, strict=True)) / 128)
     small = []
     for a, b, c in given["triples"]:
         x, y = code.signature({a, b}, 256), code.signature({b, c}, 256)
@@ -261,6 +292,8 @@ def probe_near(code, given, record):
     with record.step("n"):
         texts = given["near"]["0.5"]
         record("groups", code.near_duplicates(texts, 0.5, 2))
+    with record.step("cluster"):
+        record("groups", code.near_duplicates(list(given["cluster"]), 0.5, 1))
     with record.step("repeats"):
         record("groups", code.near_duplicates(given["repeats"]))
     with record.step("bag"):
@@ -276,6 +309,7 @@ def probe_contaminated(code, given, record):
     record("single", code.contaminated(given["train"], [given["evals"][5]], 1))
     record("wordless", code.contaminated(given["train"], ["?!", ""], 4))
     record("default", code.contaminated(given["long_train"], given["long_evals"]))
+    record("explicit", code.contaminated(given["long_train"], given["long_evals"], 13))
     record("parts", code.contaminated(given["part_train"], given["part_evals"]))
     record("twelve", code.contaminated(given["long_train"], given["long_evals"], 12))
 

@@ -1,5 +1,5 @@
 # fails: 1
-# message: not the runs of n consecutive words
+# message: casefold
 import hashlib
 import random
 import re

@@ -1,5 +1,5 @@
 # fails: 7
-# message: were not found
+# message: Each copy
 import hashlib
 import random
 import re
