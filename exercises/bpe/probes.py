@@ -1,4 +1,5 @@
 import re
+import unicodedata
 from collections import Counter
 from time import process_time, thread_time  # bound before the submission is imported
 
@@ -32,6 +33,17 @@ def pieces_of(text, special, mistake=""):
     return re.split("(" + "|".join(map(re.escape, order)) + ")", text)
 
 
+SPLITS = {  # wrong ways to pre-tokenize
+    "ascii": lambda part: re.findall(PATTERN, part, re.ASCII),
+    "lower": lambda part: re.findall(PATTERN, part.lower()),
+    "no spaces": lambda part: [w for w in re.findall(PATTERN, part) if not w.isspace()],
+    "no symbols": lambda part: re.findall(r" ?\w+", part),
+    "strip": lambda part: re.findall(PATTERN, part.strip()),
+    "look ahead": lambda part: re.findall(r" ?\w+| ?[^\w\s]+|\s+(?!\S)|\s+", part),
+    "normalized": lambda part: re.findall(PATTERN, unicodedata.normalize("NFC", part)),
+}
+
+
 def trained(text, count, special=(), mistake=""):
     """The merges; ``mistake`` names a typical way to get others."""
     parts = [text] if mistake == "no special" else pieces_of(text, special)[::2]
@@ -40,6 +52,8 @@ def trained(text, count, special=(), mistake=""):
     words = [w for part in parts for w in ([part] if mistake == "whole" else re.findall(PATTERN, part))]
     if mistake == "words":
         words = [w for part in parts for w in part.split()]
+    if mistake in SPLITS:
+        words = [w for part in parts for w in SPLITS[mistake](part)]
     if mistake == "distinct":
         words = list(dict.fromkeys(words))
     counts = Counter(words)
@@ -141,6 +155,10 @@ def unlike(draw, make, count, same, other, special=()):
                 break
         else:
             if tries > 400 or all(trained(text, count, special, m) == want for m in same):
+                for mistake in NAMED:
+                    merges = want if mistake in wrong else trained(text, count, special, mistake)
+                    if merges != want:
+                        wrong[mistake] = merges
                 return {
                     "text": text,
                     "count": count,
@@ -150,6 +168,18 @@ def unlike(draw, make, count, same, other, special=()):
     raise AssertionError("no such text")
 
 
+# Any of these may explain wrong merges.
+NAMED = (
+    "first seen",
+    "last seen",
+    "largest",
+    "right id",
+    "apart",
+    "right",
+    "first only",
+    "distinct",
+    "twice",
+)
 TIES = ("first seen", "last seen", "largest", "right id")
 
 
@@ -187,7 +217,26 @@ def training_cases(draw):
         words = [draw.choice(ends) + a * draw.choice([3, 5, 7]) + draw.choice(ends) for _ in range(6)]
         return " ".join(words)
 
+    def mixed():
+        """Capitals, symbols, runs of spaces at either end and inside, a letter of two characters."""
+        a, b, c, d = letters[:4]
+        words = [
+            "é" + a,
+            "é" + a,
+            a.upper() + b,
+            a.upper() + b,
+            a + b,
+            "e\u0301" + c,
+            "e\u0301" + c,
+            "é" + c,
+            d,
+        ]
+        seams = [" ", "  ", "   ", "\n\n ", " .. ", "..", "!\n"]
+        text = "".join(word + draw.choice(seams) for word in draw.shuffled(words * 2))
+        return "\n\n \n" + text + "   ?? " + d + "  \n  "
+
     return {
+        "mixed": [unlike(draw, mixed, 25, (), tuple(SPLITS))],
         "clear": [unlike(draw, distinct_words, 3, (*TIES, "apart", "right", "distinct"), ("whole", "characters", "words"))
                   for _ in range(2)],
         "weights": [unlike(draw, repeated_words, 4, (*TIES, "apart"), ("distinct",)) for _ in range(2)],
@@ -227,7 +276,7 @@ def encoding_cases(draw):
         text = (
             " ".join(word_of(draw, [*letters, "é", "z", "д"], 2, 8) for _ in range(10)) + " ...\n\n\n  🙂🙃"
         )
-        crossing = [*merges, (ord(letters[0]), 32), (32, 32), (46, 10)]
+        crossing = [*merges, (ord(letters[0]), 32), (32, 32), (46, 10), (10, 10)]
         wrong = {"whole": encoded(text, crossing, (), "whole")}
         want = encoded(text, crossing)
         if len(set(crossing)) == len(crossing) and want != wrong["whole"]:
@@ -248,7 +297,7 @@ def special_cases(draw):
         merges = trained(
             " ".join(word_of(draw, letters, 2, 5) for _ in range(20)) + " " + " ".join(special * 3), 20
         )
-        parts = [*special, *special]
+        parts = [*special, *special, *(s.swapcase() for s in special if s.swapcase() != s)]  # case matters
         text = "".join(word_of(draw, letters, 0, 4) + draw.choice(["", " "]) + p + draw.choice(["", " ", "\n"])
                        for p in draw.shuffled(parts)) + special[0] * 2 + word_of(draw, letters, 2, 5)  # fmt: skip
         wrong = {m: encoded(text, merges, special, m) for m in ("as text", "listed")}
@@ -277,7 +326,7 @@ def strings(draw):
     return [
         "", " ", "\n", "a", "  \t\n ", "é", "🙂", "👩‍👩‍👧 family", "naïve café", "日本語 テキスト", "a\u0301b\u200d",
         "\x00\x01 null", "Ω≈ç√∫˜µ", "don't stop", "x_1 = y**2;\n\n    return x", "مرحبا بالعالم",
-        " ".join(word_of(draw, letters, 1, 6) for _ in range(6)), "\U0010ffff\ud7ff\ue000", "\r\n\u2028\x85 end",
+        " ".join(word_of(draw, letters, 1, 6) for _ in range(6)), "\U0010ffff\ud7ff\ue000", "\ufeffmark\ufeff", "\r\n\u2028\x85 end",
     ]  # fmt: skip
 
 
@@ -401,14 +450,23 @@ def probe_state(code, given, record):
         record("tokens", code.Tokenizer(merges, special).encode(f"{text}<|end|>"))
     with record.step("kept"):
         tokenizer = code.Tokenizer(merges, special)
-        code.train(text, 4, special)
+        cut = ["<|end|>", "<|start|>", "<|a|>"]
+        code.train(text, 4, cut)
+        record("cut", cut)
         tokens = [97, 98, 256]
         tokenizer.decode(tokens)
         record("merges", [list(p) for p in merges])
         record("special", special)
         record("tokens", tokens)
+    with record.step("grown"):
+        tokenizer, tokens = code.Tokenizer(given["merges"]), [97]
+        first = tokenizer.decode(tokens)
+        tokens.append(98)
+        record("texts", [first, tokenizer.decode(tokens)])
     with record.step("changed"):
+        tokenizer = code.Tokenizer(merges, special)
         before = tokenizer.encode(f"{text}<|end|>")
+        record("first", tokenizer.decode(before))
         merges.reverse()
         merges.pop()
         special[0] = "x"
@@ -419,6 +477,7 @@ def probe_state(code, given, record):
         record("text", tokenizer.decode(before))
     with record.step("returned"):
         tokenizer = code.Tokenizer(given["merges"])
+        record("before", tokenizer.encode(text))
         tokenizer.encode(text).clear()
         first = tokenizer.encode(text)
         first.append(7)
@@ -435,6 +494,7 @@ def probe_errors(code, given, record):
     tokenizer = code.Tokenizer([(97, 98)], ["<|end|>"])
     for name, call in {
         "num_merges": lambda: code.train("text", -1),
+        "num_merges_empty": lambda: code.train("", -1),
         "future": lambda: code.Tokenizer([(97, 256)]).vocab_size,
         "future_left": lambda: code.Tokenizer([(97, 98), (257, 98)]).vocab_size,
         "negative": lambda: code.Tokenizer([(97, 98), (-1, 97)]).vocab_size,
@@ -455,3 +515,9 @@ def probe_errors(code, given, record):
         made = code.Tokenizer([(97, 98), (256, 256), (257, 255)], ["<|end|>"])
         record("size", made.vocab_size)
         record("last", made.decode([259]))
+    with record.step("same_bytes"):
+        record("size", code.Tokenizer([(97, 97), (256, 97), (97, 256)]).vocab_size)
+    with record.step("white"):
+        made = code.Tokenizer([], ["\n", " "])
+        record("tokens", made.encode("a b\n"))
+        record("merges", code.train("ab ab", 1, [" "]))

@@ -298,7 +298,7 @@ def groups_of(texts, threshold, n=5, alike=jaccard):
 
 
 MEASURES = {
-    "That is the Dice coefficient: the Jaccard similarity divides the shared shingles by those of the union.": (
+    "The Jaccard similarity divides the shared shingles by those of the union, unlike the Dice coefficient.": (
         lambda a, b: 2 * len(a & b) / (len(a) + len(b)) if a and b else 0.0
     ),
     "The Jaccard similarity divides the shared shingles by those of the union, not of the larger set.": (
@@ -419,12 +419,12 @@ def test_case_punctuation_and_spacing(observe):
     check_groups(observe["near/form/loose"], texts, 0.35, says, n=3)
 
 
-def leaked(train, evals, n):
+def leaked(train, evals, n, split=words):
     found = []
     for i, text in enumerate(train):
-        tokens = words(text)
+        tokens = split(text)
         for other in evals:
-            quoted = words(other)
+            quoted = split(other)
             if quoted and runs(tokens, min(n, len(quoted))) & runs(quoted, min(n, len(quoted))):
                 found.append(i)
                 break
@@ -443,10 +443,10 @@ LONG = (
 WORDLESS = "An evaluation text without words matches nothing."
 
 
-def missed(texts, evals, n):
+def missed(got, texts, train, evals, n):
     """Why the contaminated ``texts`` were not found."""
-    raw = [[e for e in evals if e.split() == words(e)], texts]
-    if not any(text.split() == words(text) and leaked([text], raw[0], n) for text in texts):
+    splits = [str.split, lambda text: re.findall(r"\w+", text), *SEPARATORS]
+    if any(got == leaked(train, evals, n, split) for split in splits):
         return "Words are compared without case and punctuation."
     if not any(leaked([text], [e for e in evals if len(words(e)) >= n], n) for text in texts):
         return SHORT
@@ -490,7 +490,7 @@ def check_found(got, train, evals, n, says=""):
         elif extra and inside:
             says = says or invented(train[wrong], evals, n)
         else:
-            says = says or missed([train[i] for i in missing], evals, n)
+            says = says or missed(got, [train[i] for i in missing], train, evals, n)
     expect(got == want, says or FEW, detail)
 
 
